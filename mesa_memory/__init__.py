@@ -1,0 +1,70 @@
+"""Memories for agents of Mesa-LLM simulations.
+
+    from mesa_memory import STLTMemory
+
+    agent.memory = STLTMemory(agent)
+
+Public names are loaded on first use, so that importing the package is fast and
+touches neither the network nor litellm.
+"""
+
+import os
+from importlib import import_module
+from typing import Any
+
+# litellm, once it is loaded, would fetch its price list; the one it ships is used.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+__title__ = "mesa-memory"
+__version__ = "0.1.0"
+__license__ = "Apache-2.0"
+__copyright__ = "Copyright 2026 the mesa-memory contributors"
+
+_PLACES = {
+    "BadReply": "errors",
+    "Budget": "llm.ledger",
+    "BudgetExceeded": "errors",
+    "EpisodicMemory": "memory.episodic",
+    "EveryBatch": "consolidation",
+    "FrontHalf": "consolidation",
+    "ImpressionMemory": "memory.impression",
+    "LLMError": "errors",
+    "LLMRejected": "errors",
+    "LLMRequest": "effects",
+    "LLMSettings": "llm.base",
+    "LLMUnavailable": "errors",
+    "Ledger": "llm.ledger",
+    "LongTermMemory": "memory.long_term",
+    "MemoryModule": "memory.base",
+    "MemoryRecord": "records",
+    "MemoryStalled": "errors",
+    "MesaMemoryError": "errors",
+    "Message": "memory.entry",
+    "OfflineLLM": "llm.offline",
+    "OverTokens": "consolidation",
+    "Reply": "effects",
+    "STLTMemory": "memory.stlt",
+    "ScriptedLLM": "llm.scripted",
+    "Services": "services",
+    "ShortTermMemory": "memory.short_term",
+    "ToolCall": "llm.policy",
+    "Turn": "llm.policy",
+    "Usage": "llm.ledger",
+    "configure": "services",
+    "register_policy": "llm.policy",
+    "wrap": "reasoning",
+}
+
+__all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_PLACES])

@@ -1,0 +1,89 @@
+"""Every error of the package.
+
+    MesaMemoryError
+    ├── LLMError              a language-model request of a memory failed
+    │   ├── LLMUnavailable    it may work later: timeout, 429, 5xx, connection
+    │   ├── LLMRejected       it will not work as asked: key, model, context
+    │   ├── BadReply          the reply is not usable, also after its repair
+    │   └── BudgetExceeded    the call would cross the budget
+    └── MemoryStalled         a memory's work kept failing; the run stops here
+
+A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
+"""
+
+
+class MesaMemoryError(Exception):
+    """Base of all errors raised by this package."""
+
+
+class LLMError(MesaMemoryError):
+    """A language-model request failed.
+
+    Attributes:
+        purpose: what the request was for, such as ``"consolidate"``.
+        agent: unique id of the agent whose memory asked.
+        step: the model's clock when it asked.
+        passing: True if waiting can cure it; the memory then tries again.
+    """
+
+    passing = False
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        purpose: str = "",
+        agent: object = None,
+        step: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.purpose = purpose
+        self.agent = agent
+        self.step = step
+
+    def __str__(self) -> str:
+        where = f"agent {self.agent}, step {self.step}, {self.purpose}: "
+        return (where if self.purpose else "") + super().__str__()
+
+
+class LLMUnavailable(LLMError):
+    """No answer within the attempts and the deadline; may work later."""
+
+    passing = True
+
+
+class LLMRejected(LLMError):
+    """The provider refuses the request; the same request will fail again."""
+
+
+class BadReply(LLMError):
+    """The model answered, but not usably, and its repair round failed, too."""
+
+    passing = True
+
+
+class BudgetExceeded(LLMError):
+    """The next call would cross the budget; nothing was sent."""
+
+
+class MemoryStalled(MesaMemoryError):
+    """A memory's work failed for too many steps; nothing it held is lost.
+
+    Attributes:
+        agent: unique id of the agent.
+        step: the model's clock at the last attempt.
+        purpose: what the failing request was for.
+        pending_steps: how many steps in a row have failed.
+    """
+
+    def __init__(self, cause: LLMError, pending_steps: int) -> None:
+        self.agent = cause.agent
+        self.step = cause.step
+        self.purpose = cause.purpose
+        self.pending_steps = pending_steps
+        super().__init__(
+            f"agent {cause.agent}, step {cause.step}: {cause.purpose} has failed for "
+            f"{pending_steps} step(s) in a row ({Exception.__str__(cause)}). Nothing "
+            "is lost: repair the cause and go on, or allow more with "
+            "configure(model, max_pending_steps=…, on_failure='retry')."
+        )

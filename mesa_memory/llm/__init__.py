@@ -1,0 +1,1 @@
+"""Language models: one technology per file, no memory logic."""

@@ -1,0 +1,75 @@
+"""The shape of a language model, and the settings all of them share."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from mesa_memory.effects import LLMRequest, Reply
+
+
+@runtime_checkable
+class LLM(Protocol):
+    """Answers requests. One of the two methods is enough.
+
+    A class attribute ``instant = True`` says that answers take no time, so that they
+    are computed in the simulation's own thread.
+    """
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The answer, blocking; called from any thread."""
+
+
+@runtime_checkable
+class AsyncLLM(Protocol):
+    """A language model for event loops; always called in the background loop."""
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The answer."""
+
+
+@dataclass(frozen=True)
+class LLMSettings:
+    """How requests are sent.
+
+    Attributes:
+        timeout: seconds for one attempt.
+        attempts: at most so many attempts for one request.
+        deadline: seconds for one request with all its attempts and waits.
+        backoff: seconds before the second attempt; doubled each time, with jitter.
+        concurrency: at most so many requests at once (and connections open).
+        requests_per_minute, tokens_per_minute: None is unlimited.
+        temperature, seed, max_tokens: sent if given.
+        options: further arguments of ``litellm.acompletion``, for the provider.
+        fallbacks: models to ask, in order, when the first cannot answer.
+        max_chars: longest accepted text of a reply's field.
+    """
+
+    timeout: float = 60.0
+    attempts: int = 5
+    deadline: float = 180.0
+    backoff: float = 1.0
+    concurrency: int = 32
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    temperature: float | None = None
+    seed: int | None = None
+    max_tokens: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] = ()
+    max_chars: int = 4000
+
+    def __post_init__(self) -> None:
+        for name in ("timeout", "deadline", "attempts", "concurrency", "max_chars"):
+            if getattr(self, name) <= 0:
+                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("requests_per_minute", "tokens_per_minute"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ValueError(f"{name} must be above 0 or None, got {value}")
+        if self.backoff < 0:
+            raise ValueError(f"backoff must be 0 or more, got {self.backoff}")
+        if isinstance(self.fallbacks, str):
+            raise ValueError(
+                "fallbacks must be a sequence of model names, got the text "
+                f"{self.fallbacks!r}; write ({self.fallbacks!r},)"
+            )

@@ -1,0 +1,165 @@
+"""Agents that reason without a language model: a function in its place.
+
+``register_policy("town", decide)`` makes ``llm_model="offline/town"`` a model of
+litellm, so that ``LLMAgent`` with CoT, ReAct or ReWOO runs without key and network.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+#: the provider's name in ``provider/model``
+PROVIDER = "offline"
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool to call: its name and arguments."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a reasoning step asks of its model.
+
+    Attributes:
+        system: the system prompt; with CoT and ReWOO it holds the memory's text.
+        prompt: the user messages, joined; with ReAct they hold the memory's text.
+        tools: names of the tools that may be called now.
+        fields: names of the fields the reply must have; empty for plain text.
+    """
+
+    system: str
+    prompt: str
+    tools: tuple[str, ...] = ()
+    fields: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, messages: Sequence[Mapping], arguments: Mapping[str, Any]) -> "Turn":
+        """The turn in a chat request's messages and provider arguments."""
+
+        def text(role: str) -> str:
+            parts = [m.get("content") or "" for m in messages if m["role"] == role]
+            return "\n".join(parts)
+
+        callable_now = arguments.get("tool_choice") != "none"
+        tools = arguments.get("tools") or [] if callable_now else []
+        names = tuple(tool["function"]["name"] for tool in tools)
+        fields = _fields(arguments.get("response_format"))
+        return cls(text("system"), text("user"), names, fields)
+
+
+#: gives text, the fields of a structured reply, or the tools to call
+type Policy = Callable[[Turn], str | Mapping[str, Any] | Sequence[ToolCall]]
+
+_policies: dict[str, Policy] = {}
+
+
+def register_policy(name: str, policy: Policy) -> str:
+    """Makes ``policy`` available as a model; registering again replaces it.
+
+    Args:
+        name: the part behind ``offline/``.
+        policy: takes a ``Turn``. A text answers as it is (where fields are asked for,
+            each field gets it); a mapping answers as JSON; a list of ``ToolCall``
+            calls tools.
+
+    Returns:
+        The name for ``llm_model=``.
+
+    Raises:
+        ValueError: if the name is empty or the policy cannot be called.
+    """
+    if not name or "/" in name or not callable(policy):
+        raise ValueError(
+            "register_policy needs a name without '/' and a function, got "
+            f"{name!r} and {policy!r}"
+        )
+    _policies[name] = policy
+    enable()
+    return f"{PROVIDER}/{name}"
+
+
+def enable() -> None:
+    """Adds the provider to litellm; Mesa-LLM asks for a key, so one is set."""
+    import litellm
+
+    os.environ.setdefault(f"{PROVIDER.upper()}_API_KEY", "none-needed")
+    if all(item["provider"] != PROVIDER for item in litellm.custom_provider_map):
+        entry: Any = {"provider": PROVIDER, "custom_handler": _provider()}
+        litellm.custom_provider_map.append(entry)
+
+
+def answer(name: str, turn: Turn) -> Any:
+    """The registered policy's answer, as a response of litellm.
+
+    Raises:
+        LookupError: if no policy has this name.
+    """
+    if name not in _policies:
+        raise LookupError(
+            f"no offline policy is registered as {name!r}: call "
+            f"register_policy({name!r}, function) first; registered are "
+            f"{sorted(_policies)}"
+        )
+    return _response(name, turn, _policies[name](turn))
+
+
+def _fields(response_format: Any) -> tuple[str, ...]:
+    """Field names of a pydantic class or of its JSON schema."""
+    if hasattr(response_format, "model_fields"):
+        return tuple(response_format.model_fields)
+    if isinstance(response_format, Mapping):
+        schema = response_format.get("json_schema", {}).get("schema", {})
+        return tuple(schema.get("properties", {}))
+    return ()
+
+
+def _response(name: str, turn: Turn, given: Any) -> Any:
+    from litellm import Choices, Message, ModelResponse
+
+    calls = None
+    if isinstance(given, str):
+        wanted = dict.fromkeys(turn.fields, given)
+        content = json.dumps(wanted, ensure_ascii=False) if wanted else given
+    elif isinstance(given, Mapping):
+        content = json.dumps(dict(given), ensure_ascii=False)
+    else:
+        content = ""
+        calls = [
+            {
+                "id": f"call-{number}",
+                "type": "function",
+                "function": {
+                    "name": call.name,
+                    "arguments": json.dumps(dict(call.arguments), ensure_ascii=False),
+                },
+            }
+            for number, call in enumerate(given)
+        ]
+    message = Message(role="assistant", content=content, tool_calls=calls)
+    choice = Choices(finish_reason="stop", index=0, message=message)
+    return ModelResponse(
+        id=f"{PROVIDER}-{name}", created=0, model=f"{PROVIDER}/{name}", choices=[choice]
+    )
+
+
+def _provider() -> Any:
+    from litellm import CustomLLM
+
+    class OfflineProvider(CustomLLM):
+        """Serves registered policies to litellm."""
+
+        def completion(self, *_: Any, **given: Any) -> Any:
+            options = dict(given.get("optional_params") or {})
+            options |= {k: given[k] for k in ("tools", "tool_choice") if k in given}
+            return answer(given["model"], Turn.of(given["messages"], options))
+
+        async def acompletion(self, *args: Any, **given: Any) -> Any:
+            return self.completion(*args, **given)
+
+    return OfflineProvider()

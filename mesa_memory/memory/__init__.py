@@ -1,0 +1,1 @@
+"""The memories: logic that yields effects and does no I/O."""

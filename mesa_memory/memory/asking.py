@@ -1,0 +1,88 @@
+"""A memory's line to the services: whom it asks, and in whose name."""
+
+from typing import Any
+
+from mesa_llm.memory.memory import Memory
+
+from mesa_memory.effects import LLMRequest
+from mesa_memory.errors import LLMRejected
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.replaced import ReplacedLLM, module_llm
+from mesa_memory.performing import Performed
+from mesa_memory.records import Journal, MemoryRecord
+from mesa_memory.services import Services
+
+
+class Asking(Memory):
+    """Makes requests and records in its agent's name."""
+
+    _journal: Journal
+    _llm: Any = None
+    _model_name: str | None = None
+    _api_base: str | None = None
+
+    @property
+    def services(self) -> Services:
+        """The services of this agent's model."""
+        return Services.of(self.agent.model)
+
+    @property
+    def llm(self) -> Any:
+        """Mesa-LLM's llm object of this memory; may be replaced, also its methods."""
+        if self._llm is None:
+            own = getattr(self.agent, "llm", None)
+            model = self._request_model()
+            self._llm = module_llm(model, self._base_of()) if model else own
+        return self._llm
+
+    @llm.setter
+    def llm(self, llm: Any) -> None:
+        self._llm = llm
+
+    def _open(self, kind: str, step: float, content: Any, **more: Any) -> MemoryRecord:
+        self._journal.observers = self.services.observers
+        return self._journal.open(self.agent.unique_id, kind, step, content, **more)
+
+    def _request(self, purpose: str, **parts: Any) -> LLMRequest:
+        """A request of this memory; ``parts`` are further fields of it."""
+        return LLMRequest(
+            purpose,
+            self.agent.unique_id,
+            clock(self.agent.model),
+            model=self._request_model(),
+            api_base=self._base_of(),
+            **parts,
+        )
+
+    def _request_model(self) -> str | None:
+        own = getattr(getattr(self.agent, "llm", None), "llm_model", None)
+        name = self._model_name or self.services.model or own
+        return name if isinstance(name, str) else None
+
+    def _base_of(self) -> str | None:
+        """The provider's address that belongs to ``_request_model``."""
+        if self._model_name or self.services.model:
+            return self._api_base
+        own = getattr(getattr(self.agent, "llm", None), "api_base", None)
+        return self._api_base or (own if isinstance(own, str) else None)
+
+    def _replaced(self) -> ReplacedLLM | None:
+        """What a user put in place of Mesa-LLM's llm object, if anything."""
+        model = self._request_model() or ""
+        if self._llm is None and (self.services.llm or model.startswith("offline/")):
+            return None
+        try:
+            return ReplacedLLM.of(self.llm)
+        except ValueError as error:  # no such provider, or no key
+            raise LLMRejected(str(error), **self._where()) from error
+
+    def _where(self) -> dict[str, Any]:
+        step = clock(self.agent.model)
+        return {"purpose": "connect", "agent": self.agent.unique_id, "step": step}
+
+    def _instant(self) -> bool:
+        replaced = self._replaced() is not None
+        return self.services.instant(self._request_model(), replaced)
+
+    def _performer(self) -> Performed:
+        return Performed(self.services, self._replaced, self._instant)

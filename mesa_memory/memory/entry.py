@@ -1,0 +1,142 @@
+"""One step's events in Mesa-LLM's form, and messages."""
+
+import copy
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from mesa_llm.memory.memory import MemoryEntry
+from rich.markup import escape
+
+from mesa_memory import render
+from mesa_memory.records import MemoryRecord
+from mesa_memory.staging import by_kind, superseded
+
+
+@dataclass(init=False, eq=False)
+class Entry(MemoryEntry):
+    """One step's events, in Mesa-LLM's form; knows its agent, but does not hold it.
+
+    Attributes:
+        content: kind -> content, or a list of contents for additive kinds.
+        step: the model's clock; None only while Mesa-LLM's protocol wants it so.
+        events: the records behind it, in order of arrival.
+    """
+
+    # A ClassVar is no dataclass field: asdict and pickle leave the model alone.
+    agent: ClassVar[Any]
+    events: tuple[MemoryRecord, ...]
+
+    def __init__(
+        self,
+        agent: Any,
+        step: float | None,
+        events: Iterable[MemoryRecord],
+        content: dict,
+    ) -> None:
+        self.content = content
+        self.step = step  # type: ignore[assignment]
+        self.events = tuple(events)
+        self.bind(agent)
+
+    def bind(self, agent: Any) -> None:
+        """Makes this an entry of ``agent``."""
+        self._agent = weakref.ref(agent)
+
+    @classmethod
+    def of(
+        cls, agent: Any, step: float, events: Sequence[MemoryRecord], additive: set[str]
+    ) -> "Entry":
+        """The entry of one step; replaced observations are left out."""
+        old = superseded(events, additive)
+        kept = [event for event in events if event not in old] if old else events
+        return cls(agent, step, kept, by_kind(kept, additive))
+
+    def __str__(self) -> str:
+        """The events as plain lines, safe for a console that reads rich markup."""
+        return escape("\n".join(entry_lines(self, 1000)))
+
+    def __getstate__(self) -> dict:
+        return {**vars(self), "_agent": None}
+
+    def __deepcopy__(self, memo: dict) -> "Entry":
+        agent = memo.get(id(self.agent), self.agent)
+        content = copy.deepcopy(self.content, memo)
+        return Entry(agent, self.step, copy.deepcopy(self.events, memo), content)
+
+
+def _agent_of(entry: Entry) -> Any:
+    return entry._agent and entry._agent()
+
+
+Entry.agent = property(_agent_of)  # type: ignore[misc]
+
+
+@dataclass(frozen=True)
+class Message:
+    """Who said what to whom, and when.
+
+    Attributes:
+        step: the model's clock when it arrived.
+        sender: unique id, or None if it was not given.
+        recipients: unique ids, as far as the owner of the memory knows them.
+    """
+
+    step: float
+    sender: Any
+    recipients: tuple
+    text: str
+
+    @classmethod
+    def of(cls, step: float, content: Any) -> "Message":
+        """A message from an event's content; a bare text has no sender."""
+        if not isinstance(content, dict):
+            return cls(step, None, (), str(content))
+        said = content.get("message")
+        text = (
+            said
+            if isinstance(said, str)
+            else render.message_text(
+                {k: v for k, v in content.items() if k != "sender"}
+            )
+        )
+        recipients = content.get("recipients") or ()
+        several = isinstance(recipients, list | tuple)
+        return cls(
+            step,
+            content.get("sender"),
+            tuple(recipients) if several else (recipients,),
+            text,
+        )
+
+    def line(self) -> str:
+        """``Agent 4 says: …`` on one line."""
+        return render.message_text({"message": self.text, "sender": self.sender})
+
+
+def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
+    """(kind, content) of each event, oldest first; also of entries made elsewhere."""
+    if isinstance(entry, Entry):
+        return [(event.kind, event.content) for event in entry.events]
+    return [
+        (kind, content)
+        for kind, contents in entry.content.items()
+        for content in (contents if isinstance(contents, list) else [contents])
+    ]
+
+
+def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
+    """The events of an entry, one line each."""
+    return [render.event_text(k, c, limit) for k, c in entry_events(entry)]
+
+
+def foreign(entries: Iterable[MemoryEntry]) -> list[Message]:
+    """The messages in entries that were not made here, in order."""
+    return [
+        Message.of(entry.step or 0, content)
+        for entry in entries
+        if not isinstance(entry, Entry)
+        for kind, content in entry_events(entry)
+        if kind == "message"
+    ]

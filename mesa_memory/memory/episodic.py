@@ -1,0 +1,233 @@
+"""The memory stream: events with importance, recalled by importance and recency."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mesa_llm.memory.memory import MemoryEntry
+
+from mesa_memory import importance as grading
+from mesa_memory import render, retrieval
+from mesa_memory.effects import Steps
+from mesa_memory.importance import Importance
+from mesa_memory.memory.base import positive
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.entry import Entry, entry_lines
+from mesa_memory.memory.grading import Grading
+from mesa_memory.records import EVICTED, MemoryRecord
+from mesa_memory.retrieval import Scoring
+from mesa_memory.schemas import GRADE_MIN
+from mesa_memory.staging import Group
+
+
+class Stream(deque):
+    """Entries of a memory stream; forgetting is by score, so none fall out by age."""
+
+    def __init__(self, capacity: int) -> None:
+        super().__init__()
+        self.capacity = capacity
+
+    @property
+    def maxlen(self) -> int:
+        """The capacity; events that wait for their grade may exceed it."""
+        return self.capacity
+
+
+class EpisodicMemory(Grading):
+    """Events graded by importance and recalled by importance and recency.
+
+    All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
+    one for each). At capacity, the event with the lowest score is forgotten.
+
+    Args:
+        agent: the agent that owns the memory.
+        llm_model, display, api_base, additive_event_types: see ``MemoryModule``.
+        max_capacity: how many graded events to keep, at least 1.
+        considered_entries: how many are recalled for a prompt, at least 1.
+        recency_decay: factor per step of age, above 0 and at most 1.
+        importance: ``"llm"``, ``"offline"`` (kind and cue words, no model), or a
+            function that takes a ``MemoryRecord`` and returns a number from 1 to 5.
+        grade_context: show the grader so many of the newest events; grades are then
+            the agent's own and no longer shared between agents.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Attributes:
+        memory_entries: one entry for each event, oldest first, the newest not yet
+            graded; content is ``{kind: {..., "importance": grade}}``.
+
+    Raises:
+        ValueError: for a wrong capacity, decay or importance.
+    """
+
+    layer = "episodic"
+    _stream: Stream
+    _loose: dict
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "EpisodicMemory":
+        """See ``MemoryModule``."""
+        self = super().__new__(cls, *args, **kwargs)
+        self._stream = Stream(200)
+        self._loose = {}
+        return self
+
+    def __init__(
+        self,
+        agent: Any,
+        llm_model: str | None = None,
+        display: bool = False,
+        max_capacity: int = 200,
+        considered_entries: int = 30,
+        recency_decay: float = 0.995,
+        api_base: str | None = None,
+        *,
+        additive_event_types: Iterable[str] | None = None,
+        importance: Importance = "llm",
+        grade_context: int = 0,
+        **limits: int,
+    ) -> None:
+        self.max_capacity = positive("max_capacity", max_capacity)
+        self.considered_entries = positive("considered_entries", considered_entries)
+        self.recency_decay = recency_decay
+        Scoring(decay=recency_decay)  # checks it
+        self.importance = grading.check(importance)
+        self.grade_context = grade_context
+        self._stream = Stream(max_capacity)
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            **limits,
+        )
+
+    @property
+    def step_content(self) -> dict:
+        """A buffer of Mesa-LLM's that episodic memory does not use."""
+        return self._loose
+
+    @step_content.setter
+    def step_content(self, content: Mapping) -> None:
+        self._loose = dict(content)
+
+    @property
+    def memory_entries(self) -> Stream:
+        """The stream, with what has arrived until now; waits for unfinished work."""
+        self._settled()
+        self._admit([(event.step, [event]) for event in self._staging.draw()])
+        return self._stream
+
+    # -- thinking -----------------------------------------------------------------
+
+    def remember(self) -> Steps[None]:
+        """Grades all new events in one request, then forgets what exceeds capacity."""
+        fresh = self._ungraded()
+        if fresh:
+            grades = yield from self._grade([entry.events[0] for entry in fresh])
+            for entry, grade in zip(fresh, grades, strict=True):
+                self._journal.grade(entry.events[0], grade)
+                _show_grade(entry)
+        surplus = len(self._stream) - self.max_capacity
+        forgotten = set(retrieval.lowest(self._scores(list(self._stream)), surplus))
+        for position in sorted(forgotten, reverse=True):
+            for event in getattr(self._stream[position], "events", ()):
+                self._journal.close(event, clock(self.agent.model), EVICTED)
+            del self._stream[position]
+
+    def _context(self, count: int) -> list[str]:
+        """The newest graded events as lines, oldest first."""
+        graded = [e for e in self._stream if not _is_ungraded(e)]
+        newest = graded[len(graded) - min(count, len(graded)) :]
+        return [line for e in newest for line in entry_lines(e, self.event_chars)]
+
+    # -- reading ------------------------------------------------------------------
+
+    def retrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
+        """The ``k`` best entries by importance and recency, best first.
+
+        Args:
+            k: 0 or more.
+            query: what the recall is about; importance and recency do not depend
+                on it.
+
+        Raises:
+            ValueError: if k is negative.
+        """
+        entries = list(self.memory_entries)
+        return [entries[i] for i in retrieval.top_k(self._scores(entries), k)]
+
+    def format_long_term(self) -> str:
+        """The recalled events in the order in which they happened."""
+        self._settled()
+        graded = [e for e in self._stream if not _is_ungraded(e)]
+        best = retrieval.top_k(self._scores(graded), self.considered_entries)
+        steps: dict[Any, list[str]] = {}
+        for position in sorted(best):
+            entry = graded[position]
+            lines = entry_lines(entry, self.event_chars)
+            steps.setdefault(entry.step, []).extend(lines)
+        blocks = [render.step_text(step, lines) for step, lines in steps.items()]
+        return render.section(blocks, self.section_chars)
+
+    def get_prompt_ready(self) -> str:
+        """What was recalled, and what has just happened."""
+        recalled = self.format_long_term() or "Nothing remembered yet."
+        return (
+            f"Most important memories:\n{recalled}\n\n"
+            f"Short term memory:\n{self.format_short_term()}"
+        )
+
+    def _scores(self, entries: Sequence[MemoryEntry]) -> Any:
+        return retrieval.scores(
+            [_importance(entry) for entry in entries],
+            [entry.step or 0 for entry in entries],
+            clock(self.agent.model),
+            Scoring(decay=self.recency_decay),
+        )
+
+    def _admit(self, groups: Sequence[Group]) -> None:
+        for event in (event for _, events in groups for event in events):
+            content = event.content
+            shown = dict(content) if isinstance(content, dict) else content
+            entry = Entry(self.agent, event.step, [event], {event.kind: shown})
+            _show_grade(entry)
+            self._stream.append(entry)
+            self._show(entry)
+
+    def _entries(self) -> list[MemoryEntry]:
+        return list(self._stream)
+
+    def _recent(self) -> list[MemoryEntry]:
+        """What is not yet graded, by step; all else is recalled, not listed."""
+        steps: dict[float, list[MemoryRecord]] = {}
+        for entry in [*self._ungraded(), *self._pending()]:
+            steps.setdefault(entry.step or 0, []).extend(entry.events)
+        return [self._entry(step, events) for step, events in sorted(steps.items())]
+
+    def _ungraded(self) -> list[Entry]:
+        return [e for e in self._stream if isinstance(e, Entry) and _is_ungraded(e)]
+
+
+def _is_ungraded(entry: MemoryEntry) -> bool:
+    return isinstance(entry, Entry) and entry.events[0].importance is None
+
+
+def _show_grade(entry: Entry) -> None:
+    """Puts the grade into the entry's content, but never over the user's own field."""
+    event = entry.events[0]
+    shown = entry.content[event.kind]
+    if event.importance is not None and isinstance(shown, dict):
+        shown.setdefault("importance", event.importance)
+
+
+def _importance(entry: MemoryEntry) -> float | None:
+    """An entry's grade; of one made elsewhere the number found in its content, or 1."""
+    if isinstance(entry, Entry):
+        return entry.events[0].importance
+    nested = [v for v in entry.content.values() if isinstance(v, dict)]
+    for content in (entry.content, *nested):
+        if "importance" in content:
+            value = content["importance"]
+            return value if isinstance(value, int | float) else GRADE_MIN
+    return GRADE_MIN

@@ -1,0 +1,108 @@
+"""Grades the importance of a memory's events, by model, by rule or by function."""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from mesa_memory import importance as grading
+from mesa_memory import prompts, render
+from mesa_memory.content import plain
+from mesa_memory.effects import LLMRequest, Steps, run
+from mesa_memory.importance import Importance
+from mesa_memory.memory.base import MemoryModule
+from mesa_memory.memory.clock import clock
+from mesa_memory.records import MemoryRecord
+from mesa_memory.schemas import Grades
+
+
+class Grading(MemoryModule):
+    """A memory whose events have grades.
+
+    Attributes:
+        importance: who grades, see ``EpisodicMemory``.
+        grade_context: how many of the newest events the grader is shown.
+    """
+
+    importance: Importance = "llm"
+    grade_context = 0
+
+    def add_to_memory(self, type: str, content: dict) -> None:
+        """Stages an event; a replaced ``grade_event_importance`` grades it at once."""
+        event = self._arrive(type, content)
+        if self._is_replaced("grade_event_importance"):
+            grade = self.grade_event_importance(type, content)
+            self._journal.grade(event, grading.valid(grade, "grade_event_importance"))
+
+    async def aadd_to_memory(self, type: str, content: dict) -> None:
+        """``add_to_memory``; a replaced ``agrade_event_importance`` grades at once."""
+        if not self._is_replaced("agrade_event_importance"):
+            return self.add_to_memory(type, content)
+        event = self._arrive(type, content)
+        grade = await self.agrade_event_importance(type, content)
+        self._journal.grade(event, grading.valid(grade, "agrade_event_importance"))
+
+    def grade_event_importance(self, type: str, content: dict) -> float:
+        """The grade of one event, 1 to 5, in a request of its own."""
+        performer = self._performer()
+        try:
+            return run(self._grade([self._loner(type, content)]), performer)[0]
+        finally:
+            performer.release()
+
+    async def agrade_event_importance(self, type: str, content: dict) -> float:
+        """``grade_event_importance``, for event loops."""
+        return await asyncio.to_thread(
+            Grading.grade_event_importance, self, type, content
+        )
+
+    @property
+    def system_prompt(self) -> str:
+        """The grader's rubric, with the agent's task of this moment."""
+        return prompts.grade_system(getattr(self.agent, "step_prompt", None))
+
+    def _grade(self, events: Sequence[MemoryRecord]) -> Steps[Sequence[float]]:
+        """One grade per event, by whatever ``importance`` is."""
+        rate = self.importance
+        if callable(rate):
+            return [grading.valid(rate(event), "importance()") for event in events]
+        lines = [render.event_text(e.kind, e.content, self.event_chars) for e in events]
+        if rate == "offline":
+            known = grading.words(" ".join(self._context(20)))
+            return [
+                grading.offline_grade(event.kind, line, known)
+                for event, line in zip(events, lines, strict=True)
+            ]
+        kinds = [event.kind for event in events]
+        context = self._context(self.grade_context)
+
+        def request(positions: list[int]) -> LLMRequest:
+            chosen = [lines[position] for position in positions]
+            return self._request(
+                "grade",
+                system=self.system_prompt,
+                prompt=prompts.grade(chosen, context),
+                schema=Grades,
+                inputs={"events": [(kinds[p], lines[p]) for p in positions]},
+            )
+
+        return (
+            yield from grading.grade_together(
+                lines, request, shared=not self.grade_context
+            )
+        )
+
+    @abstractmethod
+    def _context(self, count: int) -> list[str]:
+        """The newest graded events as lines, oldest first."""
+
+    def _is_replaced(self, name: str) -> bool:
+        """True if a subclass or the user has put its own grading method in place."""
+        own = getattr(type(self), name) is not getattr(Grading, name)
+        return own or name in vars(self)
+
+    def _loner(self, kind: str, content: dict) -> MemoryRecord:
+        """An event that is graded but not kept."""
+        now = clock(self.agent.model)
+        return MemoryRecord(
+            "", self.agent.unique_id, self.layer, kind, now, plain(content)
+        )

@@ -1,0 +1,244 @@
+"""What the agent thinks of each other agent it has met."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mesa_memory import prompts, render
+from mesa_memory.effects import Steps, ask, together
+from mesa_memory.errors import LLMError
+from mesa_memory.memory.base import positive
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.entry import entry_events
+from mesa_memory.memory.window import Windowed
+from mesa_memory.records import SUPERSEDED, MemoryRecord
+from mesa_memory.schemas import Impression
+from mesa_memory.staging import Group
+
+#: at most so many of the newest interactions are shown in one request
+SHOWN = 40
+
+
+@dataclass
+class Acquaintance:
+    """One other agent, as far as this one knows it.
+
+    Attributes:
+        revisions: impressions of it, oldest first; the last is current.
+        since: interactions since the last impression, oldest first.
+    """
+
+    revisions: list[MemoryRecord] = field(default_factory=list)
+    since: list[MemoryRecord] = field(default_factory=list)
+
+    @property
+    def current(self) -> MemoryRecord | None:
+        """The impression of this moment; None before the first."""
+        return self.revisions[-1] if self.revisions else None
+
+
+class ImpressionMemory(Windowed):
+    """The last steps, and one current impression of each agent met (UNIMATRIx).
+
+    An impression is renewed from the previous one and what happened since, once
+    ``update_every`` interactions (hearing from, speaking to, seeing) have come
+    together; those of several agents are renewed concurrently.
+
+    Args:
+        agent: the agent that owns the memory.
+        update_every: interactions with an agent between two impressions, at least 1.
+        n: how many steps to keep word for word, at least 1.
+        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
+        impression_chars: longest accepted impression.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Raises:
+        ValueError: for a number below 1.
+    """
+
+    layer = "impression"
+
+    def __init__(
+        self,
+        agent: Any,
+        update_every: int = 5,
+        n: int = 5,
+        display: bool = False,
+        llm_model: str | None = None,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        *,
+        impression_chars: int = 400,
+        **limits: int,
+    ) -> None:
+        self.update_every = positive("update_every", update_every)
+        self.n = positive("n", n)
+        self.impression_chars = positive("impression_chars", impression_chars)
+        self._known: dict[Any, Acquaintance] = {}
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            **limits,
+        )
+
+    def remember(self) -> Steps[None]:
+        """Renews every impression that is due; one failing leaves the others be."""
+        due = {
+            subject: list(known.since)
+            for subject, known in self._known.items()
+            if len(known.since) >= self.update_every
+        }
+        flows = [self._impress(subject, since) for subject, since in due.items()]
+        outcomes = yield from together(flows)
+        for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
+            if isinstance(outcome, Impression):
+                self._renew(subject, since, outcome)
+        for outcome in outcomes:
+            if isinstance(outcome, LLMError):
+                raise outcome
+
+    def impressions(self) -> dict[Any, MemoryRecord]:
+        """The current impression of each agent met, by unique id, in order of meeting.
+
+        A record's content has ``text``, ``sentiment`` (-1 to 1) and ``familiarity``
+        (0 to 1); its ``sources`` are the evidence.
+        """
+        self._settled()
+        return {s: k.current for s, k in self._known.items() if k.current}
+
+    def impression_of(self, agent: Any) -> MemoryRecord | None:
+        """The current impression of an agent (or unique id); None if there is none."""
+        return self.impressions().get(getattr(agent, "unique_id", agent))
+
+    def revisions(self, agent: Any) -> list[MemoryRecord]:
+        """All impressions of an agent (or unique id), oldest first."""
+        self._settled()
+        known = self._known.get(getattr(agent, "unique_id", agent))
+        return list(known.revisions) if known else []
+
+    def format_long_term(self) -> str:
+        """Impressions of the agents present: seen nearby or just heard from."""
+        current = self.impressions()
+        lines = [
+            "- {}: {} (sentiment {:+.1f}, familiarity {:.1f})".format(
+                _name(subject), *_parts(current[subject])
+            )
+            for subject in self._present()
+            if subject in current
+        ]
+        return render.section(lines, self.section_chars, "impressions")
+
+    def get_prompt_ready(self) -> str:
+        """Recent steps, and impressions of those present."""
+        return (
+            f"Short term memory:\n{self.format_short_term()}\n\n"
+            f"Impressions of those present:\n{self.format_long_term() or 'None yet.'}"
+        )
+
+    def _admit(self, groups: Sequence[Group]) -> None:
+        super()._admit(groups)
+        self._keep(self.n)
+        for event in (event for _, events in groups for event in events):
+            for subject in self._met(event.kind, event.content):
+                known = self._known.setdefault(subject, Acquaintance())
+                known.since.append(event)
+
+    def _met(self, kind: str, content: Any) -> list[Any]:
+        """Unique ids of the other agents in an event, in order, each once."""
+        me = self.agent.unique_id
+        return [s for s in dict.fromkeys(subjects(kind, content)) if s != me]
+
+    def _present(self) -> list[Any]:
+        """Agents in the newest observation, then those heard from since last step."""
+        now = clock(self.agent.model)
+        seen: list[Any] = []
+        heard: list[Any] = []
+        for entry in self._recent():
+            for kind, content in entry_events(entry):
+                if kind == "observation":
+                    seen = self._met(kind, content)
+                elif kind == "message" and now - (entry.step or 0) <= 1:
+                    heard += self._met(kind, content)
+        return list(dict.fromkeys([*seen, *heard]))
+
+    def _impress(
+        self, subject: Any, since: Sequence[MemoryRecord]
+    ) -> Steps[Impression]:
+        known = self._known[subject].current
+        previous = known.content if known else None
+        lines = [
+            f"Step {render.value_text(e.step)}: "
+            + render.event_text(e.kind, e.content, self.event_chars)
+            for e in since[-SHOWN:]
+        ]
+        observer, name = _name(self.agent.unique_id), _name(subject)
+        text = render.one_line(previous["text"]) if previous else ""
+        request = self._request(
+            "impression",
+            system=prompts.impression_system(getattr(self.agent, "step_prompt", None)),
+            prompt=prompts.impression(
+                observer, name, text, lines, self.impression_chars // 10
+            ),
+            schema=Impression,
+            inputs={
+                "observer": observer,
+                "subject": name,
+                "previous": previous,
+                "since": lines,
+            },
+        )
+        return (yield from ask(request, self.impression_chars))
+
+    def _renew(
+        self, subject: Any, since: Sequence[MemoryRecord], new: Impression
+    ) -> None:
+        known, now = self._known[subject], clock(self.agent.model)
+        old = known.current
+        sources = ([old.id] if old else []) + [event.id for event in since]
+        content = new.model_dump() | {"text": render.one_line(new.text.strip())}
+        record = self._open(
+            "impression", now, content, subject=subject, sources=tuple(sources)
+        )
+        known.revisions.append(record)
+        del known.since[: len(since)]
+        if old is not None:
+            self._journal.close(old, now, SUPERSEDED, by=record)
+
+
+def subjects(kind: str, content: Any) -> list[Any]:
+    """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
+
+    Messages name sender and recipients; observations have the agents seen as keys of
+    ``local_state``, ``"ClassName 7"``.
+    """
+    if not isinstance(content, Mapping):
+        return []
+    if kind == "message":
+        recipients = content.get("recipients") or ()
+        several = recipients if isinstance(recipients, list | tuple) else [recipients]
+        return [i for i in (content.get("sender"), *several) if _is_id(i)]
+    if kind == "observation" and isinstance(content.get("local_state"), Mapping):
+        return [_id_of(key) for key in content["local_state"]]
+    return []
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _id_of(key: Any) -> Any:
+    last = str(key).rpartition(" ")[2]
+    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
+
+
+def _name(subject: Any) -> str:
+    return f"Agent {render.value_text(subject)}"
+
+
+def _parts(record: MemoryRecord) -> tuple[str, float, float]:
+    content = record.content
+    return content["text"], content["sentiment"], content["familiarity"]

@@ -1,0 +1,74 @@
+"""One running summary of everything, updated each step."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mesa_llm.memory.memory import MemoryEntry
+
+from mesa_memory.effects import Steps
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.entry import Entry
+from mesa_memory.memory.summary import Summarizing
+from mesa_memory.memory.window import Windowed
+from mesa_memory.records import CONSOLIDATED
+
+
+class LongTermMemory(Summarizing, Windowed):
+    """A summary that takes up each step, at most one request a step.
+
+    Args:
+        agent: the agent that owns the memory.
+        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Attributes:
+        long_term_memory: the summary's text.
+        buffer: the newest step's entry; while the agent steps, what had arrived
+            before, with step None (as in Mesa-LLM).
+        short_term_memory: entries not yet in the summary: none, but after a failure.
+    """
+
+    layer = "long_term"
+
+    def __init__(
+        self,
+        agent: Any,
+        display: bool = False,
+        llm_model: str | None = None,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        **limits: int,
+    ) -> None:
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            **limits,
+        )
+        self.buffer: MemoryEntry | None = None
+
+    def remember(self) -> Steps[None]:
+        """Folds what is not yet in the summary into it."""
+        while self.short_term_memory:
+            entries = list(self.short_term_memory)
+            for _ in range((yield from self._consolidate(entries))):
+                self._end(self.short_term_memory.popleft(), CONSOLIDATED)
+
+    def get_prompt_ready(self) -> str:
+        """The summary, and what has happened since."""
+        return (
+            f"Long term memory:\n{self.format_long_term()}\n\n"
+            f"Short term memory:\n{self.format_short_term()}"
+        )
+
+    def _freeze(self) -> None:
+        waiting = self._staging.freeze(clock(self.agent.model))
+        self.buffer = self._entry(clock(self.agent.model), waiting)
+        self.buffer.step = None  # type: ignore[assignment]
+
+    def _append(self, step: float, events: Sequence) -> Entry:
+        self.buffer = super()._append(step, events)
+        return self.buffer

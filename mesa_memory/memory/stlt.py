@@ -1,0 +1,134 @@
+"""Recent steps word for word, older ones in a running summary."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mesa_llm.memory.memory import MemoryEntry
+
+from mesa_memory import consolidation as policies
+from mesa_memory import render
+from mesa_memory.consolidation import EveryBatch, Policy
+from mesa_memory.effects import Steps
+from mesa_memory.memory.base import positive
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.entry import Entry, entry_lines
+from mesa_memory.memory.summary import Summarizing
+from mesa_memory.memory.window import Windowed
+from mesa_memory.records import CONSOLIDATED
+from mesa_memory.staging import Group
+
+
+class STLTMemory(Summarizing, Windowed):
+    """Short-term and long-term memory with consolidation.
+
+    Args:
+        agent: the agent that owns the memory.
+        short_term_capacity: how many steps to keep word for word, at least 1.
+        consolidation_capacity: how many go into the summary at a time; 0 drops the
+            oldest without a summary.
+        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
+        consolidation: a policy in place of ``EveryBatch(consolidation_capacity)``,
+            such as ``OverTokens(1500, keep_last=4)`` or ``FrontHalf(20, 0.5)``.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Attributes:
+        short_term_memory: the entries kept, oldest first; while the agent steps, also
+            one of what had arrived before.
+        long_term_memory: the summary's text.
+        capacity, consolidation_capacity: as given; may be changed.
+
+    Raises:
+        ValueError: for a wrong capacity or policy.
+    """
+
+    layer = "stlt"
+    _before_step: Entry | None = None
+
+    def __init__(
+        self,
+        agent: Any,
+        short_term_capacity: int = 5,
+        consolidation_capacity: int = 2,
+        display: bool = False,
+        llm_model: str | None = None,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        *,
+        consolidation: Policy | None = None,
+        **limits: int,
+    ) -> None:
+        self.capacity = positive("short_term_capacity", short_term_capacity)
+        if consolidation_capacity != 0:
+            positive("consolidation_capacity", consolidation_capacity)
+        self.consolidation_capacity = consolidation_capacity or None
+        self._own_policy = (
+            None if consolidation is None else policies.check(consolidation)
+        )
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            **limits,
+        )
+
+    def remember(self) -> Steps[None]:
+        """Consolidates the oldest entries that the policy says are due."""
+        policy = self._policy()
+        if policy is None:
+            self._keep(max(0, self.capacity))
+            return
+        while due := policy.due(self._sizes(), self.capacity):
+            entries = list(self.short_term_memory)[:due]
+            for _ in range((yield from self._consolidate(entries))):
+                self._end(self.short_term_memory.popleft(), CONSOLIDATED)
+
+    def get_prompt_ready(self) -> str:
+        """Both sections as prompt text."""
+        return (
+            f"Short term memory:\n{self.format_short_term()}\n\n"
+            f"Long term memory:\n{self.format_long_term()}"
+        )
+
+    def _policy(self) -> Policy | None:
+        """The policy of this moment; None drops what is over capacity."""
+        if self._own_policy is not None:
+            return self._own_policy
+        size = self.consolidation_capacity
+        return EveryBatch(size) if size else None
+
+    def _sizes(self) -> list[int]:
+        return [
+            render.count_tokens("\n".join(entry_lines(entry, self.event_chars)))
+            for entry in self.short_term_memory
+        ]
+
+    def _freeze(self) -> None:
+        """As in Mesa-LLM, what waits for the step is seen in ``short_term_memory``."""
+        self._thaw()
+        now = clock(self.agent.model)
+        waiting = self._staging.freeze(now)
+        if waiting:
+            self._before_step = self._entry(now, waiting)
+            self.short_term_memory.append(self._before_step)
+
+    def _thaw(self) -> None:
+        if self._before_step is not None:
+            self.short_term_memory = deque(self._entries())
+            self._before_step = None
+
+    def _commit(self) -> None:
+        self._thaw()
+        super()._commit()
+
+    def _entries(self) -> list[MemoryEntry]:
+        return [e for e in self.short_term_memory if e is not self._before_step]
+
+    def _admit(self, groups: Sequence[Group]) -> None:
+        for entry in self.short_term_memory:
+            if entry.step is None:  # put there by hand, in Mesa-LLM's manner
+                entry.step = clock(self.agent.model)  # type: ignore[assignment]
+        super()._admit(groups)

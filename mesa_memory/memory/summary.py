@@ -1,0 +1,98 @@
+"""A running summary: what STLT and long-term memory share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mesa_llm.memory.memory import MemoryEntry
+
+from mesa_memory import prompts, render
+from mesa_memory.effects import LLMRequest, Steps, ask
+from mesa_memory.memory.base import MemoryModule
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.entry import entry_lines
+from mesa_memory.records import SUPERSEDED, MemoryRecord
+from mesa_memory.schemas import Summary
+
+#: at most so many characters of events go into one request; the rest waits its turn
+REQUEST_CHARS = 24_000
+
+
+class Summarizing(MemoryModule):
+    """Folds entries into one summary, all or nothing.
+
+    Attributes:
+        summary_chars: longest accepted summary.
+    """
+
+    summary_chars = 4000
+    _summary: MemoryRecord | None = None
+
+    @property
+    def long_term_memory(self) -> str:
+        """The summary; setting it closes the old one and opens a new one."""
+        return self._summary.content["text"] if self._summary else ""
+
+    @long_term_memory.setter
+    def long_term_memory(self, text: str) -> None:
+        if text or self._summary:
+            self._replace(text, sources=())
+
+    @property
+    def system_prompt(self) -> str:
+        """The summariser's instructions, with the agent's task of this moment."""
+        return prompts.consolidate_system(getattr(self.agent, "step_prompt", None))
+
+    def format_long_term(self) -> str:
+        """The summary; empty if there is none."""
+        self._settled()
+        return self.long_term_memory
+
+    def _consolidate(self, entries: Sequence[MemoryEntry]) -> Steps[int]:
+        """Folds the oldest entries that fit one request into the summary.
+
+        Returns:
+            How many entries, at least one, are covered now.
+        """
+        covered = self._fitting(entries)
+        reply: Summary = yield from ask(self._ask_for(covered), self.summary_chars)
+        sources = [e.id for entry in covered for e in getattr(entry, "events", ())]
+        text = " ".join(reply.summary.split())
+        self._replace(render.one_line(text), tuple(sources))
+        return len(covered)
+
+    def _fitting(self, entries: Sequence[MemoryEntry]) -> list[MemoryEntry]:
+        covered: list[MemoryEntry] = []
+        size = 0
+        for entry in entries:
+            size += sum(map(len, entry_lines(entry, self.event_chars)))
+            if covered and size > REQUEST_CHARS:
+                break
+            covered.append(entry)
+        return covered
+
+    def _ask_for(self, entries: Sequence[MemoryEntry]) -> LLMRequest:
+        blocks = [(e.step, entry_lines(e, self.event_chars)) for e in entries]
+        events = "\n".join(render.step_text(step, lines) for step, lines in blocks)
+        known = self.long_term_memory
+        max_words = self.summary_chars // 16
+        return self._request(
+            "consolidate",
+            system=self.system_prompt,
+            prompt=prompts.consolidate(events, known, max_words),
+            schema=Summary,
+            inputs={
+                "summary": known,
+                "lines": [(step, line) for step, lines in blocks for line in lines],
+                "max_chars": self.summary_chars,
+            },
+        )
+
+    def _replace(self, text: str, sources: tuple[str, ...]) -> None:
+        now = clock(self.agent.model)
+        old = self._summary
+        if old is not None:
+            sources = (old.id, *sources)
+        new: Any = self._open("summary", now, {"text": text}, sources=sources)
+        self._summary = new
+        if old is not None:
+            self._journal.close(old, now, SUPERSEDED, by=new)

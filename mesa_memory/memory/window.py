@@ -1,0 +1,57 @@
+"""A window of recent steps, word for word: what three of the memories share."""
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from mesa_llm.memory.memory import MemoryEntry
+
+from mesa_memory.memory.base import MemoryModule
+from mesa_memory.memory.clock import clock
+from mesa_memory.memory.entry import Entry
+from mesa_memory.records import EVICTED, SUPERSEDED
+from mesa_memory.staging import Group, superseded
+
+
+class Windowed(MemoryModule):
+    """Keeps entries, one for each step in which something happened.
+
+    Attributes:
+        short_term_memory: the entries kept, oldest first.
+    """
+
+    short_term_memory: deque[MemoryEntry]
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Windowed":
+        """See ``MemoryModule``."""
+        self = super().__new__(cls, *args, **kwargs)
+        self.short_term_memory = deque()
+        return self
+
+    def _entries(self) -> list[MemoryEntry]:
+        return list(self.short_term_memory)
+
+    def _admit(self, groups: Sequence[Group]) -> None:
+        for step, events in groups:
+            self._show(self._append(step, events))
+
+    def _append(self, step: float, events: Sequence) -> Entry:
+        """Adds a step's entry; events that came late join the entry of their step."""
+        held = self.short_term_memory
+        if held and isinstance(held[-1], Entry) and held[-1].step == step:
+            events = [*held.pop().events, *events]
+        entry = self._entry(step, events)
+        held.append(entry)
+        for event in superseded(events, self.additive_event_types):
+            self._journal.close(event, step, SUPERSEDED)
+        return entry
+
+    def _keep(self, count: int) -> None:
+        """Forgets all but the newest ``count`` entries."""
+        while len(self.short_term_memory) > count:
+            self._end(self.short_term_memory.popleft(), EVICTED)
+
+    def _end(self, entry: MemoryEntry, because: str) -> None:
+        """An entry has left the window: the lifetimes of its records end."""
+        for event in getattr(entry, "events", ()):
+            self._journal.close(event, clock(self.agent.model), because)

@@ -1,0 +1,131 @@
+"""Entries and records as plain prompt text, within limits.
+
+One event is one line: line breaks and control characters in what agents say are
+escaped, so no message can add a line that looks like another speaker or another step.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+#: what an empty short-term section says (Mesa-LLM's words)
+NOTHING_RECENT = "No recent memory."
+
+_BREAKS = {"\n": "\\n", "\r": "\\r", "\t": " ", "\u2028": "\\n", "\u2029": "\\n"}
+_INVISIBLE = [
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),  # turn the reading direction around
+    *range(0x2066, 0x206A),
+    0xFEFF,
+]
+_ESCAPES = str.maketrans({chr(code): f"\\x{code:02x}" for code in _INVISIBLE} | _BREAKS)
+
+
+def one_line(text: str) -> str:
+    """``text`` without anything that breaks a line or hides."""
+    return text.translate(_ESCAPES)
+
+
+def shorten(text: str, limit: int) -> str:
+    """``text`` cut to about ``limit`` characters, saying how many are left out."""
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text) - limit} more characters)"
+
+
+def count_tokens(text: str) -> int:
+    """An estimate without a tokenizer: four characters to a token."""
+    return (len(text) + 3) // 4
+
+
+def value_text(value: Any) -> str:
+    """Any plain value on one line, compact, without quotes."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, Mapping):
+        return "{" + _pairs(value) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(value_text, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(value_text, value)) + ")"
+    return one_line(str(value))
+
+
+def message_text(content: Any) -> str:
+    """A message's content as ``Agent 4 says: …``; a bare text as it is."""
+    if not isinstance(content, Mapping):
+        return value_text(content)
+    text = content.get("message")
+    rest = {k: v for k, v in content.items() if k not in _MESSAGE_KEYS}
+    said = value_text(text) if text is not None else _pairs(rest)
+    sender = content.get("sender")
+    return said if sender is None else f"Agent {value_text(sender)} says: {said}"
+
+
+_MESSAGE_KEYS = ("sender", "recipients", "importance")
+
+
+def event_text(kind: str, content: Any, limit: int) -> str:
+    """One event on one line, at most about ``limit`` characters."""
+    # A huge text is cut before it is escaped: the rest would be thrown away anyway.
+    if isinstance(content, Mapping):
+        content = {k: _cut(v, limit) for k, v in content.items()}
+    if kind == "message":
+        return shorten(message_text(_cut(content, limit)), limit)
+    if isinstance(content, Mapping):
+        body = _calls_text(content) or _pairs(content)
+    else:
+        body = value_text(_cut(content, limit))
+    return shorten(f"{one_line(str(kind))}: {body}", limit)
+
+
+def step_text(step: Any, lines: Iterable[str]) -> str:
+    """A step's heading and its events, one line each."""
+    return "\n".join([f"Step {value_text(step)}:", *(f"- {line}" for line in lines)])
+
+
+def section(blocks: Sequence[str], limit: int, what: str = "steps") -> str:
+    """The newest blocks that fit ``limit`` characters, oldest first.
+
+    At least the newest is shown, cut if need be; what is left out is counted.
+    """
+    shown: list[str] = []
+    used = 0
+    for block in reversed(blocks):
+        used += len(block) + 1
+        if shown and used > limit:
+            break
+        shown.append(block)
+    left_out = len(blocks) - len(shown)
+    if used > limit and len(shown) == 1:
+        shown[0] = shorten(shown[0], limit)
+    if left_out:
+        shown.append(f"({left_out} earlier {what} not shown)")
+    return "\n".join(reversed(shown))
+
+
+def _cut(value: Any, limit: int) -> Any:
+    if isinstance(value, str) and len(value) > limit:
+        return shorten(value, limit)
+    return value
+
+
+def _pairs(mapping: Mapping) -> str:
+    return ", ".join(f"{one_line(str(k))}: {value_text(v)}" for k, v in mapping.items())
+
+
+def _calls_text(content: Mapping) -> str | None:
+    """Mesa-LLM's ``{"tool_calls": [{"name", "response"}]}``; None for all else."""
+    calls = content.get("tool_calls")
+    if not isinstance(calls, list) or not all(
+        isinstance(call, Mapping) and "name" in call for call in calls
+    ):
+        return None
+    texts = []
+    for call in calls:
+        rest = {k: v for k, v in call.items() if k not in ("name", "response")}
+        given = f" ({_pairs(rest)})" if rest else ""
+        result = f" -> {value_text(call['response'])}" if "response" in call else ""
+        texts.append(f"{value_text(call['name'])}{given}{result}")
+    others = {k: v for k, v in content.items() if k not in ("tool_calls", "importance")}
+    return "; ".join(texts or ["none"]) + (f", {_pairs(others)}" if others else "")
