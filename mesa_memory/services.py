@@ -115,7 +115,7 @@ class Services:
         """``complete``, in the background loop."""
         client: Any = self._client(request.model)
         expected = self._reserve(request, client)
-        reply = None
+        reply: Any = None
         try:
             if hasattr(client, "acomplete"):
                 reply = await client.acomplete(request)

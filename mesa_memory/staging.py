@@ -35,7 +35,7 @@ class Staging:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state, with a lock of its own."""
-        vars(self).update(state)
+        self.__dict__.update(state)
         self.lock = threading.RLock()
 
     def add(self, event: MemoryRecord) -> None:

@@ -104,7 +104,7 @@ class MemoryModule(Asking):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state; the entries belong to this memory's agent again."""
-        vars(self).update(state)
+        self.__dict__.update(state)
         for entry in self._entries():
             if isinstance(entry, Entry):
                 entry.bind(self.agent)

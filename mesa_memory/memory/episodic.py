@@ -23,8 +23,8 @@ from mesa_memory.staging import Group
 class Stream(deque):
     """Entries of a memory stream; forgetting is by score, so none fall out by age."""
 
-    def __init__(self, capacity: int) -> None:
-        super().__init__()
+    def __init__(self, entries: Iterable = (), capacity: int = 200) -> None:
+        super().__init__(entries)
         self.capacity = capacity
 
     @property
@@ -67,7 +67,7 @@ class EpisodicMemory(Grading):
     def __new__(cls, *args: Any, **kwargs: Any) -> "EpisodicMemory":
         """See ``MemoryModule``."""
         self = super().__new__(cls, *args, **kwargs)
-        self._stream = Stream(200)
+        self._stream = Stream()
         self._loose = {}
         return self
 
@@ -92,7 +92,7 @@ class EpisodicMemory(Grading):
         Scoring(decay=recency_decay)  # checks it
         self.importance = grading.check(importance)
         self.grade_context = grade_context
-        self._stream = Stream(max_capacity)
+        self._stream = Stream(capacity=max_capacity)
         super().__init__(
             agent,
             llm_model,

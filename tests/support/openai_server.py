@@ -340,7 +340,7 @@ class OpenAIServer:
         headers = {name.lower(): value for name, value in request.headers.items()}
         received = Received(self._counters.requests, body, headers)
         self._count(received)
-        behaviour = self.behave and self.behave(received) or NORMAL
+        behaviour = (self.behave and self.behave(received)) or NORMAL
         if delay := self.latency + behaviour.seconds:
             await asyncio.sleep(delay)
         if behaviour.kind in ("drop_before", "drop_inside"):
