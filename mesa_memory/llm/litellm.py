@@ -7,8 +7,9 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 from aiolimiter import AsyncLimiter
@@ -78,12 +79,7 @@ class LiteLLM:
 
     def price(self, model: str | None) -> tuple[float, float] | None:
         """US dollars per prompt and completion token; None if unknown."""
-        try:
-            info = litellm.get_model_info(model or "")
-        except Exception:  # litellm raises a bare Exception for an unmapped model
-            return None
-        prompt, reply = info["input_cost_per_token"], info["output_cost_per_token"]
-        return None if prompt is None or reply is None else (prompt, reply)
+        return _price(model) if model else None
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
         started = time.monotonic()
@@ -129,7 +125,7 @@ class LiteLLM:
 
     def _format(self, model: str, request: LLMRequest) -> dict[str, Any]:
         """Asks for JSON by schema where the provider is known to support it."""
-        if request.schema is None or not litellm.supports_response_schema(model):
+        if request.schema is None or not _takes_schema(model):
             return {}
         return {"response_format": request.schema}
 
@@ -226,13 +222,34 @@ def _reply(response: Any, model: str, attempts: int, latency: float) -> Reply:
 
 
 def _cost(response: Any, model: str) -> float | None:
-    known: Callable[..., float] = litellm.completion_cost
+    """US dollars as litellm worked them out; None where it knows no price.
+
+    litellm says 0 for an unknown price, too; a free model is one it lists as free.
+    """
+    cost = getattr(response, "_hidden_params", {}).get("response_cost")
+    return cost if cost or _listed_as_free(model) else None
+
+
+@cache
+def _listed_as_free(model: str) -> bool:
+    return litellm.model_cost.get(model, {}).get("input_cost_per_token") == 0
+
+
+@cache
+def _takes_schema(model: str) -> bool:
+    return bool(litellm.supports_response_schema(model))
+
+
+@cache
+def _price(model: str) -> tuple[float, float] | None:
     try:
-        cost = known(completion_response=response, model=model)
-    except Exception:  # litellm raises a bare Exception for an unknown price
+        info = litellm.get_model_info(model)
+    except Exception:  # litellm raises a bare Exception for an unmapped model
         return None
-    free = bool(litellm.model_cost.get(model, {}).get("input_cost_per_token") == 0)
-    return cost if cost or free else None
+    prompt, reply = info["input_cost_per_token"], info["output_cost_per_token"]
+    known = prompt is not None and reply is not None
+    # A model that litellm routes but does not list comes back as free.
+    return (prompt, reply) if known and (prompt or _listed_as_free(model)) else None
 
 
 def _where(request: LLMRequest) -> dict[str, Any]:

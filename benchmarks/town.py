@@ -1,0 +1,77 @@
+"""The model all benchmarks share: agents on a ring that see, speak and act.
+
+Each agent makes one observation, sends one message to a neighbour and acts once per
+step. Nothing reasons, so every request to the server is a memory's.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+os.environ.setdefault("OPENAI_API_KEY", "test")
+
+import mesa  # noqa: E402
+from mesa_llm.llm_agent import LLMAgent  # noqa: E402
+from mesa_llm.reasoning.cot import CoTReasoning  # noqa: E402
+
+
+class Citizen(LLMAgent):
+    """Sees its neighbours, greets the next one, and walks."""
+
+    def step(self) -> None:
+        """One observation, one message, one action."""
+        near = self.model.neighbours(self)
+        now = self.model.steps
+        self.memory.add_to_memory(
+            "observation",
+            {
+                "self_state": {"agent_unique_id": self.unique_id, "day": now},
+                "local_state": {f"Citizen {a.unique_id}": {"mood": "ok"} for a in near},
+            },
+        )
+        self.send_message(f"On day {now} I sold {now % 7} fish.", near[:1])
+        self.memory.add_to_memory(
+            "action", {"tool_calls": [{"name": "walk", "response": f"went {now % 4}"}]}
+        )
+
+
+class Town(mesa.Model):
+    """A ring of citizens.
+
+    Args:
+        n: how many agents.
+        memory: makes an agent's memory.
+        api_base: where the local server listens; None for memories without a model.
+        setup: called with the model before the agents are made.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        memory: Callable[[Any], Any],
+        api_base: str | None = None,
+        setup: Callable[[mesa.Model], Any] | None = None,
+    ) -> None:
+        super().__init__(rng=42)
+        if setup:
+            setup(self)
+        self.citizens = [
+            Citizen(self, CoTReasoning, "openai/local", api_base=api_base)
+            for _ in range(n)
+        ]
+        for citizen in self.citizens:
+            citizen.memory = memory(citizen)
+
+    def neighbours(self, agent: LLMAgent) -> list[LLMAgent]:
+        """The next and the previous agent on the ring."""
+        position = agent.unique_id - 1
+        count = len(self.citizens)
+        return [
+            self.citizens[(position + 1) % count],
+            self.citizens[(position - 1) % count],
+        ]
+
+    def step(self) -> None:
+        """All agents in random order."""
+        self.agents.shuffle_do("step")
