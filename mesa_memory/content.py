@@ -16,6 +16,8 @@ import numpy as np
 #: nested content deeper than this is shown as text
 MAX_DEPTH = 12
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_ATOMS = frozenset({int, float, bool, type(None)})
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
 
 
@@ -26,17 +28,30 @@ def plain(value: Any, depth: int = 0) -> Any:
     surrogates become ``"\ufffd"``, and any other object its text without address.
     """
     kind = type(value)
+    if kind in _ATOMS:
+        return value
     if kind is str:
         return value if value.isascii() else _encodable(value)
-    if value is None or kind in (int, float, bool):
-        return value
     if depth >= MAX_DEPTH:
         return _text(value)
+    depth += 1
     if kind is dict or isinstance(value, Mapping):
-        return {_key(k): plain(v, depth + 1) for k, v in value.items()}
+        return _plain_dict(value, depth)
     if kind is list or kind is tuple:
-        return kind([plain(item, depth + 1) for item in value])
+        return kind([plain(item, depth) for item in value])
     return _other(value, depth)
+
+
+def _plain_dict(value: Mapping, depth: int) -> dict:
+    copied = {}
+    for key, item in value.items():
+        # Most keys and values are short ASCII texts and numbers: no call for those.
+        kind = type(item)
+        if kind not in _ATOMS and not (kind is str and item.isascii()):
+            item = plain(item, depth)
+        simple = type(key) is str and key.isascii()
+        copied[key if simple else _key(key)] = item
+    return copied
 
 
 def _other(value: Any, depth: int) -> Any:
@@ -81,15 +96,11 @@ def _order(value: Any) -> tuple[str, Any]:
 
 
 def _encodable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode() if _has_surrogate(text) else text
-
-
-def _has_surrogate(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return True
-    return False
+        return _SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def _text(value: Any) -> str:

@@ -84,7 +84,8 @@ class Work:
         self._performer = performer
         self._lock = threading.Lock()
         self._batches: deque[Any] = deque()
-        self._running: Future | None = None
+        self._running = False
+        self._ended: Future | None = None  # made when somebody waits for the end
         self._runner: int | None = None
         self._error: Exception | None = None
         #: how many batches in a row have failed for a passing reason
@@ -143,8 +144,7 @@ class Work:
         if background.here() or self._runner == threading.get_ident():
             return  # a callback of the work itself reads the memory
         while True:
-            running = self._running
-            if running is not None:
+            if running := self._end():
                 running.result()
             elif not self._batches:
                 break
@@ -158,30 +158,37 @@ class Work:
 
     async def asettle(self) -> None:
         """``settle`` for event loops; the work itself runs in the background."""
-        while self._running is not None or self._batches:
+        while self._running or self._batches:
             self.begin()
-            running = self._running
-            if running is not None:
+            if running := self._end():
                 await asyncio.shield(asyncio.wrap_future(running))
             if self._error:
                 break
         self._raise()
 
+    def _end(self) -> Future | None:
+        """Set when the work now running ends; None if none is running."""
+        with self._lock:
+            if self._running and self._ended is None:
+                self._ended = Future()
+            return self._ended
+
     def _enter(self) -> bool:
         with self._lock:
-            if self._running is not None or not self._batches:
+            if self._running or not self._batches:
                 return False
-            self._running = Future()
+            self._running = True
             return True
 
-    def _leave(self, performer: Any, error: Exception | None = None) -> None:
+    def _leave(self, performer: Performer, error: Exception | None = None) -> None:
         performer.release()
         with self._lock:
-            running, self._running = self._running, None
+            self._running = False
+            ended, self._ended = self._ended, None
             self._runner = None
             self._error = error or self._error
-        if running is not None:
-            running.set_result(None)
+        if ended is not None:
+            ended.set_result(None)
 
     def _run_here(self) -> None:
         performer = self._performer()

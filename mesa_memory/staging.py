@@ -100,9 +100,9 @@ class Staging:
         agent whose hooks were called at this or the previous step commits its events
         itself, all in one go.
         """
+        if self._hooked is not None and now - self._hooked <= 1:
+            return []
         with self.lock:
-            if self._hooked is not None and now - self._hooked <= 1:
-                return []
             finished = [e for e in self._events if e.step < now]
             if finished:
                 frozen = self._events[: self._frozen]

@@ -17,6 +17,9 @@ class Asking(Memory):
     """Makes requests and records in its agent's name."""
 
     _journal: Journal
+    _model: Any = None
+    _services: Services
+    _settling: float | None = None
     _llm: Any = None
     _model_name: str | None = None
     _api_base: str | None = None
@@ -24,7 +27,12 @@ class Asking(Memory):
     @property
     def services(self) -> Services:
         """The services of this agent's model."""
-        return Services.of(self.agent.model)
+        model = self.agent.model
+        if self._model is not model:
+            self._model = model
+            self._services = Services.of(model)
+            self._journal.observers = self._services.observers
+        return self._services
 
     @property
     def llm(self) -> Any:
@@ -39,8 +47,17 @@ class Asking(Memory):
     def llm(self, llm: Any) -> None:
         self._llm = llm
 
+    def _now(self) -> float:
+        """The model's clock; for work under way, the clock when it was committed.
+
+        Deferred work ends when the answers come, which must not show in any record.
+        """
+        if self._settling is not None:
+            return self._settling
+        return clock(self.agent.model)
+
     def _open(self, kind: str, step: float, content: Any, **more: Any) -> MemoryRecord:
-        self._journal.observers = self.services.observers
+        self.services  # lets the journal know who observes
         return self._journal.open(self.agent.unique_id, kind, step, content, **more)
 
     def _request(self, purpose: str, **parts: Any) -> LLMRequest:
@@ -48,7 +65,7 @@ class Asking(Memory):
         return LLMRequest(
             purpose,
             self.agent.unique_id,
-            clock(self.agent.model),
+            self._now(),
             model=self._request_model(),
             api_base=self._base_of(),
             **parts,
@@ -77,7 +94,7 @@ class Asking(Memory):
             raise LLMRejected(str(error), **self._where()) from error
 
     def _where(self) -> dict[str, Any]:
-        step = clock(self.agent.model)
+        step = self._now()
         return {"purpose": "connect", "agent": self.agent.unique_id, "step": step}
 
     def _instant(self) -> bool:

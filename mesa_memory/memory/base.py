@@ -100,7 +100,8 @@ class MemoryModule(Asking):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process; waits for unfinished work."""
         self._settle_all()
-        return {k: v for k, v in vars(self).items() if k != "_work"}
+        process = ("_work", "_model", "_services")
+        return {k: v for k, v in vars(self).items() if k not in process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state; the entries belong to this memory's agent again."""
@@ -194,9 +195,14 @@ class MemoryModule(Asking):
     def _admit(self, groups: Sequence[Group]) -> None:
         """Takes up a batch without any request; by default nothing is kept."""
 
-    def _settle(self, groups: Sequence[Group]) -> Steps[None]:
-        self._admit(groups)
-        yield from self.remember()
+    def _settle(self, batch: tuple[float, Sequence[Group]]) -> Steps[None]:
+        """One batch: the clock when it was committed, and its steps."""
+        self._settling, groups = batch
+        try:
+            self._admit(groups)
+            yield from self.remember()
+        finally:
+            self._settling = None
 
     def _arrive(self, kind: str, content: dict) -> MemoryRecord:
         """Stages an event, under the clock of this moment."""
@@ -213,18 +219,19 @@ class MemoryModule(Asking):
         return event
 
     def _freeze(self) -> None:
-        self._staging.freeze(clock(self.agent.model))
+        self._staging.freeze(self._now())
 
     def _commit(self) -> None:
         self._work.max_failures = self.services.max_pending_steps
-        self._work.put(self._staging.take(clock(self.agent.model)))
+        now = self._now()
+        self._work.put((now, self._staging.take(now)))
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
         groups = self._staging.take_finished(now)
         if not groups:
             return
-        self._work.put(groups)
+        self._work.put((now, groups))
         if self.services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:
@@ -235,7 +242,7 @@ class MemoryModule(Asking):
 
     def _settled(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
-        self._commit_finished(clock(self.agent.model))
+        self._commit_finished(self._now())
         self._settle_all()
 
     # -- reading ------------------------------------------------------------------
@@ -308,7 +315,7 @@ class MemoryModule(Asking):
     def _pending(self) -> list[MemoryEntry]:
         """What is not admitted yet, as entries, oldest first."""
         steps: dict[float, list[MemoryRecord]] = {}
-        for step, events in (g for batch in self._work.waiting for g in batch):
+        for step, events in (g for _, groups in self._work.waiting for g in groups):
             steps.setdefault(step, []).extend(events)
         for event in self._staging.events():
             steps.setdefault(event.step, []).append(event)

@@ -27,6 +27,7 @@ class Entry(MemoryEntry):
     # A ClassVar is no dataclass field: asdict and pickle leave the model alone.
     agent: ClassVar[Any]
     events: tuple[MemoryRecord, ...]
+    size: int | None = None  #: tokens, once a consolidation policy has asked
 
     def __init__(
         self,

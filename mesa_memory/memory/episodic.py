@@ -11,7 +11,6 @@ from mesa_memory import render, retrieval
 from mesa_memory.effects import Steps
 from mesa_memory.importance import Importance
 from mesa_memory.memory.base import positive
-from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry, entry_lines
 from mesa_memory.memory.grading import Grading
 from mesa_memory.records import EVICTED, MemoryRecord
@@ -132,7 +131,7 @@ class EpisodicMemory(Grading):
         forgotten = set(retrieval.lowest(self._scores(list(self._stream)), surplus))
         for position in sorted(forgotten, reverse=True):
             for event in getattr(self._stream[position], "events", ()):
-                self._journal.close(event, clock(self.agent.model), EVICTED)
+                self._journal.close(event, self._now(), EVICTED)
             del self._stream[position]
 
     def _context(self, count: int) -> list[str]:
@@ -182,7 +181,7 @@ class EpisodicMemory(Grading):
         return retrieval.scores(
             [_importance(entry) for entry in entries],
             [entry.step or 0 for entry in entries],
-            clock(self.agent.model),
+            self._now(),
             Scoring(decay=self.recency_decay),
         )
 

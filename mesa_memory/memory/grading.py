@@ -10,7 +10,6 @@ from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Steps, run
 from mesa_memory.importance import Importance
 from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.clock import clock
 from mesa_memory.records import MemoryRecord
 from mesa_memory.schemas import Grades
 
@@ -102,7 +101,7 @@ class Grading(MemoryModule):
 
     def _loner(self, kind: str, content: dict) -> MemoryRecord:
         """An event that is graded but not kept."""
-        now = clock(self.agent.model)
+        now = self._now()
         return MemoryRecord(
             "", self.agent.unique_id, self.layer, kind, now, plain(content)
         )

@@ -8,7 +8,6 @@ from mesa_memory import prompts, render
 from mesa_memory.effects import Steps, ask, together
 from mesa_memory.errors import LLMError
 from mesa_memory.memory.base import positive
-from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import entry_events
 from mesa_memory.memory.window import Windowed
 from mesa_memory.records import SUPERSEDED, MemoryRecord
@@ -154,7 +153,7 @@ class ImpressionMemory(Windowed):
 
     def _present(self) -> list[Any]:
         """Agents in the newest observation, then those heard from since last step."""
-        now = clock(self.agent.model)
+        now = self._now()
         seen: list[Any] = []
         heard: list[Any] = []
         for entry in self._recent():
@@ -196,7 +195,7 @@ class ImpressionMemory(Windowed):
     def _renew(
         self, subject: Any, since: Sequence[MemoryRecord], new: Impression
     ) -> None:
-        known, now = self._known[subject], clock(self.agent.model)
+        known, now = self._known[subject], self._now()
         old = known.current
         sources = ([old.id] if old else []) + [event.id for event in since]
         content = new.model_dump() | {"text": render.one_line(new.text.strip())}

@@ -6,7 +6,6 @@ from typing import Any
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.effects import Steps
-from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.summary import Summarizing
 from mesa_memory.memory.window import Windowed
@@ -65,8 +64,8 @@ class LongTermMemory(Summarizing, Windowed):
         )
 
     def _freeze(self) -> None:
-        waiting = self._staging.freeze(clock(self.agent.model))
-        self.buffer = self._entry(clock(self.agent.model), waiting)
+        waiting = self._staging.freeze(self._now())
+        self.buffer = self._entry(self._now(), waiting)
         self.buffer.step = None  # type: ignore[assignment]
 
     def _append(self, step: float, events: Sequence) -> Entry:

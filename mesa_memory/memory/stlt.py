@@ -11,7 +11,6 @@ from mesa_memory import render
 from mesa_memory.consolidation import EveryBatch, Policy
 from mesa_memory.effects import Steps
 from mesa_memory.memory.base import positive
-from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry, entry_lines
 from mesa_memory.memory.summary import Summarizing
 from mesa_memory.memory.window import Windowed
@@ -101,15 +100,23 @@ class STLTMemory(Summarizing, Windowed):
         return EveryBatch(size) if size else None
 
     def _sizes(self) -> list[int]:
-        return [
-            render.count_tokens("\n".join(entry_lines(entry, self.event_chars)))
-            for entry in self.short_term_memory
-        ]
+        return [self._size(entry) for entry in self.short_term_memory]
+
+    def _size(self, entry: MemoryEntry) -> int:
+        """Tokens of an entry; an own entry does not change, so it is counted once."""
+        known = getattr(entry, "size", None)
+        if known is not None:
+            return known
+        text = "\n".join(entry_lines(entry, self.event_chars))
+        size = render.count_tokens(text)
+        if isinstance(entry, Entry):
+            entry.size = size
+        return size
 
     def _freeze(self) -> None:
         """As in Mesa-LLM, what waits for the step is seen in ``short_term_memory``."""
         self._thaw()
-        now = clock(self.agent.model)
+        now = self._now()
         waiting = self._staging.freeze(now)
         if waiting:
             self._before_step = self._entry(now, waiting)
@@ -130,5 +137,5 @@ class STLTMemory(Summarizing, Windowed):
     def _admit(self, groups: Sequence[Group]) -> None:
         for entry in self.short_term_memory:
             if entry.step is None:  # put there by hand, in Mesa-LLM's manner
-                entry.step = clock(self.agent.model)  # type: ignore[assignment]
+                entry.step = self._now()  # type: ignore[assignment]
         super()._admit(groups)

@@ -8,7 +8,6 @@ from mesa_llm.memory.memory import MemoryEntry
 from mesa_memory import prompts, render
 from mesa_memory.effects import LLMRequest, Steps, ask
 from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import entry_lines
 from mesa_memory.records import SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Summary
@@ -88,7 +87,7 @@ class Summarizing(MemoryModule):
         )
 
     def _replace(self, text: str, sources: tuple[str, ...]) -> None:
-        now = clock(self.agent.model)
+        now = self._now()
         old = self._summary
         if old is not None:
             sources = (old.id, *sources)

@@ -7,7 +7,6 @@ from typing import Any
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry
 from mesa_memory.records import EVICTED, SUPERSEDED
 from mesa_memory.staging import Group, superseded
@@ -54,4 +53,4 @@ class Windowed(MemoryModule):
     def _end(self, entry: MemoryEntry, because: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
         for event in getattr(entry, "events", ()):
-            self._journal.close(event, clock(self.agent.model), because)
+            self._journal.close(event, self._now(), because)

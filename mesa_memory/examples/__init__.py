@@ -1,0 +1,4 @@
+"""Example models, in Mesa's layout."""
+
+#: names for ``mesa-memory batch``
+EXAMPLES = ("rumor",)
