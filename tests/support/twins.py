@@ -1,0 +1,137 @@
+"""A small world whose memories are run in every execution and compared."""
+
+import asyncio
+import os
+import random
+from typing import Any
+
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+os.environ.setdefault("OPENAI_API_KEY", "test")
+
+import mesa  # noqa: E402
+from mesa_llm.llm_agent import LLMAgent  # noqa: E402
+from mesa_llm.reasoning.cot import CoTReasoning  # noqa: E402
+
+from mesa_memory import OfflineLLM, configure  # noqa: E402
+
+
+class SlowOffline:
+    """Answers as the offline model does, after a while that differs by request."""
+
+    def __init__(self) -> None:
+        self.requests: list[Any] = []
+        self._delays = random.Random(5)
+        self._model = OfflineLLM()
+
+    async def acomplete(self, request: Any) -> Any:
+        """The offline answer, late."""
+        self.requests.append(request)
+        await asyncio.sleep(self._delays.random() * 0.01)
+        return self._model.complete(request)
+
+    def asked(self) -> list[tuple]:
+        """What was asked, by agent and step."""
+        asked = [
+            (r.agent, r.step, r.purpose, r.system, r.prompt) for r in self.requests
+        ]
+        return sorted(asked)
+
+
+class Diary:
+    """Observes every change of every record."""
+
+    def __init__(self) -> None:
+        self.records: dict[str, Any] = {}
+
+    def opened(self, record: Any) -> None:
+        """Keeps the record."""
+        assert record.id not in self.records, "an id was used twice"
+        self.records[record.id] = record
+
+    def graded(self, record: Any) -> None:
+        """The record is kept already."""
+        assert record.id in self.records
+
+    def closed(self, record: Any) -> None:
+        """The record is kept already."""
+        assert record.id in self.records
+
+    def rows(self) -> list[tuple]:
+        """All records, by id."""
+        return sorted(
+            (r.id, r.kind, r.step, repr(r.content), r.importance, r.subject, r.sources)
+            + (r.valid_from, r.valid_to, r.closed_because, r.superseded_by)
+            for r in self.records.values()
+        )
+
+
+class Villager(LLMAgent):
+    """Sees everybody, speaks to one, acts, and keeps what it was shown."""
+
+    def step(self) -> None:
+        """One observation, one or two messages, sometimes an action."""
+        others = [a for a in self.model.villagers if a is not self]
+        seen = {f"Villager {a.unique_id}": {"mood": self.model.steps} for a in others}
+        self.memory.add_to_memory(
+            "observation", {"self_state": {"id": self.unique_id}, "local_state": seen}
+        )
+        self.model.shown.append(self.memory.get_prompt_ready())
+        self.model.shown.append(self.memory.get_communication_history())
+        friend = others[(self.model.steps + self.unique_id) % len(others)]
+        self.send_message(
+            f"On day {self.model.steps} I help, {self.unique_id}", [friend]
+        )
+        if self.model.steps % 3 == 0:
+            self.send_message("The bridge is broken!", others)
+            self.memory.add_to_memory("action", {"tool_calls": [{"name": "mend"}]})
+
+    async def astep(self) -> None:
+        """The same; Mesa-LLM wraps this method, too."""
+        Villager._raw_user_step(self)
+
+
+class Village(mesa.Model):
+    """Four villagers; ``shown`` collects every prompt text in order."""
+
+    def __init__(self, memory: Any, asynchronous: bool, **services: Any) -> None:
+        super().__init__(rng=3)
+        self.asynchronous = asynchronous
+        self.shown: list[str] = []
+        self.llm = SlowOffline()
+        self.services = configure(self, llm=self.llm, **services)
+        self.diary = Diary()
+        self.services.observers.append(self.diary)
+        self.villagers = [
+            Villager(self, CoTReasoning, "openai/test", step_prompt="Live well.")
+            for _ in range(4)
+        ]
+        for villager in self.villagers:
+            villager.memory = memory(villager)
+
+    def step(self) -> None:
+        """One day, in an order from the seed."""
+        order = list(self.villagers)
+        self.random.shuffle(order)
+        if self.asynchronous:
+            asyncio.run(self._astep(order))
+        else:
+            for villager in order:
+                villager.step()
+
+    async def _astep(self, order: list[Villager]) -> None:
+        for villager in order:
+            await villager.astep()
+
+
+def live(memory: Any, execution: str, asynchronous: bool, days: int = 12) -> dict:
+    """Everything observable of a run."""
+    village = Village(memory, asynchronous, execution=execution)
+    for _ in range(days):
+        village.step()
+    village.services.flush()
+    final = [v.memory.get_prompt_ready() for v in village.villagers]
+    return {
+        "requests": village.llm.asked(),
+        "records": village.diary.rows(),
+        "shown": village.shown + final,
+    }

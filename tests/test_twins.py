@@ -1,0 +1,45 @@
+"""Blocking, async and deferred execution remember the same."""
+
+import pytest
+
+from mesa_memory import (
+    EpisodicMemory,
+    FrontHalf,
+    ImpressionMemory,
+    LongTermMemory,
+    OverTokens,
+    ShortTermMemory,
+    STLTMemory,
+)
+from tests.support.twins import live
+
+MEMORIES = {
+    "short_term": ShortTermMemory,
+    "stlt": lambda agent: STLTMemory(agent, 2, 1),
+    "stlt_tokens": lambda a: STLTMemory(a, consolidation=OverTokens(120, 1)),
+    "stlt_front": lambda a: STLTMemory(a, consolidation=FrontHalf(3, 0.5)),
+    "long_term": LongTermMemory,
+    "episodic": lambda agent: EpisodicMemory(agent, max_capacity=20),
+    "episodic_context": lambda agent: EpisodicMemory(agent, grade_context=5),
+    "impression": ImpressionMemory,
+}
+
+
+@pytest.mark.parametrize("name", MEMORIES)
+def test_every_execution_gives_the_same_requests_records_and_prompts(name):
+    blocking = live(MEMORIES[name], "blocking", asynchronous=False)
+    assert blocking["records"], "the run recorded nothing, so it proves nothing"
+    assert len(set(blocking["shown"])) > 20
+    for execution, asynchronous in [
+        ("blocking", True),
+        ("deferred", False),
+        ("deferred", True),
+    ]:
+        other = live(MEMORIES[name], execution, asynchronous)
+        for part, expected in blocking.items():
+            assert other[part] == expected, (execution, asynchronous, part)
+
+
+@pytest.mark.parametrize("name", [n for n in MEMORIES if n != "short_term"])
+def test_memories_with_a_model_do_ask_it(name):
+    assert live(MEMORIES[name], "deferred", asynchronous=False)["requests"]
