@@ -10,6 +10,7 @@ from mesa_memory.memory.clock import clock
 from mesa_memory.memory.replaced import ReplacedLLM, module_llm
 from mesa_memory.performing import Performed
 from mesa_memory.records import Journal, MemoryRecord
+from mesa_memory.scheduler import Work
 from mesa_memory.services import Services
 
 
@@ -17,6 +18,7 @@ class Asking(Memory):
     """Makes requests and records in its agent's name."""
 
     _journal: Journal
+    _work: Work
     _model: Any = None
     _services: Services
     _settling: float | None = None
@@ -31,7 +33,7 @@ class Asking(Memory):
         if self._model is not model:
             self._model = model
             self._services = Services.of(model)
-            self._journal.observers = self._services.observers
+            self._services.join_later(self._work)
         return self._services
 
     @property
@@ -57,7 +59,7 @@ class Asking(Memory):
         return clock(self.agent.model)
 
     def _open(self, kind: str, step: float, content: Any, **more: Any) -> MemoryRecord:
-        self.services  # lets the journal know who observes
+        self._journal.observers = self.services.observers
         return self._journal.open(self.agent.unique_id, kind, step, content, **more)
 
     def _request(self, purpose: str, **parts: Any) -> LLMRequest:

@@ -15,12 +15,11 @@ from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
-from mesa_memory import render
 from mesa_memory.content import plain
 from mesa_memory.effects import Steps
-from mesa_memory.memory.asking import Asking
 from mesa_memory.memory.clock import clock
-from mesa_memory.memory.entry import Entry, Message, entry_lines, foreign
+from mesa_memory.memory.entry import Entry
+from mesa_memory.memory.reading import Reading
 from mesa_memory.memory.replaced import module_llm
 from mesa_memory.records import SUPERSEDED, Journal, MemoryRecord
 from mesa_memory.scheduler import MAX_WAITING, Work
@@ -40,7 +39,7 @@ def positive(name: str, value: Any) -> int:
     return value
 
 
-class MemoryModule(Asking):
+class MemoryModule(Reading):
     """Base of the package's memories; see Mesa-LLM's ``Memory`` for the protocol.
 
     Args:
@@ -56,10 +55,6 @@ class MemoryModule(Asking):
     """
 
     layer = "memory"
-    event_chars = 1000
-    section_chars = 8000
-    history_capacity = 50
-    _log: deque[MemoryRecord]
 
     def __new__(cls, *_: Any, **__: Any) -> "MemoryModule":
         """Makes the working parts, so that an unfinished object is already sound."""
@@ -92,9 +87,7 @@ class MemoryModule(Asking):
         self.section_chars = positive("section_chars", section_chars)
         self.history_capacity = positive("history_capacity", history_capacity)
         self._model_name, self._api_base = llm_model, api_base
-        services = self.services
-        services.join_later(self._work)
-        if llm_model and services.llm is None:
+        if llm_model and self.services.llm is None:
             self._llm = module_llm(llm_model, api_base)  # checks the name and the key
 
     def __getstate__(self) -> dict[str, Any]:
@@ -244,85 +237,6 @@ class MemoryModule(Asking):
         """Before a read: commits finished steps and waits for unfinished work."""
         self._commit_finished(self._now())
         self._settle_all()
-
-    # -- reading ------------------------------------------------------------------
-
-    def format_short_term(self) -> str:
-        """Recent steps, the one under way included: one event to a line."""
-        self._settled()
-        steps: dict[Any, list[str]] = {}
-        for entry in self._recent():
-            lines = entry_lines(entry, self.event_chars)
-            steps.setdefault(entry.step, []).extend(lines)
-        blocks = [render.step_text(step, lines) for step, lines in steps.items()]
-        if not blocks:
-            return render.NOTHING_RECENT
-        return render.section(blocks, self.section_chars)
-
-    def format_long_term(self) -> str:
-        """What is remembered beyond the recent steps; empty if there is nothing."""
-        self._settled()
-        return ""
-
-    def get_prompt_ready(self) -> str:
-        """The memory as prompt text."""
-        return f"Short term memory:\n{self.format_short_term()}\n"
-
-    def messages(
-        self, last: int | None = None, with_agent: Any = None
-    ) -> list[Message]:
-        """Who said what, when: the messages heard and sent, oldest first.
-
-        Args:
-            last: at most so many, the newest.
-            with_agent: only messages to or from this agent (or unique id).
-
-        Raises:
-            ValueError: if last is negative.
-        """
-        if last is not None and last < 0:
-            raise ValueError(f"last must be 0 or more, got {last}")
-        self._settled()
-        with self._staging.lock:
-            log = [Message.of(record.step, record.content) for record in self._log]
-        found = sorted([*log, *foreign(self._entries())], key=lambda m: m.step)
-        if with_agent is not None:
-            other = getattr(with_agent, "unique_id", with_agent)
-            found = [m for m in found if other == m.sender or other in m.recipients]
-        return found if last is None else found[len(found) - min(last, len(found)) :]
-
-    def get_communication_history(self) -> str:
-        """The messages as text, oldest first; empty if there are none."""
-        lines = [
-            f"Step {render.value_text(m.step)}: "
-            + render.shorten(m.line(), self.event_chars)
-            for m in self.messages()
-        ]
-        return render.section(lines, self.section_chars, "messages") + "\n\n" * bool(
-            lines
-        )
-
-    # -- for subclasses -------------------------------------------------------------
-
-    def _entries(self) -> list[MemoryEntry]:
-        """The entries kept, oldest first."""
-        return []
-
-    def _recent(self) -> list[MemoryEntry]:
-        """What the short-term section shows, oldest first."""
-        return [*self._entries(), *self._pending()]
-
-    def _pending(self) -> list[MemoryEntry]:
-        """What is not admitted yet, as entries, oldest first."""
-        steps: dict[float, list[MemoryRecord]] = {}
-        for step, events in (g for _, groups in self._work.waiting for g in groups):
-            steps.setdefault(step, []).extend(events)
-        for event in self._staging.events():
-            steps.setdefault(event.step, []).append(event)
-        return [self._entry(step, events) for step, events in sorted(steps.items())]
-
-    def _entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
-        return Entry.of(self.agent, step, events, self.additive_event_types)
 
     def _event(self, kind: str, content: Any, now: float) -> MemoryRecord:
         record = self._open(kind, now, content)

@@ -1,0 +1,123 @@
+"""The package's structure: who may import whom, and what is public."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mesa_memory
+
+ROOT = Path(mesa_memory.__file__).parent
+FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
+
+CORE = {
+    "consolidation", "content", "effects", "errors", "importance", "prompts",
+    "records", "render", "replies", "retrieval", "schemas", "staging",
+}  # fmt: skip
+#: files of the memory layer that meet Mesa-LLM, which the others must not
+MEET_MESA = {
+    "memory/asking.py", "memory/base.py", "memory/entry.py", "memory/replaced.py",
+    "memory/reading.py", "memory/long_term.py", "memory/stlt.py", "memory/summary.py", "memory/window.py",
+    "memory/episodic.py",
+}  # fmt: skip
+#: the edge: imported by nobody inside
+EDGE = {"cli", "batch", "viz", "examples"}
+
+
+def imported(path):
+    """Module names a file imports, late imports included."""
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(node.module)
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def own(path):
+    """The package's own modules a file imports, without the package's name."""
+    prefix = "mesa_memory."
+    return {n.removeprefix(prefix) for n in imported(path) if n.startswith(prefix)}
+
+
+def place(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_each_file_imports_only_what_its_layer_may(path):
+    heads = {name.partition(".")[0] for name in own(path)}
+    here = place(path)
+    if here.removesuffix(".py") in CORE:
+        assert heads <= CORE, f"core imports {heads - CORE}"
+    if here.startswith("llm/"):
+        assert heads <= CORE | {"llm"}, f"a backend imports {heads - CORE}"
+    if here.startswith("memory/") and here != "memory/replaced.py":
+        assert "llm" not in heads, "a memory imports a backend"
+    if here != "cli.py":
+        assert not heads & EDGE, f"imports the edge: {heads & EDGE}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_mesa_is_met_at_the_memory_layer_only(path):
+    heads = {name.partition(".")[0] for name in imported(path)}
+    if place(path) not in MEET_MESA and place(path) != "cli.py":
+        assert not heads & {"mesa", "mesa_llm"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_an_optional_or_heavy_package_is_imported_in_its_own_file(path):
+    heads = {name.partition(".")[0] for name in imported(path)}
+    if not place(path).startswith("llm/"):
+        assert "litellm" not in heads
+    assert not heads & {"solara", "dask", "fastembed", "sqlalchemy"}
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_coroutines_are_written_only_where_drivers_are(path):
+    drivers = {"effects.py", "performing.py", "scheduler.py", "services.py"}
+    protocol = {"memory/base.py", "memory/grading.py", "memory/replaced.py"}
+    allowed = drivers | protocol | {"reasoning.py"}
+    tree = ast.walk(ast.parse(path.read_text()))
+    found = [node.name for node in tree if isinstance(node, ast.AsyncFunctionDef)]
+    assert place(path) in allowed or place(path).startswith("llm/") or not found
+
+
+@pytest.mark.parametrize("path", FILES, ids=place)
+def test_files_and_functions_fit_a_screen(path):
+    assert len(path.read_text().splitlines()) <= 260
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert node.end_lineno - node.lineno < 50, node.name
+
+
+def test_every_public_name_exists_and_is_documented():
+    assert mesa_memory.__all__ == sorted(mesa_memory.__all__)
+    for name in mesa_memory.__all__:
+        assert getattr(mesa_memory, name).__doc__, name
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Memery'"):
+        _ = mesa_memory.Memery
+
+
+def test_importing_the_package_is_fast_and_opens_no_socket():
+    code = (
+        "import socket, sys, time\n"
+        "def refuse(*a, **k): raise AssertionError('a socket was opened')\n"
+        "socket.socket.connect = refuse\n"
+        "socket.getaddrinfo = refuse\n"
+        "started = time.perf_counter()\n"
+        "import mesa_memory\n"
+        "assert time.perf_counter() - started < 1.0\n"
+        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "from mesa_memory import STLTMemory, configure\n"
+        "import mesa_memory.llm.litellm\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

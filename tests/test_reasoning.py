@@ -1,0 +1,119 @@
+"""Agents that reason offline, and reasoning through the memory's client."""
+
+import asyncio
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_llm.reasoning.react import ReActReasoning
+from mesa_llm.reasoning.rewoo import ReWOOReasoning
+
+from mesa_memory import (
+    Budget,
+    BudgetExceeded,
+    LLMRejected,
+    Services,
+    ShortTermMemory,
+    ToolCall,
+    configure,
+    register_policy,
+    wrap,
+)
+from tests.support.openai_server import OpenAIServer
+
+
+def decide(turn):
+    """Greets agent 2 once a tool may be used; else thinks aloud."""
+    if "speak_to" in turn.tools:
+        return [
+            ToolCall("speak_to", {"listener_agents_unique_ids": [2], "message": "hi"})
+        ]
+    return "I greet my neighbour."
+
+
+def pair(reasoning, name="greeter"):
+    """A model with two agents that share a policy."""
+    model = mesa.Model(rng=1)
+    llm_model = register_policy(name, decide)
+    agents = [
+        LLMAgent(model, reasoning, llm_model, step_prompt="Greet.") for _ in range(2)
+    ]
+    for agent in agents:
+        agent.memory = ShortTermMemory(agent)
+    return agents
+
+
+@pytest.mark.parametrize("wrapped", [False, True], ids=["plain", "wrapped"])
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+def test_an_agent_reasons_and_acts_without_a_key(reasoning, wrapped, monkeypatch):
+    monkeypatch.delenv("OFFLINE_API_KEY", raising=False)
+    first, second = pair(reasoning)
+    if wrapped:
+        wrap(first)
+    plan = first.reasoning.plan()
+    first.apply_plan(plan)
+    assert "Agent 1 says: hi" in second.memory.get_prompt_ready()
+    assert "I greet my neighbour." in first.memory.get_prompt_ready()
+
+
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+def test_reasoning_works_in_event_loops_too(reasoning):
+    first, second = pair(reasoning)
+    wrap(first)
+
+    async def live():
+        await first.aapply_plan(await first.reasoning.aplan())
+
+    asyncio.run(live())
+    assert "Agent 1 says: hi" in second.memory.get_prompt_ready()
+
+
+def test_wrapped_reasoning_is_in_the_ledger_and_wrapping_twice_is_wrapping_once():
+    first, _ = pair(CoTReasoning)
+    assert wrap(first) is wrap(first)
+    first.reasoning.plan()
+    usage = Services.of(first.model).ledger.by("purpose", "agent", "model")
+    assert {key: used.calls for key, used in usage.items()} == {
+        ("reasoning", 1, "offline/greeter"): 2
+    }
+
+
+def test_the_budget_holds_for_wrapped_reasoning():
+    first, _ = pair(CoTReasoning)
+    configure(first.model, budget=Budget(calls=1))
+    wrap(first)
+    with pytest.raises(BudgetExceeded, match=r"calls 2 of 1.*configure"):
+        first.reasoning.plan()
+
+
+def test_an_unregistered_policy_says_what_to_do():
+    first, _ = pair(CoTReasoning)
+    first.llm.llm_model = "offline/nobody"
+    wrap(first)
+    with pytest.raises(LookupError, match="register_policy"):
+        first.reasoning.plan()
+
+
+def test_tools_and_system_prompt_reach_a_real_endpoint(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer() as server:
+        model = mesa.Model(rng=1)
+        agent = LLMAgent(
+            model, CoTReasoning, "openai/x", system_prompt="Be kind.",
+            step_prompt="Go.", api_base=server.base,
+        )  # fmt: skip
+        agent.memory = ShortTermMemory(agent)
+        wrap(agent)
+        agent.reasoning.plan(selected_tools=["speak_to"])
+        thinking, acting = server.log
+        assert "Be kind." in thinking.system
+        assert thinking.body["tool_choice"] == "none"
+        assert acting.body["tools"][0]["function"]["name"] == "speak_to"
+
+
+def test_a_wrapped_agent_without_a_model_name_is_rejected():
+    first, _ = pair(CoTReasoning)
+    wrap(first).llm_model = ""
+    with pytest.raises(LLMRejected, match="no model is named"):
+        first.reasoning.plan()
