@@ -14,7 +14,7 @@ FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
 
 CORE = {
     "consolidation", "content", "effects", "errors", "importance", "prompts",
-    "records", "render", "replies", "retrieval", "schemas", "staging",
+    "records", "refusals", "render", "replies", "retrieval", "schemas", "staging",
 }  # fmt: skip
 #: files of the memory layer that meet Mesa-LLM, which the others must not
 MEET_MESA = {
