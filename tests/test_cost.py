@@ -1,0 +1,162 @@
+"""What memories cost, counted on a local server that speaks the OpenAI protocol."""
+
+import mesa
+import pytest
+from benchmarks.town import Citizen, Town
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    ScriptedLLM,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+)
+from tests.support.openai_server import OpenAIServer
+
+AGENTS, STEPS = 6, 15
+MEMORIES = [
+    ShortTermMemory,
+    STLTMemory,
+    LongTermMemory,
+    EpisodicMemory,
+    ImpressionMemory,
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def run(memory, server, execution="deferred", steps=STEPS):
+    """A town's life; returns it and the requests the server saw."""
+    server.clear()
+    town = Town(
+        AGENTS, memory, server.base, lambda m: configure(m, execution=execution)
+    )
+    for _ in range(steps):
+        town.step()
+    Services.of(town).flush()
+    return town, list(server.log)
+
+
+@pytest.mark.parametrize("execution", ["deferred", "blocking"])
+@pytest.mark.parametrize(
+    ("memory", "limit"),
+    [
+        (ShortTermMemory, 0),
+        (STLTMemory, 1 / 2),
+        (LongTermMemory, 1),
+        (EpisodicMemory, 1),
+    ],
+)
+def test_calls_for_each_agent_and_step_stay_below_the_limit(
+    memory, limit, execution, server
+):
+    _, log = run(memory, server, execution)
+    assert len(log) <= limit * AGENTS * STEPS
+    assert log or not limit, "the memory never asked, so the limit proves nothing"
+
+
+def test_impressions_are_renewed_once_per_update_every_interactions(server):
+    town, log = run(ImpressionMemory, server)
+    # A citizen sees two others, hears from one and speaks to one in each step.
+    interactions = 4 * AGENTS * STEPS
+    assert 0 < len(log) <= interactions / 5
+    citizen = town.citizens[0]
+    renewed = sum(len(citizen.memory.revisions(a)) for a in town.citizens)
+    waiting = [len(k.since) for k in citizen.memory._known.values()]
+    assert sum(waiting) + 5 * renewed <= 4 * STEPS
+    assert max(waiting) < 5 + 2  # a step brings two interactions with one agent
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_a_step_in_which_nothing_happens_costs_nothing(memory, server):
+    town, _ = run(memory, server)
+    Citizen.step, busy = lambda self: (self.pre_step(), self.post_step()), Citizen.step
+    try:
+        town.step()  # what was said after an agent's last step is taken up here
+        Services.of(town).flush()
+        server.clear()
+        for _ in range(3):
+            town.step()
+        Services.of(town).flush()
+        assert server.log == []
+    finally:
+        Citizen.step = busy
+
+
+class Hall(mesa.Model):
+    """Agents who all hear the same announcement."""
+
+    def __init__(self, **grading):
+        super().__init__(rng=1)
+        self.llm = ScriptedLLM(rules={"grade": self.grade})
+        configure(self, llm=self.llm)
+        self.hearers = [
+            LLMAgent(self, CoTReasoning, "openai/test", step_prompt="Stay safe.")
+            for _ in range(5)
+        ]
+        for hearer in self.hearers:
+            hearer.memory = EpisodicMemory(hearer, **grading)
+
+    @staticmethod
+    def grade(request):
+        """Grades by length of the line."""
+        return {"grades": [1 + len(line) % 5 for _, line in request.inputs["events"]]}
+
+    def announce(self, text):
+        """Everybody hears it in the same step."""
+        for hearer in self.hearers:
+            hearer.memory.process_step(pre_step=True)
+            hearer.memory.add_to_memory("message", {"message": text, "sender": 99})
+            hearer.memory.process_step()
+
+
+def test_an_event_heard_by_many_agents_is_graded_once(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    hall = Hall()
+    hall.announce("The dam is broken!")
+    assert len(hall.llm.history) == 1
+    grades = {h.memory.memory_entries[0].content["message"]["importance"]
+              for h in hall.hearers}  # fmt: skip
+    assert grades == {1 + len("Agent 99 says: The dam is broken!") % 5}
+
+
+def test_grades_that_depend_on_the_agent_are_not_shared(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    hall = Hall(grade_context=3)
+    hall.announce("The dam is broken!")
+    assert len(hall.llm.history) == len(hall.hearers)
+
+
+def test_agents_with_different_tasks_grade_for_themselves(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    hall = Hall()
+    hall.hearers[0].step_prompt = "Repair dams."
+    hall.announce("The dam is broken!")
+    assert len(hall.llm.history) == 2
+
+
+def test_episodic_prompts_are_a_fifth_of_one_request_per_event(server):
+    # Mesa-LLM sends one request per event with rich markup: 1755 tokens for each agent
+    # and step in this model, measured by benchmarks/waiting.py.
+    _, log = run(EpisodicMemory, server)
+    tokens = sum(len(r.system) + len(r.prompt) for r in log) / 4
+    assert tokens / (AGENTS * STEPS) < 1755 / 5
+
+
+def test_the_ledger_agrees_with_the_server(server):
+    town, log = run(LongTermMemory, server)
+    total = Services.of(town).ledger.total
+    assert (total.calls, total.attempts, total.failures) == (len(log), len(log), 0)
+    assert total.prompt_tokens == sum((len(r.system) + len(r.prompt)) // 4 for r in log)
+    assert total.cost is None  # nobody knows the price of this model
+    by_agent = Services.of(town).ledger.by("agent", "purpose")
+    assert set(by_agent) == {(c.unique_id, "consolidate") for c in town.citizens}
