@@ -47,10 +47,13 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
     for key, item in value.items():
         # Most keys and values are short ASCII texts and numbers: no call for those.
         kind = type(item)
-        if kind not in _ATOMS and not (kind is str and item.isascii()):
-            item = plain(item, depth)
-        simple = type(key) is str and key.isascii()
-        copied[key if simple else _key(key)] = item
+        if kind is dict and depth < MAX_DEPTH:
+            copy = _plain_dict(item, depth + 1)
+        elif kind in _ATOMS or (kind is str and item.isascii()):
+            copy = item
+        else:
+            copy = plain(item, depth)
+        copied[key if type(key) is str and key.isascii() else _key(key)] = copy
     return copied
 
 

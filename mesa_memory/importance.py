@@ -9,6 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from mesa_memory.effects import Await, Claim, LLMRequest, Publish, Steps, ask
@@ -127,15 +128,20 @@ def offline_grade(kind: str, line: str, known: Iterable[str] = ()) -> int:
     Args:
         known: words already met; an event that only repeats them is worth less.
     """
-    found = set(words(line))
-    cues = len(found & CUES)
-    grade = _KIND_BASE.get(kind, 2) + min(cues, 2)
-    if "!" in line or "?" in line:
-        grade += 1
+    grade = _cue_grade(kind, line)
     already = set(known)
-    if already and found and len(found - already) / len(found) < 0.2:
-        grade -= 1
+    if already:
+        found = set(words(line))
+        grade -= bool(found) and len(found - already) / len(found) < 0.2
     return max(GRADE_MIN, min(GRADE_MAX, grade))
+
+
+@lru_cache(maxsize=10_000)
+def _cue_grade(kind: str, line: str) -> int:
+    """A grade by kind and cues; summaries look at the same line again and again."""
+    cues = len(CUES.intersection(words(line)))
+    excited = "!" in line or "?" in line
+    return _KIND_BASE.get(kind, 2) + min(cues, 2) + excited
 
 
 def valid(grade: Any, source: str) -> float:

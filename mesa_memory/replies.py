@@ -7,33 +7,38 @@ a reason that can be shown to the model.
 
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from mesa_memory.refusals import refuses
+from mesa_memory.render import shorten
 from mesa_memory.schemas import Summary
 
 #: of a refused reply, as much is shown to the model again
 REPAIR_CHARS = 2000
 #: of a reply, as much is looked at; more is never needed and may be an attack
 READ_CHARS = 100_000
+#: so many characters are scanned for JSON values, those of failed tries counted, too
+SCAN_CHARS = 1_000_000
+#: a try costs as much time as scanning so many; one that nests too deep, as the second
+TRY_CHARS, DEEP_CHARS = 250, 5000
+#: a reason is at most so long
+REASON_CHARS = 300
 
-_THINK = re.compile(r"<think(?:ing)?>.*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-_FENCE = re.compile(r"```[\w-]*\s*\n?(.*?)```", re.DOTALL)
-_REFUSAL = re.compile(
-    r"^\W*(?:(?:i['’]?m|i am)\s+(?:very\s+|so\s+)?sorry\b"
-    r"|(?:sorry|apologies)\s*,?\s*(?:but\s+)?(?:i|as an)\b"
-    r"|i\s+(?:can(?:['’]t|not)|won['’]t|am\s+(?:unable|not able)\s+to)\s+"
-    r"(?:assist|help|comply|provide|do that|fulfil|continue|summari[sz]e|create|rate)"
-    r"|i\s+(?:must|have to)\s+(?:decline|refuse)"
-    r"|as an ai\b)",
-    re.IGNORECASE,
-)
+_THINK = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"[{\[]")
-_DECODER = json.JSONDecoder()
-#: so many brackets are tried as the start of a JSON value
-_MAX_TRIES = 200
+#: what begins like JSON, though it may not end like it
+_JSON_LIKE = re.compile(r"""[{\[]\s*["'{\[\]}]|^\W*json\s*[{\[]""")
+_FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
+#: line breaks inside JSON texts are let through; models forget to escape them
+_DECODER = json.JSONDecoder(strict=False)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+_NO_LETTERS = re.compile(r"[\W_]+")
+#: what models write where there is nothing to say
+_NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
 
 
 class Unusable(ValueError):
@@ -50,12 +55,13 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
         Unusable: if the reply is empty, refuses, is truncated, too long or does not
             fit the schema.
     """
-    text = _clean(reply.text)
-    if not text:
+    text = _clean((reply.text or "")[:READ_CHARS]).strip()
+    answers = _answers(text)
+    if not answers[0]:
         raise Unusable("the reply was empty")
     if reply.finish == "length":
         raise Unusable("the reply was cut off before its end; be shorter")
-    value = _validated(text, schema)
+    value = _validated(answers, schema)
     for name, item in value:
         if isinstance(item, str):
             _check_text(name, item, max_chars)
@@ -70,51 +76,83 @@ def repair_prompt(problem: str) -> str:
     )
 
 
-def _clean(text: str | None) -> str:
-    without_thought = _THINK.sub("", (text or "")[:READ_CHARS])
-    return _CONTROL.sub("", without_thought).strip()
+def _clean(text: str) -> str:
+    return _CONTROL.sub("", text)
 
 
-def _validated(text: str, schema: type[BaseModel]) -> BaseModel:
+def _answers(text: str) -> list[str]:
+    """What follows the thinking, and what else the answer may be: at most two texts.
+
+    Some servers send only the closing tag; an answer may also quote one.
+    """
+    opened = _THINK.match(text)
+    closed = [match.end() for match in _THOUGHT.finditer(text)]
+    if not closed:
+        return ["" if opened else text]
+    return [text[closed[-1] :].strip(), text[closed[0] if opened else 0 :].strip()]
+
+
+def _validated(answers: list[str], schema: type[BaseModel]) -> BaseModel:
+    """The last JSON value that fits; of a summary also the bare text."""
     problem = "there was no JSON object in it"
-    for candidate in _json_values(text):
-        try:
-            return schema.model_validate(candidate)
-        except ValidationError as error:
-            problem = "; ".join(
-                f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}"
-                for e in error.errors()[:3]
-            )
+    for text in answers:
+        for candidate in reversed(_json_values(text)):
+            try:
+                return schema.model_validate(candidate)
+            except ValidationError as error:
+                problem = _reason(error)
     # A summary is text anyway; many models send it bare, and it is good.
-    if schema is Summary and not text.lstrip("`").startswith(("{", "[", "json")):
-        return Summary(summary=text)
+    if schema is Summary and not _JSON_LIKE.search(answers[0]):
+        fenced = _FENCED.match(answers[0])
+        return Summary(summary=fenced[1] if fenced else answers[0])
     raise Unusable(problem)
 
 
+def _reason(error: ValidationError) -> str:
+    details = error.errors(include_url=False, include_context=False)[:3]
+    reasons = [
+        f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in details
+    ]
+    return shorten("; ".join(reasons), REASON_CHARS)
+
+
 def _json_values(text: str) -> list[Any]:
-    """Every JSON object or list in ``text``, objects before lists."""
-    found: list[Any] = []
-    for part in [text, *_FENCE.findall(text)]:
-        position = 0
-        for _ in range(_MAX_TRIES):
-            start = _OPENING.search(part, position)
-            if start is None:
-                break
-            try:
-                value, position = _DECODER.raw_decode(part, start.start())
-            except (json.JSONDecodeError, RecursionError):
-                position = start.start() + 1
-            else:
-                found.append(value)
-    return sorted(found, key=lambda value: not isinstance(value, dict))
+    """The JSON objects and lists in ``text``, in order, lists before objects."""
+    found = list(_scan(text))
+    return sorted(found, key=lambda value: isinstance(value, dict))
+
+
+def _scan(text: str) -> Iterator[Any]:
+    position, budget = 0, SCAN_CHARS
+    while budget > 0 and (start := _OPENING.search(text, position)):
+        position = start.start()
+        try:
+            value, end = _DECODER.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            budget -= error.pos - position + TRY_CHARS
+            position += 1
+        except (ValueError, RecursionError):  # a number of 5000 digits, a deep nest
+            budget -= DEEP_CHARS
+            position += 1
+        else:
+            budget -= end - position + TRY_CHARS
+            position = end
+            yield _cleaned(value)
+
+
+def _cleaned(value: Any) -> Any:
+    """Without the control characters that JSON escapes may bring in."""
+    if isinstance(value, dict):
+        return {k: _clean(v) if isinstance(v, str) else v for k, v in value.items()}
+    return value
 
 
 def _check_text(name: str, text: str, max_chars: int) -> None:
-    if not text.strip():
+    if _NO_LETTERS.sub("", text).lower() in _NOTHING:
         raise Unusable(f"{name} was empty")
     if len(text) > max_chars:
         raise Unusable(
             f"{name} has {len(text)} characters; at most {max_chars} are allowed"
         )
-    if _REFUSAL.match(text):
+    if refuses(text):
         raise Unusable(f"{name} is a refusal, not what was asked for")

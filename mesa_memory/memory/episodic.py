@@ -61,12 +61,14 @@ class EpisodicMemory(Grading):
 
     layer = "episodic"
     _stream: Stream
+    _fresh: list[Entry]  # the newest entries, those without a grade among them
     _loose: dict
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "EpisodicMemory":
         """See ``MemoryModule``."""
         self = super().__new__(cls, *args, **kwargs)
         self._stream = Stream()
+        self._fresh = []
         self._loose = {}
         return self
 
@@ -127,7 +129,10 @@ class EpisodicMemory(Grading):
             for entry, grade in zip(fresh, grades, strict=True):
                 self._journal.grade(entry.events[0], grade)
                 _show_grade(entry)
+        self._fresh.clear()
         surplus = len(self._stream) - self.max_capacity
+        if surplus <= 0:
+            return
         forgotten = set(retrieval.lowest(self._scores(list(self._stream)), surplus))
         for position in sorted(forgotten, reverse=True):
             for event in getattr(self._stream[position], "events", ()):
@@ -192,6 +197,7 @@ class EpisodicMemory(Grading):
             entry = Entry(self.agent, event.step, [event], {event.kind: shown})
             _show_grade(entry)
             self._stream.append(entry)
+            self._fresh.append(entry)
             self._show(entry)
 
     def _entries(self) -> list[MemoryEntry]:
@@ -205,7 +211,7 @@ class EpisodicMemory(Grading):
         return [self._entry(step, events) for step, events in sorted(steps.items())]
 
     def _ungraded(self) -> list[Entry]:
-        return [e for e in self._stream if isinstance(e, Entry) and _is_ungraded(e)]
+        return [entry for entry in self._fresh if _is_ungraded(entry)]
 
 
 def _is_ungraded(entry: MemoryEntry) -> bool:
