@@ -151,7 +151,7 @@ class Work:
             elif deferred:
                 self.begin()
             else:
-                self._run_here()
+                self.run_here()
             if self._error:
                 break
         self._raise()
@@ -165,6 +165,22 @@ class Work:
             if self._error:
                 break
         self._raise()
+
+    def run_here(self) -> None:
+        """Settles in this thread what is queued; a fault is kept for the owner."""
+        performer = self._performer()
+        if not self._enter():
+            return
+        self._runner = threading.get_ident()
+        try:
+            run(self._drain(), performer)
+        except Exception as error:
+            self._leave(performer, error)
+        except BaseException:  # Ctrl-C: free the memory, then let it through
+            self._leave(performer)
+            raise
+        else:
+            self._leave(performer)
 
     def _end(self) -> Future | None:
         """Set when the work now running ends; None if none is running."""
@@ -189,21 +205,6 @@ class Work:
             self._error = error or self._error
         if ended is not None:
             ended.set_result(None)
-
-    def _run_here(self) -> None:
-        performer = self._performer()
-        if not self._enter():
-            return
-        self._runner = threading.get_ident()
-        try:
-            run(self._drain(), performer)
-        except Exception as error:
-            self._leave(performer, error)
-        except BaseException:  # Ctrl-C: free the memory, then let it through
-            self._leave(performer)
-            raise
-        else:
-            self._leave(performer)
 
     async def _continue(self, flow: Steps[None], performer: Any, effect: Any) -> None:
         try:

@@ -5,6 +5,7 @@ agents are created. Memory logic asks for effects; here they are performed.
 """
 
 import asyncio
+import logging
 import os
 import threading
 import weakref
@@ -18,6 +19,8 @@ from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.records import Observer
 from mesa_memory.scheduler import Work, at_exit, background
 from mesa_memory.sharing import SharedAnswers
+
+logger = logging.getLogger(__name__)
 
 EXECUTIONS = ("deferred", "blocking")
 ON_FAILURE = ("retry", "raise")
@@ -75,7 +78,8 @@ class Services:
 
     def join_later(self, work: Work) -> None:
         """Registers a memory's work for ``flush``."""
-        self._works.add(work)
+        with _making:
+            self._works.add(work)
 
     def flush(self) -> None:
         """Waits until no memory has unfinished work.
@@ -84,7 +88,9 @@ class Services:
             LLMError, MemoryStalled: the first fault found, after all were joined.
         """
         faults = []
-        for work in list(self._works):
+        with _making:
+            works = list(self._works)
+        for work in works:
             try:
                 work.settle(self.deferred)
             except Exception as error:
@@ -220,7 +226,10 @@ def _execution(name: str | None) -> str:
 
 def _flush_all() -> None:
     for services in list(Services._of.values()):
-        services.flush()
+        try:
+            services.flush()
+        except Exception:  # nobody is left to catch it; the others still want theirs
+            logger.exception("unfinished work of a memory failed at exit")
 
 
 at_exit(_flush_all)

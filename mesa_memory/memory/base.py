@@ -228,7 +228,7 @@ class MemoryModule(Reading):
         if self.services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:
-            self._settle_all()
+            self._work.run_here()
 
     def _settle_all(self) -> None:
         self._work.settle(self.services.deferred)
