@@ -42,12 +42,17 @@ class Asking(Memory):
         if self._llm is None:
             own = getattr(self.agent, "llm", None)
             model = self._request_model()
-            self._llm = module_llm(model, self._base_of()) if model else own
+            self._llm = self._module_llm(model) if model else own
         return self._llm
 
     @llm.setter
     def llm(self, llm: Any) -> None:
         self._llm = llm
+
+    def _module_llm(self, model: str) -> Any:
+        llm = module_llm(model, self._base_of())
+        llm.system_prompt = getattr(self, "system_prompt", None)
+        return llm
 
     def _now(self) -> float:
         """The model's clock; for work under way, the clock when it was committed.

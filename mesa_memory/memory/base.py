@@ -20,7 +20,6 @@ from mesa_memory.effects import Steps
 from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.reading import Reading
-from mesa_memory.memory.replaced import module_llm
 from mesa_memory.records import SUPERSEDED, Journal, MemoryRecord
 from mesa_memory.scheduler import MAX_WAITING, Work
 from mesa_memory.staging import Group, Staging, by_kind
@@ -88,7 +87,7 @@ class MemoryModule(Reading):
         self.history_capacity = positive("history_capacity", history_capacity)
         self._model_name, self._api_base = llm_model, api_base
         if llm_model and self.services.llm is None:
-            self._llm = module_llm(llm_model, api_base)  # checks the name and the key
+            self._llm = self._module_llm(llm_model)  # checks the name and the key
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process; waits for unfinished work."""

@@ -9,7 +9,7 @@ from mesa_memory.effects import Steps, ask, together
 from mesa_memory.errors import LLMError
 from mesa_memory.memory.base import positive
 from mesa_memory.memory.entry import entry_events
-from mesa_memory.memory.window import Windowed
+from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Impression
 from mesa_memory.staging import Group
@@ -36,7 +36,7 @@ class Acquaintance:
         return self.revisions[-1] if self.revisions else None
 
 
-class ImpressionMemory(Windowed):
+class ImpressionMemory(ShortTerm):
     """The last steps, and one current impression of each agent met (UNIMATRIx).
 
     An impression is renewed from the previous one and what happened since, once

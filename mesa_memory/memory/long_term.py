@@ -25,7 +25,6 @@ class LongTermMemory(Summarizing, Windowed):
         long_term_memory: the summary's text.
         buffer: the newest step's entry; while the agent steps, what had arrived
             before, with step None (as in Mesa-LLM).
-        short_term_memory: entries not yet in the summary: none, but after a failure.
     """
 
     layer = "long_term"
@@ -51,10 +50,10 @@ class LongTermMemory(Summarizing, Windowed):
 
     def remember(self) -> Steps[None]:
         """Folds what is not yet in the summary into it."""
-        while self.short_term_memory:
-            entries = list(self.short_term_memory)
+        while self._window:
+            entries = list(self._window)
             for _ in range((yield from self._consolidate(entries))):
-                self._end(self.short_term_memory.popleft(), CONSOLIDATED)
+                self._end(self._window.popleft(), CONSOLIDATED)
 
     def get_prompt_ready(self) -> str:
         """The summary, and what has happened since."""

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.memory.base import positive
-from mesa_memory.memory.window import Windowed
+from mesa_memory.memory.window import ShortTerm
 from mesa_memory.staging import Group
 
 
-class ShortTermMemory(Windowed):
+class ShortTermMemory(ShortTerm):
     """Keeps the last ``n`` steps in which something happened; needs no model.
 
     Args:

@@ -13,12 +13,12 @@ from mesa_memory.effects import Steps
 from mesa_memory.memory.base import positive
 from mesa_memory.memory.entry import Entry, entry_lines
 from mesa_memory.memory.summary import Summarizing
-from mesa_memory.memory.window import Windowed
+from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import CONSOLIDATED
 from mesa_memory.staging import Group
 
 
-class STLTMemory(Summarizing, Windowed):
+class STLTMemory(Summarizing, ShortTerm):
     """Short-term and long-term memory with consolidation.
 
     Args:
@@ -81,9 +81,9 @@ class STLTMemory(Summarizing, Windowed):
             self._keep(max(0, self.capacity))
             return
         while due := policy.due(self._sizes(), self.capacity):
-            entries = list(self.short_term_memory)[:due]
+            entries = list(self._window)[:due]
             for _ in range((yield from self._consolidate(entries))):
-                self._end(self.short_term_memory.popleft(), CONSOLIDATED)
+                self._end(self._window.popleft(), CONSOLIDATED)
 
     def get_prompt_ready(self) -> str:
         """Both sections as prompt text."""
@@ -100,7 +100,7 @@ class STLTMemory(Summarizing, Windowed):
         return EveryBatch(size) if size else None
 
     def _sizes(self) -> list[int]:
-        return [self._size(entry) for entry in self.short_term_memory]
+        return [self._size(entry) for entry in self._window]
 
     def _size(self, entry: MemoryEntry) -> int:
         """Tokens of an entry; an own entry does not change, so it is counted once."""
@@ -120,11 +120,11 @@ class STLTMemory(Summarizing, Windowed):
         waiting = self._staging.freeze(now)
         if waiting:
             self._before_step = self._entry(now, waiting)
-            self.short_term_memory.append(self._before_step)
+            self._window.append(self._before_step)
 
     def _thaw(self) -> None:
         if self._before_step is not None:
-            self.short_term_memory = deque(self._entries())
+            self._window = deque(self._entries())
             self._before_step = None
 
     def _commit(self) -> None:
@@ -132,10 +132,10 @@ class STLTMemory(Summarizing, Windowed):
         super()._commit()
 
     def _entries(self) -> list[MemoryEntry]:
-        return [e for e in self.short_term_memory if e is not self._before_step]
+        return [e for e in self._window if e is not self._before_step]
 
     def _admit(self, groups: Sequence[Group]) -> None:
-        for entry in self.short_term_memory:
+        for entry in self._window:
             if entry.step is None:  # put there by hand, in Mesa-LLM's manner
                 entry.step = self._now()  # type: ignore[assignment]
         super()._admit(groups)

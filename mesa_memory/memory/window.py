@@ -1,7 +1,7 @@
 """A window of recent steps, word for word: what three of the memories share."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -13,22 +13,18 @@ from mesa_memory.staging import Group, superseded
 
 
 class Windowed(MemoryModule):
-    """Keeps entries, one for each step in which something happened.
+    """Keeps entries, one for each step in which something happened."""
 
-    Attributes:
-        short_term_memory: the entries kept, oldest first.
-    """
-
-    short_term_memory: deque[MemoryEntry]
+    _window: deque[MemoryEntry]
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Windowed":
         """See ``MemoryModule``."""
         self = super().__new__(cls, *args, **kwargs)
-        self.short_term_memory = deque()
+        self._window = deque()
         return self
 
     def _entries(self) -> list[MemoryEntry]:
-        return list(self.short_term_memory)
+        return list(self._window)
 
     def _admit(self, groups: Sequence[Group]) -> None:
         for step, events in groups:
@@ -36,7 +32,7 @@ class Windowed(MemoryModule):
 
     def _append(self, step: float, events: Sequence) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
-        held = self.short_term_memory
+        held = self._window
         if held and isinstance(held[-1], Entry) and held[-1].step == step:
             events = [*held.pop().events, *events]
         entry = self._entry(step, events)
@@ -47,10 +43,27 @@ class Windowed(MemoryModule):
 
     def _keep(self, count: int) -> None:
         """Forgets all but the newest ``count`` entries."""
-        while len(self.short_term_memory) > count:
-            self._end(self.short_term_memory.popleft(), EVICTED)
+        while len(self._window) > count:
+            self._end(self._window.popleft(), EVICTED)
 
     def _end(self, entry: MemoryEntry, because: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
         for event in getattr(entry, "events", ()):
             self._journal.close(event, self._now(), because)
+
+
+class ShortTerm(Windowed):
+    """A window that is the memory's short-term part, by Mesa-LLM's name for it.
+
+    Attributes:
+        short_term_memory: the entries kept, oldest first.
+    """
+
+    @property
+    def short_term_memory(self) -> deque[MemoryEntry]:
+        """The entries kept, oldest first; may be changed or replaced."""
+        return self._window
+
+    @short_term_memory.setter
+    def short_term_memory(self, entries: Iterable[MemoryEntry]) -> None:
+        self._window = entries if isinstance(entries, deque) else deque(entries)
