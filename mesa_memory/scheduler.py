@@ -236,7 +236,7 @@ class Work:
         self.failures += 1
         logger.warning(
             "%s; kept and tried again at the next step (%d in a row)",
-            error,
+            str(error),  # a log that keeps records must not keep the agent alive
             self.failures,
         )
         if self.failures >= self.max_failures:

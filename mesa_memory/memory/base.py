@@ -11,6 +11,7 @@ import copy
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from numbers import Integral
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -33,9 +34,10 @@ def positive(name: str, value: Any) -> int:
     Raises:
         ValueError: if it is no whole number of at least 1.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or value < 1:
         raise ValueError(f"{name} must be >= 1 and a whole number, got {value!r}")
-    return value
+    return int(value)
 
 
 class MemoryModule(Reading):

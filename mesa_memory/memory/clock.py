@@ -1,6 +1,7 @@
 """The model's time."""
 
 import math
+from numbers import Integral, Real
 from typing import Any
 
 
@@ -10,4 +11,6 @@ def clock(model: Any) -> float:
     if type(steps) is int:
         return steps
     now = model.time if steps is None else steps
-    return now if isinstance(now, int | float) and math.isfinite(now) else 0
+    if not isinstance(now, Real) or not math.isfinite(now):
+        return 0
+    return int(now) if isinstance(now, Integral) else float(now)

@@ -7,11 +7,20 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from mesa_llm.memory.memory import MemoryEntry
-from rich.markup import escape
+from rich.console import Console
+from rich.panel import Panel
+from rich.text import Text
 
 from mesa_memory import render
 from mesa_memory.records import MemoryRecord
 from mesa_memory.staging import by_kind, superseded
+
+_ORIGINAL_DISPLAY = MemoryEntry.display
+
+
+def _printable(text: str, encoding: str) -> str:
+    """``text`` with what the console cannot show replaced."""
+    return text.encode(encoding, "replace").decode(encoding)
 
 
 @dataclass(init=False, eq=False)
@@ -55,8 +64,23 @@ class Entry(MemoryEntry):
         return cls(agent, step, kept, by_kind(kept, additive))
 
     def __str__(self) -> str:
-        """The events as plain lines, safe for a console that reads rich markup."""
-        return escape("\n".join(entry_lines(self, 1000)))
+        """The events as plain lines."""
+        return "\n".join(entry_lines(self, 1000))
+
+    def display(self) -> None:
+        """Prints the entry, if its agent's memory displays, under its own step."""
+        if MemoryEntry.display is not _ORIGINAL_DISPLAY:  # somebody has replaced it
+            return MemoryEntry.display(self)
+        if self.agent is None or not getattr(self.agent.memory, "display", False):
+            return None
+        agent = f"{type(self.agent).__name__} {self.agent.unique_id}"
+        console = Console()
+        title = f"Step {render.value_text(self.step)} | {agent}"
+        text = "\n".join(entry_lines(self, 1000))
+        safe = [_printable(part, console.encoding) for part in (text, title)]
+        # Text, not markup: what agents say is shown as they said it.
+        panel = Panel(Text(safe[0]), title=Text(safe[1]), title_align="left")
+        return console.print(panel)
 
     def __getstate__(self) -> dict:
         return {**vars(self), "_agent": None}

@@ -67,6 +67,11 @@ class LongTermMemory(Summarizing, Windowed):
         self.buffer = self._entry(self._now(), waiting)
         self.buffer.step = None  # type: ignore[assignment]
 
+    def _commit(self) -> None:
+        if self.buffer is not None and self.buffer.step is None:
+            self.buffer.step = self._now()  # type: ignore[assignment]
+        super()._commit()
+
     def _append(self, step: float, events: Sequence) -> Entry:
         self.buffer = super()._append(step, events)
         return self.buffer

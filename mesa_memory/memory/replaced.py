@@ -7,6 +7,9 @@ the replacement is asked, in Mesa-LLM's way.
 
 import asyncio
 import inspect
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mesa_llm.module_llm import ModuleLLM
@@ -52,7 +55,9 @@ class ReplacedLLM:
         """The answer of ``generate``, or of a replaced ``agenerate``."""
         if not is_replaced(self._llm, "generate"):
             return background.submit(self.acall(request)).result()
-        return _reply(self._llm.generate(*self._prompt(request), **_options(request)))
+        with _typed_faults(request):
+            prompt = self._prompt(request)
+            return _reply(self._llm.generate(*prompt, **_options(request)))
 
     async def acall(self, request: LLMRequest) -> Reply:
         """The answer of ``agenerate``, or of a replaced ``generate`` in a thread."""
@@ -62,13 +67,28 @@ class ReplacedLLM:
             usable and is_replaced(self._llm, "agenerate")
         ):
             return await asyncio.to_thread(self, request)
-        prompt = self._prompt(request)
-        return _reply(await agenerate(*prompt, **_options(request)))
+        with _typed_faults(request):
+            prompt = self._prompt(request)
+            return _reply(await agenerate(*prompt, **_options(request)))
 
     def _prompt(self, request: LLMRequest) -> tuple[str]:
         self._llm.system_prompt = request.system
         texts = [message["content"] for message in request.messages()[1:]]
         return ("\n\n".join(texts),)
+
+
+@contextmanager
+def _typed_faults(request: LLMRequest) -> Iterator[None]:
+    """A provider's error as ours, so that an outage is not the end here either."""
+    from mesa_memory.llm import faults
+
+    try:
+        yield
+    except Exception as error:
+        if not faults.from_provider(error):
+            raise
+        model = request.model or "of memory.llm"
+        raise faults.typed(error, model, request, 1, math.inf) from error
 
 
 def _options(request: LLMRequest) -> dict[str, Any]:

@@ -29,7 +29,8 @@ class Summarizing(MemoryModule):
     @property
     def long_term_memory(self) -> str:
         """The summary; setting it closes the old one and opens a new one."""
-        return self._summary.content["text"] if self._summary else ""
+        self._settled()
+        return self._text()
 
     @long_term_memory.setter
     def long_term_memory(self, text: str) -> None:
@@ -43,8 +44,10 @@ class Summarizing(MemoryModule):
 
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""
-        self._settled()
         return self.long_term_memory
+
+    def _text(self) -> str:
+        return self._summary.content["text"] if self._summary else ""
 
     def _consolidate(self, entries: Sequence[MemoryEntry]) -> Steps[int]:
         """Folds the oldest entries that fit one request into the summary.
@@ -72,7 +75,7 @@ class Summarizing(MemoryModule):
     def _ask_for(self, entries: Sequence[MemoryEntry]) -> LLMRequest:
         blocks = [(e.step, entry_lines(e, self.event_chars)) for e in entries]
         events = "\n".join(render.step_text(step, lines) for step, lines in blocks)
-        known = self.long_term_memory
+        known = self._text()
         max_words = self.summary_chars // 16
         return self._request(
             "consolidate",

@@ -62,6 +62,7 @@ class ShortTerm(Windowed):
     @property
     def short_term_memory(self) -> deque[MemoryEntry]:
         """The entries kept, oldest first; may be changed or replaced."""
+        self._settled()
         return self._window
 
     @short_term_memory.setter

@@ -30,6 +30,8 @@ THEIRS = {
     cls.__name__: cls
     for cls in (ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory)
 }
+#: the classes that work in steps
+STEPPED = ("ShortTermMemory", "STLTMemory", "LongTermMemory")
 
 
 class Down(ConnectionError):
@@ -172,6 +174,11 @@ def _ours(names: tuple[str, ...]) -> list[Any]:
         for name in names
         for execution in ("blocking", "deferred")
     ]
+
+
+def told(memory: Any, llm: StubLLM) -> str:
+    """All that a memory shows now or has shown its language model."""
+    return memory.get_prompt_ready() + llm.asked
 
 
 def said(text: str, sender: int = 7) -> tuple[str, dict]:

@@ -1,0 +1,131 @@
+"""Mesa-LLM's defects D1-D6 and D14-D17: memories that are lost or falsified."""
+
+import asyncio
+
+import pytest
+
+from tests.support.models import (
+    STEPPED,
+    Citizen,
+    Down,
+    StubLLM,
+    citizen,
+    each,
+    grades,
+    live,
+    said,
+    seen,
+    told,
+)
+
+
+@each("LongTermMemory")
+async def test_d01_events_that_arrive_during_a_consolidation_are_kept(make):
+    llm = StubLLM(delay=0.1)
+    memory = make(citizen(), llm)
+    memory.agent.model.step()
+    await memory.aprocess_step(pre_step=True)
+    memory.add_to_memory(*seen("dawn"))
+    ending = asyncio.create_task(memory.aprocess_step())
+    await asyncio.sleep(0.03)
+    await memory.aadd_to_memory(*said("too late?"))
+    await ending
+    memory.agent.model.step()
+    await memory.aprocess_step(pre_step=True)
+    await memory.aprocess_step()
+    assert "too late?" in told(memory, llm)
+
+
+@each("STLTMemory")
+def test_d02_a_failing_consolidation_keeps_the_evicted_entries(make):
+    llm = StubLLM(Down())
+    memory = make(citizen(), llm, short_term_capacity=2, consolidation_capacity=2)
+    for number in range(1, 10):
+        live(memory, seen(f"sight-{number}."))
+    assert "sight-1." in told(memory, llm)
+    assert "sight-2." in told(memory, llm)
+
+
+@each("LongTermMemory")
+def test_d03_a_failing_consolidation_keeps_both_halves_of_its_step(make):
+    llm = StubLLM(Down())
+    memory = make(citizen(), llm)
+    memory.add_to_memory(*said("before the step"))
+    live(memory, said("in the step"), seen("old view"))
+    live(memory, seen("new view"))
+    live(memory)
+    for part in ("before the step", "in the step", "old view", "new view"):
+        assert part in told(memory, llm)
+
+
+@pytest.mark.parametrize("answer", [None, ""])
+@each("STLTMemory", "LongTermMemory")
+def test_d04_an_empty_summary_does_not_erase_what_is_known(make, answer):
+    memory = make(citizen(), StubLLM(answer=answer))
+    memory.long_term_memory = "Known."
+    for number in range(8):
+        live(memory, seen(number))
+    assert memory.format_long_term() == "Known."
+
+
+@each(*STEPPED)
+def test_d05_the_newest_observation_of_a_step_counts(make):
+    memory = make(citizen(), StubLLM())
+    memory.agent.model.step()
+    memory.add_to_memory(*seen("old"))
+    memory.process_step(pre_step=True)
+    memory.add_to_memory(*seen("new"))
+    memory.process_step()
+    by_name = {"LongTermMemory": lambda: memory.buffer}
+    entry = by_name.get(make.name, lambda: memory.short_term_memory[-1])()
+    assert entry.content["observation"] == {"view": "new"}
+
+
+@each(*STEPPED)
+def test_d06_all_plans_of_a_step_are_kept(make):
+    llm = StubLLM()
+    memory = make(citizen(), llm)
+    first, second = ({"content": text} for text in ("go north", "buy bread"))
+    live(memory, ("plan", first), ("plan", second))
+    assert "go north" in told(memory, llm)
+    assert "buy bread" in told(memory, llm)
+
+
+@each("ShortTermMemory", "STLTMemory")
+def test_d14_the_past_does_not_change_with_the_agent(make):
+    agent = citizen(internal_state=["calm"])
+    memory = make(agent, StubLLM())
+    agent.doing = Citizen.generate_obs
+    agent.model.step()
+    agent.step()
+    agent.internal_state.append("furious")
+    assert "calm" in memory.get_prompt_ready()
+    assert "furious" not in memory.get_prompt_ready()
+
+
+@each("EpisodicMemory")
+def test_d15_an_important_event_outlives_many_unimportant_ones(make):
+    llm = StubLLM(answer=grades(lambda text: 5 if "treasure" in text else 1))
+    memory = make(citizen(), llm, max_capacity=50)
+    live(memory, seen("a treasure under the oak"))
+    for number in range(59):
+        live(memory, seen(f"rain {number}"))
+    assert "treasure" in str([entry.content for entry in memory.memory_entries])
+    assert len(memory.memory_entries) == 50
+
+
+@each(*STEPPED)
+def test_d16_the_history_does_not_forget_with_the_window(make):
+    memory = make(citizen(), StubLLM())
+    for number in range(30):
+        live(memory, said(f"word-{number}."))
+    history = memory.get_communication_history()
+    assert [n for n in range(30) if f"word-{n}." not in history] == []
+
+
+@each("EpisodicMemory")
+def test_d17_a_field_named_importance_stays_the_users_own(make):
+    memory = make(citizen(), StubLLM(answer=grades(lambda _: 3)))
+    live(memory, ("observation", {"importance": "mine"}))
+    entry = next(iter(memory.memory_entries))
+    assert entry.content["observation"]["importance"] == "mine"

@@ -1,0 +1,191 @@
+"""Mesa-LLM's defects D39-D46: the console, keys, copies, leaks."""
+
+import copy
+import gc
+import io
+import json
+import pickle
+import sys
+import time
+import weakref
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from rich.errors import MarkupError
+
+from tests.support.models import (
+    Citizen,
+    StubLLM,
+    Town,
+    citizen,
+    each,
+    grades,
+    live,
+    ours,
+    said,
+    seen,
+)
+
+ALL = ("ShortTermMemory", "STLTMemory", "LongTermMemory", "EpisodicMemory")
+
+
+@pytest.mark.parametrize("kind", ["message", 7], ids=["markup", "kind"])
+@each("ShortTermMemory", raises=(MarkupError, AttributeError))
+def test_d39_showing_an_entry_survives_any_content(make, kind, capsys):
+    memory = make(citizen(), display=True)
+    live(memory, (kind, {"message": "the end [/blue] [red]", "sender": 1}))
+    assert "the end [/blue] [red]" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
+@each("ShortTermMemory", raises=UnicodeEncodeError)
+def test_d39_showing_an_entry_survives_a_plain_console(make, encoding, monkeypatch):
+    console = io.TextIOWrapper(io.BytesIO(), encoding=encoding, write_through=True)
+    monkeypatch.setattr(sys, "stdout", console)
+    memory = make(citizen(), display=True)
+    live(memory, said("good day"))
+    live(memory, said("\u4f60\u597d \U0001f600"))
+    assert "good day" in memory.get_prompt_ready()
+
+
+@each("ShortTermMemory")
+def test_d39_nothing_is_shown_unless_asked_for(make, capsys):
+    agent = citizen()
+    agent.memory = make.cls(agent)
+    live(agent.memory, said("good day"))
+    assert capsys.readouterr().out == ""
+
+
+@each(*ALL[:3], raises=AttributeError)
+def test_d41_a_model_that_has_only_a_time_will_do(make):
+    agent = citizen()
+    memory = make(agent, StubLLM(answer=grades(lambda _: 3)))
+    del agent.model.steps
+    for agent.model.time in (1.5, 2.5):
+        memory.process_step(pre_step=True)
+        memory.add_to_memory(*said(f"at {agent.model.time}"))
+        memory.process_step()
+    assert [message.step for message in memory.messages()] == [1.5, 2.5]
+
+
+@ours("ShortTermMemory")
+def test_d41_the_clock_may_be_a_numpy_number(make):
+    agent = citizen()
+    memory = make(agent)
+    del agent.model.steps
+    agent.model.time = np.float32(2.5)
+    memory.add_to_memory(*said("at half past two"))
+    assert [message.step for message in memory.messages()] == [2.5]
+
+
+@each("STLTMemory", "LongTermMemory", "EpisodicMemory", raises=ValueError)
+def test_d42_a_memory_can_be_made_without_a_key(make, monkeypatch):
+    agent = citizen()
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert make(agent).agent is agent
+
+
+@each("STLTMemory", "LongTermMemory")
+def test_d42_the_task_told_to_the_summariser_is_the_current_one(make):
+    llm, agent = StubLLM(), citizen(step_prompt="Find water.")
+    memory = make(agent, llm)
+    agent.step_prompt = "Find shade."
+    for number in range(8):
+        live(memory, seen(number))
+    memory.get_prompt_ready()
+    assert "Find shade." in llm.asked
+    assert "Find water." not in llm.asked
+
+
+@each("EpisodicMemory", raises=TypeError)
+def test_d42_episodic_memory_takes_additive_event_types(make):
+    memory = make(citizen(), additive_event_types=["observation"])
+    assert memory.additive_event_types == {"observation"}
+
+
+def _of_a_crowd(make):
+    town = Town()
+    crowd = [Citizen(town) for _ in range(100)]
+    memory = make(crowd[0], StubLLM(answer='{"grade": 3}'))
+    live(memory, seen("a crowd"))
+    memory.get_prompt_ready()
+    held = getattr(memory, "memory_entries", None) or memory.short_term_memory
+    return memory, held[-1]
+
+
+@each("ShortTermMemory", "STLTMemory", "EpisodicMemory")
+def test_d43_an_entry_takes_neither_agent_nor_model_along(make):
+    _, entry = _of_a_crowd(make)
+    assert len(pickle.dumps(entry)) < 5_000
+    assert pickle.loads(pickle.dumps(entry)).content == entry.content
+    assert "agent" not in asdict(entry)
+
+
+@each("ShortTermMemory", "STLTMemory", "EpisodicMemory")
+def test_d43_a_copy_of_a_memory_is_of_the_same_agent(make):
+    memory, entry = _of_a_crowd(make)
+    twin = copy.deepcopy(memory)
+    assert twin.agent is memory.agent
+    assert entry.agent is memory.agent
+    assert twin.get_prompt_ready() == memory.get_prompt_ready()
+
+
+def _freed(watched):
+    """True once the object is gone, also if a background thread still lets it go."""
+    for _ in range(5):
+        gc.collect()
+        if watched() is None:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def _lived_in(town, make, answer):
+    """An agent that has used its memory, read it, and been removed."""
+    agent = Citizen(town)
+    memory = make(agent, StubLLM(answer=answer))
+    live(memory, said("farewell"))
+    memory.get_prompt_ready()
+    agent.remove()
+    return weakref.ref(agent)
+
+
+@ours(*ALL, "ImpressionMemory")
+def test_d44_removed_agents_and_finished_models_are_freed(make):
+    town = Town()
+    answer = '{"grade": 3}' if make.name == "EpisodicMemory" else "A summary."
+    watched = _lived_in(town, make, answer)
+    assert _freed(watched)
+    watched = weakref.ref(town)
+    del town
+    assert _freed(watched)
+
+
+@ours("LongTermMemory")
+def test_d44_a_log_that_keeps_its_records_keeps_no_agent(make, caplog):
+    watched = _lived_in(Town(), make, answer="")
+    assert "tried again" in caplog.text
+    assert _freed(watched)
+
+
+class _Thing:
+    """Has no text of its own but its address."""
+
+
+@each(*ALL, raises=(AssertionError, TypeError))
+def test_d45_what_is_stored_is_plain_data(make):
+    llm, agent = StubLLM(answer=grades(lambda _: 3)), citizen()
+    memory = make(agent, llm)
+    arrived = {"thing": _Thing(), "who": agent, "numbers": {3, 1, 2}}
+    live(memory, ("observation", arrived))
+    texts = memory.get_prompt_ready() + llm.asked
+    assert " at 0x" not in texts
+    assert "_Thing" in texts
+    assert f"Citizen {agent.unique_id}" in texts
+    held = (
+        getattr(memory, "memory_entries", None)
+        or getattr(memory, "short_term_memory", None)
+        or [memory.buffer]
+    )
+    assert json.loads(json.dumps(held[-1].content)) == held[-1].content

@@ -1,0 +1,170 @@
+"""Mesa-LLM's defects D26-D31: prompts, and what they cost."""
+
+import re
+from contextlib import suppress
+
+from mesa_llm import Observation
+from mesa_llm.reasoning.react import ReActReasoning
+
+from mesa_memory import MemoryStalled, configure
+from tests.support.models import (
+    Citizen,
+    StubLLM,
+    Town,
+    citizen,
+    each,
+    grades,
+    live,
+    ours,
+    said,
+    seen,
+)
+from tests.support.openai_server import OpenAIServer
+
+THREES = grades(lambda _: 3)
+
+
+@each("LongTermMemory", "EpisodicMemory")
+def test_d26_prompts_hold_no_console_markup(make):
+    llm = StubLLM(answer=THREES)
+    memory = make(citizen(), llm)
+    for text in ("a wolf", "a sheep"):
+        live(memory, seen(text))
+    assert "a wolf" in llm.asked
+    assert re.findall(r"\[/?(?:bold|blue|cyan)", memory.get_prompt_ready()) == []
+    assert re.findall(r"\[/?(?:bold|blue|cyan)", llm.asked) == []
+
+
+@each("EpisodicMemory")
+def test_d26_recalled_events_are_dated_and_in_the_order_they_happened(make):
+    llm = StubLLM(answer=grades(lambda text: 5 if "third" in text else 2))
+    memory = make(citizen(), llm)
+    for text in ("first", "second", "third"):
+        live(memory, seen(text))
+    prompt = memory.get_prompt_ready()
+    parts = ["Step 1:", "first", "Step 2:", "second", "Step 3:", "third"]
+    places = [prompt.find(part) for part in parts]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+@each("EpisodicMemory")
+def test_d27_what_the_grader_knows_already_stands_under_one_heading(make):
+    llm = StubLLM(answer=THREES)
+    options = {"grade_context": 5} if make.package == "ours" else {}
+    memory = make(citizen(), llm, **options)
+    for text in ("alpha", "beta", "gamma", "delta"):
+        live(memory, seen(text))
+    prompt = llm.answered[-1]
+    headings = [
+        match.start()
+        for match in re.finditer("previous memory entries|already remembers", prompt)
+    ]
+    assert len(headings) == 1
+    assert headings[0] < prompt.index("alpha")
+
+
+@each("EpisodicMemory")
+def test_d29_a_step_of_an_agent_costs_at_most_one_grading_request(make):
+    town, llm = Town(), StubLLM(answer=THREES)
+    agents = [Citizen(town, vision=-1) for _ in range(4)]
+    for agent in agents:
+        make(agent, llm)
+
+    def step(agent):
+        agent.generate_obs()
+        agent.memory.add_to_memory("plan", {"content": f"plan of {agent.unique_id}"})
+        agent.send_message(f"news of {agent.unique_id}", agents)
+
+    for _ in range(3):
+        town.step()
+        for agent in agents:
+            agent.doing = step
+            agent.step()
+    for agent in agents:
+        agent.memory.get_prompt_ready()
+    assert 0 < len(llm.answered) <= 3 * 4
+
+
+@each("STLTMemory", "LongTermMemory")
+def test_d29_steps_in_which_nothing_happens_cost_nothing(make):
+    llm = StubLLM()
+    memory = make(citizen(), llm)
+    for _ in range(30):
+        live(memory)
+    memory.get_prompt_ready()
+    assert llm.answered == []
+
+
+@each("ShortTermMemory", "STLTMemory", "EpisodicMemory")
+def test_d30_seven_huge_messages_make_a_prompt_of_bounded_size(make):
+    agent = citizen()
+    memory = make(agent, StubLLM(answer=THREES))
+    for number in range(7):
+        live(memory, said(f"{number}" + "x" * 100_000))
+    nothing_seen = Observation(step=7, self_state={}, local_state={})
+    prompt = ReActReasoning(agent).get_react_prompt(nothing_seen)
+    assert sum(map(len, prompt)) < 30_000
+
+
+@each("STLTMemory", "LongTermMemory")
+def test_d30_a_summariser_that_does_not_shorten_cannot_fill_the_prompt(make):
+    memory = make(citizen(), StubLLM(answer=lambda prompt: prompt))
+    with suppress(MemoryStalled):  # after ten failing steps, ours says so
+        for number in range(60):
+            live(memory, seen(f"{number} " + "y" * 100))
+    with suppress(MemoryStalled):
+        memory.get_prompt_ready()
+    assert len(memory.long_term_memory) <= 5_000
+
+
+@ours("STLTMemory")
+def test_d30_the_providers_options_can_be_set(make):
+    with OpenAIServer() as server:
+        agent = citizen(api_base=server.base)
+        memory = make(agent, short_term_capacity=1, consolidation_capacity=1)
+        wanted = {"temperature": 0.25, "seed": 3, "max_tokens": 77}
+        configure(
+            agent.model, execution=make.execution, options={"top_p": 0.5}, **wanted
+        )
+        for number in range(3):
+            live(memory, seen(number))
+        assert "Summary of" in memory.format_long_term()
+        body = server.log[0].body
+    sent = {name: body.get(name) for name in ("temperature", "seed", "top_p")}
+    assert sent == {"temperature": 0.25, "seed": 3, "top_p": 0.5}
+    assert 77 in (body.get("max_tokens"), body.get("max_completion_tokens"))
+
+
+@ours("STLTMemory")
+def test_d30_usage_is_counted(make):
+    with OpenAIServer() as server:
+        memory = make(
+            citizen(api_base=server.base),
+            short_term_capacity=1,
+            consolidation_capacity=1,
+        )
+        for number in range(3):
+            live(memory, seen(number))
+        memory.get_prompt_ready()
+        used = memory.services.ledger.total
+        assert used.calls == server.requests == 1
+        assert used.prompt_tokens == server.prompt_tokens > 0
+
+
+@ours("ShortTermMemory", "STLTMemory", "LongTermMemory", "EpisodicMemory")
+def test_d31_messages_can_be_read_without_knowing_how_entries_are_stored(make):
+    memory = make(citizen(), StubLLM(answer=THREES))
+    live(memory, said("I offer 10", sender=2), said("too much", sender=3))
+    heard = [(message.sender, message.text) for message in memory.messages()]
+    assert heard == [(2, "I offer 10"), (3, "too much")]
+
+
+@ours("ShortTermMemory", "STLTMemory")
+def test_d31_entries_have_the_shape_of_mesa_llms(make):
+    memory = make(citizen(), StubLLM())
+    live(memory, said("I offer 10"), seen("a market"))
+    assert dict(memory.short_term_memory[-1].content) == {
+        "message": [{"message": "I offer 10", "sender": 7}],
+        "observation": {"view": "a market"},
+    }

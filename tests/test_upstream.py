@@ -1,0 +1,102 @@
+"""Mesa-LLM's own tests of its memories, run with ours in place of theirs."""
+
+import ast
+import json
+import os
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.upstream import runner
+
+TABLE = json.loads((Path(runner.__file__).parent / "expected.json").read_text())
+EXPECTED = {test: told for section in TABLE.values() for test, told in section.items()}
+
+# The first test downloads (once for each cache) and imports litellm in a new process.
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, pytestconfig):
+    """Mesa-LLM's tests, ready to run; a CI run must not go without them."""
+    if version("mesa-llm") != runner.VERSION:
+        pytest.skip(f"the table is for Mesa-LLM {runner.VERSION}")
+    here = tmp_path_factory.mktemp("upstream")
+    try:
+        return runner.unpack(runner.sdist(_cache(pytestconfig, tmp_path_factory)), here)
+    except runner.NotAvailable as reason:
+        if os.environ.get("CI"):
+            pytest.fail(str(reason))
+        pytest.skip(str(reason))
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    """The outcome of all of them, in one run."""
+    return runner.run(folder)
+
+
+def test_every_module_got_our_classes(result):
+    assert result.strangers == []
+
+
+def test_the_table_lists_exactly_the_tests_there_are(result):
+    assert sorted(result.outcomes) == sorted(EXPECTED)
+
+
+def test_each_test_ends_as_the_table_says(result):
+    surprises = {
+        test: f"table: {EXPECTED.get(test)!r}; outcome: {outcome} {said}"
+        for test, (outcome, said) in result.outcomes.items()
+        if (outcome == "passed") != (EXPECTED.get(test) == "pass")
+    }
+    assert surprises == {}
+
+
+def test_tests_that_touch_none_of_our_classes_are_listed_as_such_and_all_pass(result):
+    untouched = set(result.outcomes) - result.touching
+    assert untouched == set(TABLE["outside"])
+    assert {result.outcomes[test][0] for test in untouched} == {"passed"}
+
+
+def test_tests_listed_as_private_do_name_that_member_of_a_memory(folder):
+    for test, told in TABLE["private"].items():
+        file, *_, name = test.split("::")
+        function = _function(folder / file, name)
+        assert f"memory.{told.removeprefix('private: ')}" in function
+
+
+def test_the_only_exception_among_the_public_tests_wants_a_request_for_each_event():
+    exceptions = {t: told for t, told in TABLE["public"].items() if told != "pass"}
+    assert [told.partition(": ")[0] for told in exceptions.values()] == ["defect"]
+    assert "test_async_add_memory_entry" in next(iter(exceptions))
+
+
+def test_without_archive_and_download_the_reason_is_given(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_pips", lambda: iter([["no-such-program"]]))
+    monkeypatch.delenv("MESA_LLM_SDIST", raising=False)
+    with pytest.raises(runner.NotAvailable, match="MESA_LLM_SDIST"):
+        runner.sdist(tmp_path)
+
+
+def test_a_wrong_folder_is_named(tmp_path, monkeypatch):
+    monkeypatch.setenv("MESA_LLM_SDIST", str(tmp_path / "nothing"))
+    with pytest.raises(runner.NotAvailable, match="nothing"):
+        runner.sdist(tmp_path)
+    with pytest.raises(runner.NotAvailable, match="no tests"):
+        runner.unpack(tmp_path, tmp_path / "target")
+
+
+def _cache(config, tmp_path_factory) -> Path:
+    """Where a download is kept; without pytest's cache only for this run."""
+    if config.pluginmanager.hasplugin("cacheprovider"):
+        return config.cache.mkdir("mesa-llm")
+    return tmp_path_factory.mktemp("download")
+
+
+def _function(path: Path, name: str) -> str:
+    source = path.read_text(encoding="utf-8")
+    nodes = ast.walk(ast.parse(source))
+    found = next(node for node in nodes if getattr(node, "name", None) == name)
+    return ast.unparse(found)

@@ -1,0 +1,1 @@
+"""Mesa-LLM's own tests, run against this package's memories."""
