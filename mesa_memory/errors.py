@@ -6,7 +6,9 @@
     │   ├── LLMRejected       it will not work as asked: key, model, context
     │   ├── BadReply          the reply is not usable, also after its repair
     │   └── BudgetExceeded    the call would cross the budget
-    └── MemoryStalled         a memory's work kept failing; the run stops here
+    ├── MemoryStalled         a memory's work kept failing; the run stops here
+    ├── EmbedderError         texts could not be turned into vectors
+    └── MissingExtra          an optional package is not installed
 
 A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
 """
@@ -76,7 +78,7 @@ class MemoryStalled(MesaMemoryError):
         pending_steps: how many steps in a row have failed.
     """
 
-    def __init__(self, cause: LLMError, pending_steps: int) -> None:
+    def __init__(self, cause: "LLMError | EmbedderError", pending_steps: int) -> None:
         self.agent = cause.agent
         self.step = cause.step
         self.purpose = cause.purpose
@@ -87,3 +89,54 @@ class MemoryStalled(MesaMemoryError):
             "is lost: repair the cause and go on, or allow more with "
             "configure(model, max_pending_steps=…, on_failure='retry')."
         )
+
+    def __reduce__(self) -> tuple:
+        """Errors of worker processes travel as pickles; without this they hang."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+class EmbedderError(MesaMemoryError):
+    """Texts could not be turned into vectors; the message says what to do.
+
+    Attributes:
+        passing: True if waiting can cure it, such as a provider's outage.
+        agent: unique id of the agent whose memory asked, if one did.
+        step: the model's clock when it asked.
+        purpose: ``"embed"``.
+    """
+
+    agent: object = None
+    step: float | None = None
+    purpose = "embed"
+
+    def __init__(self, message: str, *, passing: bool = False) -> None:
+        super().__init__(message)
+        self.passing = passing
+
+
+class MissingExtra(MesaMemoryError):
+    """An optional package is needed and not installed.
+
+    Attributes:
+        package: its name.
+        extra: the extra of this package that brings it.
+    """
+
+    def __init__(self, package: str, extra: str) -> None:
+        self.package = package
+        self.extra = extra
+        super().__init__(
+            f"the package {package!r} is not installed. Get it with: "
+            f'pip install "mesa-memory[{extra}]"'
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """Errors of worker processes travel as pickles."""
+        return type(self), (self.package, self.extra)
+
+
+def _restored(kind: type[BaseException], args: tuple, state: dict) -> BaseException:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(state)
+    return error

@@ -9,7 +9,6 @@ import random
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any
 
 from aiolimiter import AsyncLimiter
@@ -18,22 +17,26 @@ from tenacity import (
     RetryCallState,
     retry_if_exception,
     stop_after_attempt,
-    stop_before_delay,
 )
 
+from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Reply
-from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable
+from mesa_memory.errors import LLMError, LLMRejected
 from mesa_memory.llm.base import LLMSettings
-from mesa_memory.render import count_tokens, one_line, shorten
+from mesa_memory.render import count_tokens
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
+import openai.resources  # noqa: F401 - a second that the first request would take
+
+from mesa_memory.llm import catalogue, faults
+from mesa_memory.llm.patience import Patience
 
 litellm.suppress_debug_info = True
 
-#: HTTP states that waiting can cure; every state from 500 can, too
-PASSING_STATES = (408, 409, 425, 429)
+#: reached without any proxy, as a proxy cannot know this machine's own servers
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
 class LiteLLM:
@@ -50,13 +53,14 @@ class LiteLLM:
         self.settings = settings or LLMSettings()
         self._jitter = random.Random(f"{seed}")
         self._slots = asyncio.Semaphore(self.settings.concurrency)
-        per_minute = self.settings.requests_per_minute
-        self._requests = AsyncLimiter(max(1, per_minute)) if per_minute else None
-        tokens = self.settings.tokens_per_minute
-        self._tokens = AsyncLimiter(max(1, tokens)) if tokens else None
+        self._requests = _limiter(self.settings.requests_per_minute)
+        self._tokens = _limiter(self.settings.tokens_per_minute)
+        self._answered = 0.0  # when the provider last answered anybody
 
     async def acomplete(self, request: LLMRequest) -> Reply:
         """The reply of the first model that gives one: the request's, then fallbacks.
+
+        Each model has all attempts and the whole deadline.
 
         Raises:
             LLMUnavailable: after the last attempt, or when the deadline is over.
@@ -66,143 +70,145 @@ class LiteLLM:
             raise LLMRejected(
                 "no model is named. Give llm_model='provider/model' to the agent or "
                 "the memory, or configure(model, llm=…).",
-                **_where(request),
+                purpose=request.purpose,
+                agent=request.agent,
+                step=request.step,
             )
-        failure: LLMError | None = None
+        failures: list[LLMError] = []
         for name in (request.model, *self.settings.fallbacks):
             try:
                 return await self._ask(name, request)
             except LLMError as error:
-                failure = failure or error
-        assert failure is not None  # there was at least one model
-        raise failure
+                failures.append(error)
+        # If only one of them may answer later, then the request may succeed later.
+        raise max(failures, key=lambda error: error.passing)
 
     def price(self, model: str | None) -> tuple[float, float] | None:
         """US dollars per prompt and completion token; None if unknown."""
-        return _price(model) if model else None
+        return catalogue.price(model) if model else None
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
-        started = time.monotonic()
+        settings, started, number = self.settings, time.monotonic(), 0
+        patience = Patience(settings.deadline)
         attempts = AsyncRetrying(
-            stop=stop_after_attempt(self.settings.attempts)
-            | stop_before_delay(self.settings.deadline),
+            stop=stop_after_attempt(settings.attempts) | patience,
             wait=self._wait,
-            retry=retry_if_exception(passing),
+            retry=retry_if_exception(_worth_another_try),
+            sleep=patience.sleep,
             reraise=True,
         )
-        number = 0
         try:
-            async with asyncio.timeout(self.settings.deadline):
-                async for attempt in attempts:
-                    with attempt:
+            async for attempt in attempts:
+                with attempt:
+                    async with self._turn(request):
                         number = attempt.retry_state.attempt_number
-                        response = await self._send(model, request)
+                        async with patience.attempt(settings.timeout):
+                            response = await self._send(model, request)
         except Exception as error:
-            raise self._failure(error, model, request, number) from error
+            raise faults.typed(
+                error, model, request, number, settings.deadline
+            ) from error
         return _reply(response, model, number, time.monotonic() - started)
 
     async def _send(self, model: str, request: LLMRequest) -> Any:
         settings = self.settings
-        messages = request.messages()
         chosen = {
             "temperature": settings.temperature,
             "seed": settings.seed,
             "max_tokens": settings.max_tokens,
-            "api_base": request.api_base if model == request.model else None,
+            "api_base": _base_for(model, request),
             **self._format(model, request),
         }
-        async with self._limits(messages):
-            return await litellm.acompletion(
-                model=model,
-                messages=messages,
-                timeout=settings.timeout,
-                max_retries=0,
-                num_retries=0,
-                **{k: v for k, v in chosen.items() if v is not None},
-                **request.arguments,
-                **settings.options,
-            )
+        sent = {
+            "model": model,
+            "messages": plain(request.messages()),  # nothing that UTF-8 cannot carry
+            "timeout": settings.timeout,
+            "max_retries": 0,
+            "num_retries": 0,
+            **{k: v for k, v in chosen.items() if v is not None},
+            **request.arguments,
+            **settings.options,
+        }
+        response = await litellm.acompletion(**sent)
+        self._answered = time.monotonic()
+        if not response.choices:
+            raise faults.NoAnswer("the reply has no choices")
+        return response
 
     def _format(self, model: str, request: LLMRequest) -> dict[str, Any]:
         """Asks for JSON by schema where the provider is known to support it."""
-        if request.schema is None or not _takes_schema(model):
+        if request.schema is None or not catalogue.takes_schema(model):
             return {}
         return {"response_format": request.schema}
 
     @asynccontextmanager
-    async def _limits(self, messages: list[dict]) -> AsyncIterator[None]:
+    async def _turn(self, request: LLMRequest) -> AsyncIterator[None]:
+        """Waits until rates and concurrency allow one more attempt."""
         if self._requests:
             await self._requests.acquire()
         if self._tokens:
-            size = sum(count_tokens(str(m.get("content") or "")) for m in messages)
+            texts = [str(m.get("content") or "") for m in request.messages()]
+            size = sum(map(count_tokens, texts))
             await self._tokens.acquire(min(size, self._tokens.max_rate))
-        async with self._slots:
+        await self._take_slot()
+        try:
             yield
+        finally:
+            self._slots.release()
+
+    async def _take_slot(self) -> None:
+        """Waits for a slot as long as others get answers, and one deadline more.
+
+        Raises:
+            NoTurn: if nobody gets an answer.
+        """
+        began = time.monotonic()
+        while True:
+            until = max(began, self._answered) + self.settings.deadline
+            try:
+                async with asyncio.timeout(until - time.monotonic()):
+                    await self._slots.acquire()
+            except TimeoutError as error:
+                if self._answered + self.settings.deadline <= time.monotonic():
+                    raise faults.NoTurn("nobody got an answer meanwhile") from error
+            else:
+                return
 
     def _wait(self, state: RetryCallState) -> float:
         """Seconds to the next attempt: exponential with jitter, or as told."""
         backoff = self.settings.backoff * 2 ** (state.attempt_number - 1)
         jittered = backoff * (0.5 + self._jitter.random())
         error = state.outcome.exception() if state.outcome else None
-        return max(jittered, retry_after(error))
-
-    def _failure(
-        self, error: Exception, model: str, request: LLMRequest, attempts: int
-    ) -> LLMError:
-        """Our error for litellm's, with what to do."""
-        detail = one_line(shorten(str(error), 300)) or type(error).__name__
-        where = f"model {model!r}" + (
-            f" at {request.api_base}" if request.api_base else ""
-        )
-        if isinstance(error, TimeoutError) or passing(error):
-            return LLMUnavailable(
-                f"{where} gave no answer in {attempts} attempt(s) within "
-                f"{self.settings.deadline:g} s: {detail}",
-                **_where(request),
-            )
-        return LLMRejected(
-            f"{where} refuses the request ({type(error).__name__}): {detail}. Check "
-            "the API key, the model's name, api_base and the size of the prompt.",
-            **_where(request),
-        )
+        return max(jittered, faults.retry_after(error))
 
 
-def passing(error: BaseException) -> bool:
-    """True if the same request may succeed later.
-
-    Providers' errors differ in class (a refused connection is an
-    ``InternalServerError`` with OpenAI, an ``APIConnectionError`` with Ollama), so the
-    HTTP state decides, and the class only where there is none.
-    """
-    rejected = (
-        litellm.AuthenticationError,
-        litellm.BadRequestError,
-        litellm.NotFoundError,
-        litellm.PermissionDeniedError,
-        litellm.UnprocessableEntityError,
-    )
-    if isinstance(error, rejected):
-        return False
-    status = getattr(error, "status_code", None)
-    if isinstance(status, int):
-        return status in PASSING_STATES or status >= 500 or status < 400
-    return isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
+def _worth_another_try(error: BaseException) -> bool:
+    return faults.passing(error) and not isinstance(error, faults.NoTurn)
 
 
-def retry_after(error: BaseException | None) -> float:
-    """The seconds a provider's Retry-After header asks for; 0 if there is none."""
-    response = getattr(error, "response", None)
-    for headers in (
-        getattr(response, "headers", None),
-        getattr(error, "litellm_response_headers", None),
-    ):
-        value = headers.get("retry-after") if headers else None
-        try:
-            if value:
-                return max(0.0, float(value))
-        except ValueError:
-            continue  # a date: the back-off decides
-    return 0.0
+def reach_loopback_directly() -> None:
+    """Keeps requests to this machine's own servers away from an HTTP proxy."""
+    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    hosts = [host.strip() for host in known.split(",") if host.strip()]
+    if "*" not in hosts:
+        hosts += [host for host in LOOPBACK if host not in hosts]
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+
+reach_loopback_directly()
+
+
+def _limiter(per_minute: float | None) -> AsyncLimiter | None:
+    """A burst of one minute's worth (at least 1), then evenly."""
+    if per_minute is None:
+        return None
+    return AsyncLimiter(max(1.0, per_minute), 60 * max(1.0, 1 / per_minute))
+
+
+def _base_for(model: str, request: LLMRequest) -> str | None:
+    """The request's address, also for a fallback of the same provider."""
+    provider = (request.model or "").partition("/")[0]
+    return request.api_base if model.partition("/")[0] == provider else None
 
 
 def _reply(response: Any, model: str, attempts: int, latency: float) -> Reply:
@@ -213,44 +219,9 @@ def _reply(response: Any, model: str, attempts: int, latency: float) -> Reply:
         model=model,
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),
-        cost=_cost(response, model),
+        cost=catalogue.cost(response, model),
         latency=latency,
         attempts=attempts,
         finish=choice.finish_reason or "stop",
         raw=response,
     )
-
-
-def _cost(response: Any, model: str) -> float | None:
-    """US dollars as litellm worked them out; None where it knows no price.
-
-    litellm says 0 for an unknown price, too; a free model is one it lists as free.
-    """
-    cost = getattr(response, "_hidden_params", {}).get("response_cost")
-    return cost if cost or _listed_as_free(model) else None
-
-
-@cache
-def _listed_as_free(model: str) -> bool:
-    return litellm.model_cost.get(model, {}).get("input_cost_per_token") == 0
-
-
-@cache
-def _takes_schema(model: str) -> bool:
-    return bool(litellm.supports_response_schema(model))
-
-
-@cache
-def _price(model: str) -> tuple[float, float] | None:
-    try:
-        info = litellm.get_model_info(model)
-    except Exception:  # litellm raises a bare Exception for an unmapped model
-        return None
-    prompt, reply = info["input_cost_per_token"], info["output_cost_per_token"]
-    known = prompt is not None and reply is not None
-    # A model that litellm routes but does not list comes back as free.
-    return (prompt, reply) if known and (prompt or _listed_as_free(model)) else None
-
-
-def _where(request: LLMRequest) -> dict[str, Any]:
-    return {"purpose": request.purpose, "agent": request.agent, "step": request.step}

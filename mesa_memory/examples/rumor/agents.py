@@ -1,55 +1,66 @@
 """The people of the town."""
 
-from mesa.discrete_space import FixedAgent
+from typing import Any
+
+from mesa.discrete_space import Cell, FixedAgent
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import wrap
-from mesa_memory.examples.rumor import talk
-from mesa_memory.examples.rumor.hearsay import SAYINGS, Opinion
-from mesa_memory.memory.base import MemoryModule
+from mesa_memory.examples.rumor import conversation, memories
+from mesa_memory.examples.rumor.hearsay import SAYINGS
+from mesa_memory.examples.rumor.opinion import Opinion
+from mesa_memory.render import shorten
 
-
-class NoMemory(MemoryModule):
-    layer = "none"
+#: nobody talks longer at a time
+SPEECH_CHARS = 300
 
 
 class Townsperson(LLMAgent, FixedAgent):
-    def __init__(self, model, cell, make_memory, llm_model, api_base):
+    """Meets a neighbour each step and says what its memory makes it say.
+
+    Args:
+        model: the town.
+        cell: where it lives.
+        memory: name of its memory, see ``MEMORIES``.
+        llm_model, api_base: whom it asks for words, see Mesa-LLM.
+    """
+
+    def __init__(
+        self, model: Any, cell: Cell, memory: str, llm_model: str, api_base: str | None
+    ) -> None:
         super().__init__(
             model,
-            CoTReasoning,
+            CoTReasoning,  # Mesa-LLM wants one; step() asks the model itself
             llm_model,
+            step_prompt="Talk to the people you meet and tell them the news.",
             api_base=api_base,
-            step_prompt="Talk to the people you meet; tell them the news you believe.",
         )
         self.cell = cell
-        self.memory = make_memory(self)
+        self.memory = memories.make(memory, self)
+        self.system_prompt = conversation.system_prompt(self.unique_id)
         wrap(self)
 
-    def hear(self, what):
-        day = self.model.steps
-        self.memory.add_to_memory(
-            "news", {"text": f"News of day {day}: {SAYINGS[what]}."}
-        )
+    def learn(self, what: str) -> None:
+        """News from outside, the rumour or the correction, reaches this person."""
+        text = f"News of day {self.model.steps}: {SAYINGS[what]}."
+        self.memory.add_to_memory("news", {"text": text})
 
-    def opinion(self):
-        return Opinion.read(self.memory.get_prompt_ready())
+    def opinion(self) -> Opinion:
+        """What a reader of its memory would know and believe."""
+        return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
 
-    def step(self):
-        neighbours = list(self.cell.neighborhood.agents)
-        other = self.random.choice(neighbours)
-        self.memory.add_to_memory(
-            "observation", {"local_state": {f"Agent {other.unique_id}": "met"}}
-        )
-        response = self.llm.generate(
-            prompt=talk.PROMPT.format(
-                day=self.model.steps,
-                other=other.unique_id,
-                memory=self.memory.get_prompt_ready(),
-            ),
-            system_prompt=talk.SYSTEM.format(name=self.unique_id),
-        )
-        text = response.choices[0].message.content
-        if text and text != talk.NOTHING:
-            self.send_message(text, [other])
+    def step(self) -> None:
+        """Meets a random neighbour and talks."""
+        other = self.random.choice(list(self.cell.neighborhood.agents))
+        seen = {f"Agent {other.unique_id}": "met"}
+        self.memory.add_to_memory("observation", {"local_state": seen})
+        words = self._words_for(other)
+        if words.strip(" .").lower() not in ("", conversation.NOTHING):
+            self.send_message(shorten(words, SPEECH_CHARS), [other])
+
+    def _words_for(self, other: "Townsperson") -> str:
+        memory = self.memory.get_prompt_ready()
+        prompt = conversation.prompt(self.model.steps, other.unique_id, memory)
+        response = self.llm.generate(prompt=prompt)
+        return (response.choices[0].message.content or "").strip()

@@ -1,72 +1,123 @@
-from functools import partial
+"""The town: who lives where, and when news comes in."""
 
-import mesa
+from typing import Any
+
 import networkx as nx
+from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
-from mesa_memory import *
-from mesa_memory.examples.rumor import talk
-from mesa_memory.examples.rumor.agents import NoMemory, Townsperson
+from mesa_memory import Services, configure, register_policy
+from mesa_memory.examples.rumor import conversation
+from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
+from mesa_memory.examples.rumor.opinion import Opinion
 
-K = {
-    "short_term": ShortTermMemory,
-    "stlt": STLTMemory,
-    "long_term": LongTermMemory,
-    "episodic": EpisodicMemory,
-    "impression": ImpressionMemory,
-    "none": NoMemory,
-}
+#: share of a ring's ties that lead across the town (small world)
+REWIRED = 0.1
 
 
-class RumorModel(mesa.Model):
+class RumorModel(Model):
+    """A rumour starts on day 1, its correction some days later, with one person each.
+
+    Args:
+        n_agents: how many people, at least 3.
+        memory: name of everyone's memory, see ``MEMORIES``.
+        llm: ``"offline"`` (no key, no network) or ``"provider/model"``, which then
+            speaks for the people and works for their memories.
+        correction_step: when the correction comes; None for never.
+        degree: how many neighbours a person has on average, at least 2.
+        api_base: address of the provider, for self-hosted models.
+        execution: see ``mesa_memory.configure``.
+        rng: seed.
+
+    Attributes:
+        opinions: what each person, by unique id, knew at the end of the step.
+
+    Raises:
+        ValueError: for a number too small, an unknown memory, a model's name without
+            provider, or a missing API key.
+    """
+
     def __init__(
         self,
-        n_agents=30,
-        memory="stlt",
-        llm="offline",
-        correction_step=10,
-        degree=4,
-        api_base=None,
-        execution=None,
-        rng=None,
-    ):
+        n_agents: int = 30,
+        memory: str = "stlt",
+        llm: str = "offline",
+        correction_step: int | None = 10,
+        degree: int = 4,
+        api_base: str | None = None,
+        execution: str | None = None,
+        rng: Any = None,
+    ) -> None:
         super().__init__(rng=rng)
+        _at_least("n_agents", n_agents, 3)
+        _at_least("degree", degree, 2)
+        if correction_step is not None:
+            _at_least("correction_step", correction_step, 1)
         self.correction_step = correction_step
-        configure(self, llm="offline", execution=execution)
-        name = register_policy("rumor", talk.say)
-        g = nx.connected_watts_strogatz_graph(
-            n_agents, degree, 0.1, seed=self.random.randrange(2**32)
+        llm_model = _speaker(self, llm, execution)
+        self.grid = self._town(n_agents, degree)
+        for cell in self.grid.all_cells:
+            Townsperson(self, cell, memory, llm_model, api_base)
+        self.sources = dict(
+            zip((RUMOUR, CORRECTION), self.random.sample(list(self.agents), 2))
         )
-        self.grid = Network(
-            g, capacity=1, random=self.random, layout=nx.circular_layout
-        )
-        for c in self.grid.all_cells:
-            Townsperson(
-                self,
-                c,
-                lambda a: K[memory](
-                    a, **({} if memory == "none" else {"display": False})
-                ),
-                name,
-                api_base,
-            )
-        self.opinions = {}
-        dc = {}
-        for w in (RUMOUR, CORRECTION):
-            dc["knows_" + w] = partial(
-                lambda m, w: sum(o.knows(w) for o in m.opinions.values()), w=w
-            )
-            dc["believes_" + w] = partial(
-                lambda m, w: sum(o.belief == w for o in m.opinions.values()), w=w
-            )
-        self.datacollector = mesa.DataCollector(dc)
+        self.opinions: dict[int, Opinion] = {}
+        self.datacollector = DataCollector(_reporters())
+        self._collect()
 
-    def step(self):
+    def step(self) -> None:
+        """One day: news may come in, everyone meets a neighbour, opinions are asked."""
         if self.steps == 1:
-            self.random.choice(list(self.agents)).hear(RUMOUR)
+            self.sources[RUMOUR].learn(RUMOUR)
         if self.steps == self.correction_step:
-            self.random.choice(list(self.agents)).hear(CORRECTION)
+            self.sources[CORRECTION].learn(CORRECTION)
         self.agents.shuffle_do("step")
+        self._collect()
+
+    def knowing(self, what: str) -> int:
+        """How many know of the rumour or the correction."""
+        return sum(opinion.knows(what) for opinion in self.opinions.values())
+
+    def believing(self, what: str) -> int:
+        """How many believe it."""
+        return sum(opinion.belief == what for opinion in self.opinions.values())
+
+    def _collect(self) -> None:
         self.opinions = {a.unique_id: a.opinion() for a in self.agents}
         self.datacollector.collect(self)
+
+    def _town(self, n_agents: int, degree: int) -> Network:
+        ties = min(degree, n_agents - 1)
+        graph = nx.connected_watts_strogatz_graph(
+            n_agents, ties, REWIRED, tries=1000, seed=self.random.randrange(2**32)
+        )
+        return Network(graph, capacity=1, random=self.random, layout=nx.circular_layout)
+
+
+def _speaker(model: Model, llm: str, execution: str | None) -> str:
+    """Sets the services of ``model``; returns the people's ``llm_model``."""
+    if llm == "offline":
+        configure(model, llm=llm, execution=execution)
+        return register_policy("rumor", conversation.reply)
+    configure(model, execution=execution)  # the memories ask the people's own model
+    return llm
+
+
+def _reporters() -> dict[str, Any]:
+    return {
+        "knows_rumour": lambda model: model.knowing(RUMOUR),
+        "believes_rumour": lambda model: model.believing(RUMOUR),
+        "knows_correction": lambda model: model.knowing(CORRECTION),
+        "believes_correction": lambda model: model.believing(CORRECTION),
+        "calls": lambda model: Services.of(model).ledger.total.calls,
+        "tokens": lambda model: Services.of(model).ledger.total.tokens,
+        "cost": lambda model: Services.of(model).ledger.total.cost,
+    }
+
+
+def _at_least(name: str, value: int, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(
+            f"{name} must be a whole number of at least {least}, got {value!r}"
+        )

@@ -1,0 +1,47 @@
+"""Embedders: texts to vectors, one technology per file, loaded on first use."""
+
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from mesa_memory.embedders.base import Embedder
+
+__all__ = ["embedder"]
+
+_POSSIBLE = (
+    "'static', 'static:<folder or name>', 'fastembed', 'fastembed:<model>', "
+    "'litellm:<provider/model>', or an object with embed(), name and dim"
+)
+
+
+def embedder(spec: object) -> "Embedder":
+    """The embedder that ``spec`` names, or ``spec`` itself if it is one.
+
+    Raises:
+        ValueError: lists what is possible.
+    """
+    if isinstance(spec, str):
+        return _named(spec)
+    # Not hasattr for dim: reading it may load a model.
+    parts = dir(spec) if not isinstance(spec, type) else ()
+    if {"embed", "name", "dim"} <= set(parts):
+        return cast("Embedder", spec)
+    raise ValueError(f"an embedder is {_POSSIBLE}; got {spec!r}")
+
+
+def _named(spec: str) -> "Embedder":
+    kind, colon, model = spec.partition(":")
+    if colon and not model:
+        kind = ""  # a name was announced and none given
+    if kind == "static":
+        from mesa_memory.embedders.static import StaticEmbedder
+
+        return StaticEmbedder(model or None)
+    if kind == "fastembed":
+        from mesa_memory.embedders.fastembed import FastEmbedder
+
+        return FastEmbedder(model) if model else FastEmbedder()
+    if kind == "litellm" and model:
+        from mesa_memory.embedders.litellm import LiteLLMEmbedder
+
+        return LiteLLMEmbedder(model)
+    raise ValueError(f"an embedder is {_POSSIBLE}; got {spec!r}")

@@ -1,0 +1,124 @@
+"""The shape of an embedder, and what all of them do to texts and vectors."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from mesa_memory.content import plain
+from mesa_memory.errors import EmbedderError
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into vectors whose dot product is their similarity.
+
+    Attributes:
+        name: says which model made a vector; vectors of different names must not be
+            compared.
+        dim: length of a vector; reading it may load the model.
+        batch: how many texts to a call suit it; any number is allowed.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102 - described by the class
+
+    @property
+    def dim(self) -> int: ...  # noqa: D102
+
+    @property
+    def batch(self) -> int: ...  # noqa: D102
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """Float32 of shape (len(texts), dim), in the order of the texts.
+
+        Each row has length 1, or is all zeros if its text says nothing the model knows:
+        an empty one, a blank one, one without any known token. Never NaN. The same text
+        gives the same row whatever is embedded with it.
+
+        Raises:
+            EmbedderError: if there is no vector for each text.
+            TypeError: if ``texts`` is not a sequence of texts.
+        """
+
+
+def clean(texts: Sequence[str]) -> list[str]:
+    """The texts as a list, without lone surrogates, which no tokenizer accepts.
+
+    Raises:
+        TypeError: for a single text, or anything in the sequence that is no text.
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError(f"texts must be a sequence of texts, got one: {texts[:40]!r}")
+    listed = list(texts)
+    for text in listed:
+        if not isinstance(text, str):
+            raise TypeError(f"texts must hold str only, got {type(text).__name__}")
+    return [plain(text) for text in listed]
+
+
+def check_vectors(vectors: Any, n: int, dim: int, source: str) -> np.ndarray:
+    """The vectors as float32, if they are ``n`` finite rows of ``dim`` numbers.
+
+    Args:
+        vectors: anything numpy can read.
+        n: how many rows there must be.
+        dim: how long each must be.
+        source: the embedder's name, for the message.
+
+    Raises:
+        EmbedderError: says what is wrong.
+    """
+    try:
+        array = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise EmbedderError(
+            f"{source} gave vectors that are no table of numbers ({error}). Check that "
+            "it is an embedding model."
+        ) from error
+    if n == 0 and array.size == 0:
+        return np.zeros((0, dim), dtype=np.float32)
+    if array.shape != (n, dim):
+        raise EmbedderError(
+            f"{source} gave vectors of shape {array.shape} where {(n, dim)} was "
+            "expected. Check that the model is the one these vectors belong to."
+        )
+    if not np.isfinite(array).all():
+        bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
+        raise EmbedderError(
+            f"{source} gave NaN or infinite numbers for {len(bad)} of {n} texts, first "
+            f"for number {bad[0]}. Use another model, or leave that text out."
+        )
+    return array
+
+
+def normalised(vectors: np.ndarray) -> np.ndarray:
+    """Float32 rows of length 1; a row of zeros stays one."""
+    wide = vectors.astype(np.float64)  # squares of large float32 would overflow
+    lengths = np.linalg.norm(wide, axis=1, keepdims=True)
+    return np.divide(wide, lengths, out=wide, where=lengths > 0).astype(np.float32)
+
+
+def around_blanks(
+    texts: list[str],
+    embed: Callable[[list[str]], np.ndarray],
+    dim: Callable[[], int],
+) -> np.ndarray:
+    """Embeds the texts that say something; rows of zeros for the others.
+
+    A transformer has a vector for an empty text, too, which is near to every short one;
+    providers refuse it.
+
+    Args:
+        texts: clean texts.
+        embed: gives a row for each of the texts it gets.
+        dim: asked only after ``embed``, or if there is nothing to embed.
+    """
+    spoken = [i for i, text in enumerate(texts) if text.strip()]
+    if spoken and len(spoken) == len(texts):
+        return embed(texts)
+    rows = embed([texts[i] for i in spoken]) if spoken else None
+    result = np.zeros((len(texts), dim()), dtype=np.float32)
+    if rows is not None:
+        result[spoken] = rows
+    return result

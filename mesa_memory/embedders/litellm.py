@@ -1,0 +1,208 @@
+"""Embeddings of any provider through litellm, with bounded retries."""
+
+import os
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+from tenacity import RetryCallState, Retrying, retry_if_exception
+
+from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
+from mesa_memory.errors import EmbedderError
+from mesa_memory.render import one_line, shorten
+
+# The price list comes with litellm; fetching a newer one would open a socket at import.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+import litellm
+
+litellm.suppress_debug_info = True
+
+#: HTTP states that waiting can cure; every state from 500 can, too
+PASSING_STATES = (408, 409, 425, 429)
+#: reached without any proxy, as a proxy cannot know this machine's own servers
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+#: asked for when the length of a vector must be known before any text is embedded
+PROBE = "memory"
+
+
+class _Given(int):
+    """A number that is true also when it is 0.
+
+    litellm's embedding takes a false ``max_retries`` for one that was not given, and
+    then sends each attempt up to three times.
+    """
+
+    def __bool__(self) -> bool:
+        return True
+
+
+NO_RETRIES = _Given(0)
+
+
+class LiteLLMEmbedder:
+    """Sends texts to a provider, in batches, one after the other.
+
+    Args:
+        model: ``"provider/model"`` as litellm names it.
+        api_base: the provider's address, if not its usual one.
+        batch: at most so many texts in one request.
+        timeout: seconds for one attempt, and the longest wait a provider may ask for.
+        attempts: at most so many for one request.
+        dim: expected length of a vector; None takes that of the first answer.
+        backoff: seconds before the second attempt; doubled each time, with jitter.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        api_base: str | None = None,
+        batch: int = 100,
+        timeout: float = 60.0,
+        attempts: int = 5,
+        dim: int | None = None,
+        backoff: float = 1.0,
+    ) -> None:
+        limits = {"batch": batch, "timeout": timeout, "attempts": attempts}
+        for name, value in (limits | ({} if dim is None else {"dim": dim})).items():
+            if value <= 0:
+                raise ValueError(f"{name} must be above 0, got {value}")
+        if backoff < 0:
+            raise ValueError(f"backoff must be 0 or more, got {backoff}")
+        self.model, self.api_base, self.batch = model, api_base, batch
+        self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
+        # Servers of one's own may call quite different models the same.
+        self.name = f"litellm:{model}" + (f"@{_place(api_base)}" if api_base else "")
+        self._dim = dim
+        self._jitter = random.Random(model)
+
+    @property
+    def dim(self) -> int:
+        """Length of a vector; costs a request of one word if nothing tells it yet."""
+        if self._dim is None:
+            self._request([PROBE])
+        assert self._dim is not None
+        return self._dim
+
+    def embed(self, texts: Sequence[str]) -> np.ndarray:
+        """See ``Embedder.embed``. Blank texts are not sent."""
+        return around_blanks(clean(texts), self._embed, lambda: self.dim)
+
+    def _embed(self, texts: list[str]) -> np.ndarray:
+        parts = [
+            self._request(texts[start : start + self.batch])
+            for start in range(0, len(texts), self.batch)
+        ]
+        return np.concatenate(parts) if parts else np.zeros((0, self.dim), np.float32)
+
+    def _request(self, texts: list[str]) -> np.ndarray:
+        rows = self._rows(self._send(texts), len(texts))
+        if self._dim is None:
+            self._dim = len(rows[0])
+        return normalised(check_vectors(rows, len(texts), self._dim, self.name))
+
+    def _send(self, texts: list[str]) -> Any:
+        attempts = Retrying(
+            stop=self._enough,
+            wait=self._wait,
+            retry=retry_if_exception(passing),
+            reraise=True,
+        )
+        try:
+            return attempts(
+                litellm.embedding,
+                model=self.model,
+                input=texts,
+                api_base=self.api_base,
+                timeout=self.timeout,
+                max_retries=NO_RETRIES,
+            )
+        except Exception as error:  # providers' code raises whatever it likes
+            raise self._failure(error, len(texts)) from error
+
+    def _rows(self, response: Any, n: int) -> list[Any]:
+        """The vectors in the order of the texts; providers number them."""
+        data = [dict(item) for item in getattr(response, "data", None) or []]
+        numbers = [item.get("index", place) for place, item in enumerate(data)]
+        if sorted(map(str, numbers)) != sorted(map(str, range(n))):
+            raise EmbedderError(
+                f"{self.name} answered {len(data)} vectors (numbered {numbers[:5]}…) "
+                f"for {n} texts. Try a smaller batch than {self.batch}."
+            )
+        rows = [row for _, row in sorted(zip(numbers, data), key=lambda pair: pair[0])]
+        return [row.get("embedding") or [] for row in rows]
+
+    def _wait(self, state: RetryCallState) -> float:
+        """Seconds to the next attempt: exponential with jitter, or as told."""
+        backoff = self.backoff * 2 ** (state.attempt_number - 1)
+        jittered = backoff * (0.5 + self._jitter.random())
+        return max(jittered, _retry_after(state))
+
+    def _enough(self, state: RetryCallState) -> bool:
+        """True after the last attempt, or if the provider asks for a long wait."""
+        last = state.attempt_number >= self.attempts
+        return last or _retry_after(state) > self.timeout
+
+    def _failure(self, error: Exception, n: int) -> EmbedderError:
+        detail = one_line(shorten(str(error).partition("\nTraceback")[0], 300))
+        detail = detail.rstrip(". ") or type(error).__name__
+        if passing(error):
+            return EmbedderError(
+                f"{self.name} gave no vectors for {n} text(s) in {self.attempts} "
+                f"attempt(s) of {self.timeout:g} s: {detail}. Try again later, or give "
+                "more attempts.",
+                passing=True,
+            )
+        return EmbedderError(
+            f"{self.name} refuses to embed {n} text(s) ({type(error).__name__}): "
+            f"{detail}. Check the API key, the model's name ('provider/model', a model "
+            "for embeddings), api_base and the length of the texts."
+        )
+
+
+def passing(error: BaseException) -> bool:
+    """True if the same request may succeed later: by its HTTP state, else its class."""
+    status = getattr(error, "status_code", None)
+    if status in PASSING_STATES:
+        return True
+    refused = litellm.BadRequestError | litellm.AuthenticationError
+    if isinstance(error, refused) or "api_key" in str(error).lower():
+        return False
+    if isinstance(status, int):
+        return status >= 500 or status < 400
+    return isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
+
+
+def _retry_after(state: RetryCallState) -> float:
+    """The seconds the provider asks to wait; 0 if it does not."""
+    error = state.outcome.exception() if state.outcome else None
+    sources = (
+        getattr(getattr(error, "response", None), "headers", None),
+        getattr(error, "litellm_response_headers", None),
+    )
+    for headers in sources:
+        value = headers.get("retry-after") if isinstance(headers, Mapping) else None
+        try:
+            return max(0.0, float(value or ""))
+        except ValueError:  # absent, or a date
+            continue
+    return 0.0
+
+
+def _place(address: str) -> str:
+    """Host, port and path, without a password or a key that may stand in it."""
+    parts = urlsplit(address)
+    return (parts.netloc.rpartition("@")[2] + parts.path).rstrip("/")
+
+
+def _reach_loopback_directly() -> None:
+    """Keeps requests to this machine's own servers away from an HTTP proxy."""
+    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
+    hosts = [host.strip() for host in known.split(",") if host.strip()]
+    if "*" not in hosts:
+        hosts += [host for host in LOOPBACK if host not in hosts]
+        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+
+_reach_loopback_directly()

@@ -1,0 +1,141 @@
+"""The same towns with different memories, many times over: table and picture."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from mesa import batch_run
+
+from mesa_memory.examples.rumor import MEMORIES
+from mesa_memory.examples.rumor.model import RumorModel
+
+#: colour (Okabe and Ito: told apart by colour-blind readers, too) and dashes
+STYLES: dict[str, tuple[str, Any]] = {
+    "short_term": ("#D55E00", "--"),
+    "stlt": ("#0072B2", "-"),
+    "long_term": ("#009E73", (0, (7, 1.5, 1.5, 1.5))),
+    "episodic": ("#CC79A7", (0, (4, 1.5))),
+    "impression": ("#E69F00", "-."),
+    "none": ("#555555", ":"),
+}
+PANELS = {
+    "knows_rumour": "Know the rumour",
+    "believes_correction": "Believe the correction",
+}
+
+
+def run(
+    memories: Sequence[str] = MEMORIES,
+    seeds: int = 10,
+    steps: int = 40,
+    n_agents: int = 30,
+    correction_step: int = 10,
+    llm: str = "offline",
+    api_base: str | None = None,
+    processes: int | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Runs each memory with the seeds 0, 1, …: equal seeds are equal towns.
+
+    Args:
+        memories: names, see ``MEMORIES``.
+        n_agents, correction_step, llm, api_base: see ``RumorModel``.
+        processes: how many at once; None for one per processor.
+        progress: show a bar.
+
+    Returns:
+        One row for each run and step, the same whatever ``processes`` is.
+    """
+    rows = batch_run(
+        RumorModel,
+        {
+            "memory": list(memories),
+            "n_agents": n_agents,
+            "correction_step": correction_step,
+            "llm": llm,
+            "api_base": api_base,
+        },
+        number_processes=min(processes or os.cpu_count() or 1, seeds * len(memories)),
+        data_collection_period=1,
+        max_steps=steps,
+        display_progress=progress,
+        rng=range(seeds),
+    )
+    frame = pd.DataFrame(rows).sort_values(["RunId", "Step"], ignore_index=True)
+    frame["Step"] = frame["Step"].astype(int)
+    frame["cost"] = pd.to_numeric(frame["cost"])  # unknown, None, becomes NaN
+    return frame.drop(columns=["iteration", "api_base"]).rename(columns={"rng": "seed"})
+
+
+def summary(frame: pd.DataFrame) -> pd.DataFrame:
+    """Means over the seeds at the last step, one row for each memory, in order."""
+    last = frame[frame["Step"] == frame["Step"].max()]
+    counted = last.loc[:, ["memory", *last.loc[:, "knows_rumour":]]]
+    # skipna=False: a mean with an unknown cost in it is unknown
+    return counted.groupby("memory", sort=False).agg(lambda c: c.mean(skipna=False))
+
+
+def write(frame: pd.DataFrame, folder: Path) -> tuple[Path, Path]:
+    """Writes ``rumor.csv`` and ``rumor.png`` into a folder, made if need be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    table, picture = folder / "rumor.csv", folder / "rumor.png"
+    frame.to_csv(table, index=False)
+    with matplotlib.rc_context({"font.size": 10, "axes.titleweight": "bold"}):
+        plot(frame).savefig(picture, dpi=160)
+    return table, picture
+
+
+def plot(frame: pd.DataFrame) -> Figure:
+    """Two panels over time, one line for each memory: mean and standard deviation."""
+    figure = Figure(figsize=(9.5, 4.4), layout="constrained")
+    panels = figure.subplots(1, len(PANELS), sharey=True)
+    for axes, (column, title) in zip(panels, PANELS.items()):
+        for memory in frame["memory"].unique():
+            _line(axes, frame[frame["memory"] == memory], column, memory)
+        _furnish(axes, frame, title)
+    panels[0].set(ylabel="Share of the town (%)", ylim=(-2, 102))
+    lines, names = panels[0].get_legend_handles_labels()
+    figure.legend(
+        lines,
+        names,
+        loc="outside lower center",
+        ncols=len(names),
+        frameon=False,
+        handlelength=3.5,
+    )
+    return figure
+
+
+def _furnish(axes: Axes, frame: pd.DataFrame, title: str) -> None:
+    towns, last = frame["seed"].nunique(), frame["Step"].max()
+    axes.set(title=title, xlim=(0, last), xlabel=f"Step (mean ± s.d. of {towns} runs)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25, linewidth=0.6)
+    comes = frame["correction_step"].iloc[0]
+    if comes <= last:
+        axes.axvline(comes, color="#333333", linewidth=1)
+        where = axes.get_xaxis_transform()
+        axes.text(
+            comes,
+            0.27,
+            "correction comes",
+            rotation=90,
+            ha="right",
+            va="center",
+            transform=where,
+        )
+
+
+def _line(axes: Axes, runs: pd.DataFrame, column: str, memory: str) -> None:
+    share = 100 * runs[column] / runs["n_agents"]
+    over_seeds = share.groupby(runs["Step"])
+    mean, deviation = over_seeds.mean(), over_seeds.std(ddof=0)
+    low, high = (mean - deviation).clip(lower=0), (mean + deviation).clip(upper=100)
+    colour, dashes = STYLES[memory]
+    axes.fill_between(mean.index, low, high, color=colour, alpha=0.09, linewidth=0)
+    axes.plot(mean, color=colour, linestyle=dashes, linewidth=2.4, label=memory)

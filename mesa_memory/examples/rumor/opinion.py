@@ -1,0 +1,51 @@
+"""What somebody with a certain memory knows, believes and would pass on."""
+
+from dataclasses import dataclass
+
+from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, Mention, mentions
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """Drawn from a memory's text alone.
+
+    Attributes:
+        me: the owner of the memory, whose own words are no evidence.
+        mentions: all that the memory says about the well.
+    """
+
+    me: str
+    mentions: tuple[Mention, ...] = ()
+
+    @classmethod
+    def of(cls, memory: str, me: object) -> "Opinion":
+        """The opinion of the agent ``me`` whose memory reads so."""
+        return cls(str(me), tuple(mentions(memory)))
+
+    def knows(self, what: str) -> bool:
+        """True if the memory mentions it at all."""
+        return any(mention.what == what for mention in self.mentions)
+
+    def tellers(self, what: str) -> int:
+        """How many others it was heard from, as far as remembered."""
+        told = [m.tellers for m in self.mentions if m.what == what]
+        return len(frozenset().union(*told) - {self.me})
+
+    @property
+    def belief(self) -> str | None:
+        """What more people have told; as many for both: the correction."""
+        known = [what for what in (CORRECTION, RUMOUR) if self.knows(what)]
+        return max(known, key=self.tellers, default=None)
+
+    @property
+    def grounds(self) -> Mention | None:
+        """The newest mention of what is believed, by somebody else if there is one."""
+        # Backwards: of several in one step, the last is the newest.
+        fitting = [m for m in self.mentions[::-1] if m.what == self.belief]
+        others = [m for m in fitting if m.tellers != {self.me}]
+        return max(others or fitting, key=lambda m: m.step, default=None)
+
+    def news(self, today: int) -> Mention | None:
+        """The newest news by its own day, believed or not."""
+        dated = [m for m in self.mentions if m.day is not None and m.day <= today]
+        return max(dated, key=lambda m: m.day or 0, default=None)

@@ -1,0 +1,43 @@
+"""How long one request may still take."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tenacity import RetryCallState
+from tenacity.stop import stop_base
+
+
+class Patience(stop_base):
+    """The seconds left for the provider: its attempts, and the waits between them.
+
+    As a condition to stop, it is true if the next wait would use up all that is left.
+    What a request waits for its own turn (rate and concurrency limits) is not counted.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.left = seconds
+
+    @asynccontextmanager
+    async def attempt(self, timeout: float) -> AsyncIterator[None]:
+        """Ends the attempt after ``timeout``, or when nothing is left.
+
+        Raises:
+            TimeoutError: then.
+        """
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(min(timeout, self.left)):
+                yield
+        finally:
+            self.left -= time.monotonic() - began
+
+    def __call__(self, retry_state: RetryCallState) -> bool:
+        """See above."""
+        return retry_state.upcoming_sleep >= self.left
+
+    async def sleep(self, seconds: float) -> None:
+        """Waits for the next attempt."""
+        self.left -= seconds
+        await asyncio.sleep(seconds)

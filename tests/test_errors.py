@@ -1,0 +1,43 @@
+"""Errors travel between processes, whole."""
+
+import inspect
+import pickle
+
+import pytest
+
+from mesa_memory import errors
+
+WHERE = {"purpose": "grade", "agent": 7, "step": 3}
+LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.BadReply,
+              errors.BudgetExceeded]  # fmt: skip
+EXAMPLES = [
+    *[kind("it did not work", **WHERE) for kind in LLM_ERRORS],
+    errors.LLMError("it did not work", **WHERE),
+    errors.MemoryStalled(errors.BadReply("not usable", **WHERE), 10),
+    errors.EmbedderError("no vectors", passing=True),
+    errors.MissingExtra("fastembed", "fastembed"),
+    errors.MesaMemoryError("something"),
+]
+
+
+@pytest.mark.parametrize("error", EXAMPLES, ids=lambda e: type(e).__name__)
+def test_an_error_survives_pickling(error):
+    # A worker's error that cannot be unpickled leaves the parent waiting for ever.
+    twin = pickle.loads(pickle.dumps(error))
+    assert type(twin) is type(error)
+    assert str(twin) == str(error)
+    assert vars(twin) == vars(error)
+
+
+def test_every_error_is_in_the_examples():
+    kinds = {
+        kind
+        for kind in vars(errors).values()
+        if inspect.isclass(kind) and issubclass(kind, Exception)
+    }
+    assert kinds == {type(error) for error in EXAMPLES}
+
+
+def test_every_error_stands_in_the_tree():
+    for error in EXAMPLES:
+        assert type(error).__name__ in errors.__doc__
