@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.town import Town
 from mesa_llm.memory.st_memory import ShortTermMemory as TheirShortTerm
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.town import Town
 from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,

@@ -11,9 +11,9 @@ from typing import Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
-import mesa  # noqa: E402
-from mesa_llm.llm_agent import LLMAgent  # noqa: E402
-from mesa_llm.reasoning.cot import CoTReasoning  # noqa: E402
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
 
 
 class Citizen(LLMAgent):

@@ -16,13 +16,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from benchmarks.town import Town
 from mesa_llm.memory.episodic_memory import EpisodicMemory as TheirEpisodic
 from mesa_llm.memory.lt_memory import LongTermMemory as TheirLongTerm
 from mesa_llm.memory.st_lt_memory import STLTMemory as TheirSTLT
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.town import Town
 from mesa_memory import EpisodicMemory, LongTermMemory, Services, STLTMemory
 from mesa_memory.llm.litellm import litellm
 from tests.support.openai_server import ServerProcess

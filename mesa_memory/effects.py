@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from mesa_memory import replies
+from mesa_memory.embedding import EmbedRequest
 from mesa_memory.errors import BadReply, LLMError
 
 type Steps[T] = Generator["Effect", Any, T]
@@ -132,7 +133,7 @@ class Await:
     key: str
 
 
-type Effect = LLMRequest | Together | Claim | Publish | Await
+type Effect = LLMRequest | EmbedRequest | Together | Claim | Publish | Await
 
 
 class Performer(Protocol):

@@ -5,7 +5,15 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
-from mesa_memory.effects import Await, Claim, Effect, LLMRequest, Publish, Together
+from mesa_memory.effects import (
+    Await,
+    Claim,
+    Effect,
+    LLMRequest,
+    Publish,
+    Together,
+)
+from mesa_memory.embedding import EmbedRequest
 from mesa_memory.errors import LLMError
 from mesa_memory.scheduler import background
 from mesa_memory.services import Services
@@ -36,6 +44,8 @@ class Performed:
         if isinstance(effect, LLMRequest):
             own = self._replaced()
             return own(effect) if own else self._services.complete(effect)
+        if isinstance(effect, EmbedRequest):
+            return self._services.embed(effect)
         if isinstance(effect, Together):
             return self._side_by_side(effect)
         if isinstance(effect, Await):
@@ -49,6 +59,10 @@ class Performed:
             if own:
                 return await own.acall(effect)
             return await self._services.acomplete(effect)
+        if isinstance(effect, EmbedRequest):
+            if self._services.embeds_here:
+                return self._services.embed(effect)
+            return await asyncio.to_thread(self._services.embed, effect)
         if isinstance(effect, Together):
             asked = [self.aperform(part) for part in effect.effects]
             return await asyncio.gather(*asked, return_exceptions=True)

@@ -1,10 +1,10 @@
-"""Ranks what an agent remembers: recency and importance of each record.
+"""How what an agent remembers is ranked: the weights, and the parts of a score.
 
-score = w_importance · (importance - 1) / 4 + w_recency · decay ** age
+score = w_relevance · relevance + w_importance · importance + w_recency · recency
 
-Both parts lie in 0..1 on an absolute scale (Park et al. 2023 rescale them to the
-candidates by min-max, which makes a difference of one step as large as one of a
-hundred).
+Importance is ``(grade - 1) / 4`` and recency ``decay ** age``, both in 0..1 on an
+absolute scale (Park et al. 2023 rescale them to the candidates by min-max, which makes
+a difference of one step as large as one of a hundred). Relevance is made in ``recall``.
 """
 
 from collections.abc import Sequence
@@ -16,58 +16,140 @@ from mesa_memory.schemas import GRADE_MAX, GRADE_MIN
 
 #: what an event counts as until it is graded: the middle of the scale
 UNGRADED = (GRADE_MIN + GRADE_MAX) / 2
+#: when what was recalled counts as accessed
+REFRESH = ("off", "throttled", "always")
 
 
 @dataclass(frozen=True)
 class Scoring:
-    """Weights of the parts of a score.
+    """Weights of the parts of a score, and how the parts are made.
 
     Attributes:
-        importance, recency: weights, 0 or more.
-        decay: factor per step of age, above 0 and at most 1.
+        relevance, importance, recency: weights, 0 or more.
+        decay: factor per step since the last access, above 0 and at most 1.
+        lexical_share: share of BM25 in relevance, 0 to 1; the rest is the cosine. With
+            0, relevance is the cosine itself, not rescaled.
+        neighbours: shares of the record before and after, of the same step, that are
+            added to a record's relevance.
+        named: added to the relevance of records whose speaker the query names.
+        rescale: bring each part to 0..1 over the candidates by min-max.
+        flat: what a rescaled part counts if it is equal for all candidates.
+        refresh: ``"off"``, ``"throttled"`` (at most once in ``refresh_every`` steps) or
+            ``"always"``: whether being recalled counts as an access.
+        refresh_every: see ``refresh``; at least 1.
+
+    Raises:
+        ValueError: for a value outside these ranges.
     """
 
-    importance: float = 1.0
-    recency: float = 1.0
+    relevance: float = 1.0
+    importance: float = 0.1
+    recency: float = 0.1
     decay: float = 0.995
+    lexical_share: float = 0.4
+    neighbours: tuple[float, float] = (0.3, 0.15)
+    named: float = 0.2
+    rescale: bool = False
+    flat: float = 0.0
+    refresh: str = "off"
+    refresh_every: float = 10
 
     def __post_init__(self) -> None:
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
-        if self.importance < 0 or self.recency < 0:
-            raise ValueError(
-                "weights must be 0 or more, got "
-                f"importance={self.importance}, recency={self.recency}"
-            )
+        if not 0 <= self.lexical_share <= 1:
+            raise ValueError(f"lexical_share must be 0 to 1, got {self.lexical_share}")
+        if len(self.neighbours) != 2:
+            raise ValueError(f"neighbours must be two shares, got {self.neighbours}")
+        weights = {
+            "relevance": self.relevance,
+            "importance": self.importance,
+            "recency": self.recency,
+            "named": self.named,
+            "neighbours": min(self.neighbours),
+        }
+        # Written so that NaN is refused, too.
+        if not all(0 <= weight < np.inf for weight in weights.values()):
+            raise ValueError(f"weights must be 0 or more, got {weights}")
+        if self.refresh not in REFRESH:
+            raise ValueError(f"refresh must be one of {REFRESH}, got {self.refresh!r}")
+        if not self.refresh_every >= 1:
+            raise ValueError(f"refresh_every must be >= 1, got {self.refresh_every}")
+
+    @classmethod
+    def generative_agents(cls, decay: float = 0.995) -> "Scoring":
+        """The formula of Park et al. 2023: each part by min-max, weights 1.
+
+        Relevance is the cosine, recency counts from the last access. The paper does not
+        say what a part is that is equal for all; here it is 0.
+        """
+        return cls(
+            *(1.0, 1.0, 1.0, decay), 0.0, (0.0, 0.0), 0.0, True, refresh="always"
+        )
+
+    @classmethod
+    def mesa_llm(cls, decay: float = 0.995) -> "Scoring":
+        """Mesa-LLM 0.3.2: importance and recency by min-max; a part equal for all: 0.5."""
+        return cls(0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5)
+
+    @classmethod
+    def relevance_only(cls) -> "Scoring":
+        """What fits the query best, however old or trivial."""
+        return cls(importance=0.0, recency=0.0)
+
+    @classmethod
+    def without_query(cls, decay: float = 0.995) -> "Scoring":
+        """Importance and recency, weights 1, on the absolute scale."""
+        return cls(0.0, 1.0, 1.0, decay)
 
 
-def scores(
-    grades: Sequence[float | None],
-    steps: Sequence[float],
-    now: float,
-    scoring: Scoring,
+def importance_of(grade: float | None) -> float:
+    """A grade in 0..1; None, not graded yet, counts as the middle."""
+    return ((UNGRADED if grade is None else grade) - GRADE_MIN) / (
+        GRADE_MAX - GRADE_MIN
+    )
+
+
+def recency_part(accessed: np.ndarray, now: float, decay: float) -> np.ndarray:
+    """``decay ** age`` of each; later than ``now`` counts as now."""
+    return decay ** np.maximum(0.0, now - accessed)
+
+
+def min_max(values: np.ndarray, flat: float = 0.0) -> np.ndarray:
+    """``values`` brought to 0..1; all ``flat`` if they are equal."""
+    if not len(values):
+        return values
+    low, high = values.min(), values.max()
+    if not high > low:
+        return np.full(len(values), flat)
+    return (values - low) / (high - low)
+
+
+def top_k(
+    scored: np.ndarray, k: int | None, order: Sequence[np.ndarray] = ()
 ) -> np.ndarray:
-    """The score of each record, shape (n,), in the order given.
+    """Positions of the ``k`` highest scores, highest first; None is all of them.
 
     Args:
-        grades: importance of each, 1 to 5; None counts as the middle.
-        steps: when each was made; later than ``now`` counts as now.
-    """
-    graded = np.array([UNGRADED if g is None else g for g in grades], dtype=float)
-    ages = np.maximum(0.0, now - np.array(steps, dtype=float))
-    importance = (graded - GRADE_MIN) / (GRADE_MAX - GRADE_MIN)
-    return scoring.importance * importance + scoring.recency * scoring.decay**ages
-
-
-def top_k(scored: np.ndarray, k: int) -> list[int]:
-    """Positions of the ``k`` highest scores, highest first; ties go to the older.
+        scored: one score for each, no NaN.
+        k: 0 or more.
+        order: what breaks ties, lower first, the most important key first; in the end
+            the older is first.
 
     Raises:
         ValueError: if k is negative.
     """
-    if k < 0:
+    if k is not None and k < 0:
         raise ValueError(f"k must be 0 or more, got {k}")
-    return np.argsort(-scored, kind="stable")[:k].tolist()
+    count = len(scored) if k is None else min(k, len(scored))
+    if not count:
+        return np.zeros(0, dtype=np.intp)
+    found = np.arange(len(scored))
+    if count < len(scored):  # sort only what can be among the best
+        limit = np.partition(scored, len(scored) - count)[len(scored) - count]
+        found = np.flatnonzero(scored >= limit)
+    keys = [found, *(key[found] for key in reversed(order)), -scored[found]]
+    return found[np.lexsort(keys)][:count]
 
 
 def lowest(scored: np.ndarray, count: int) -> list[int]:

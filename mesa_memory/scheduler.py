@@ -15,7 +15,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from mesa_memory.effects import Performer, Steps, arun, run
-from mesa_memory.errors import LLMError, MemoryStalled
+from mesa_memory.errors import EmbedderError, LLMError, MemoryStalled
 
 logger = logging.getLogger(__name__)
 
@@ -225,14 +225,14 @@ class Work:
                 batch = self._batches.popleft()
             try:
                 yield from self._settle(batch)
-            except LLMError as error:
+            except (LLMError, EmbedderError) as error:
                 if not error.passing:
                     raise
                 self._passing(error)
             else:
                 self.failures = 0
 
-    def _passing(self, error: LLMError) -> None:
+    def _passing(self, error: LLMError | EmbedderError) -> None:
         self.failures += 1
         logger.warning(
             "%s; kept and tried again at the next step (%d in a row)",

@@ -12,6 +12,8 @@ import weakref
 from typing import Any, ClassVar
 
 from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.embedders import embedder as embedder_of
+from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import Budget, Ledger, Usage, forecast, usage_of
 from mesa_memory.llm.offline import OfflineLLM
@@ -36,6 +38,7 @@ class Services:
         execution: ``"deferred"`` or ``"blocking"``.
         llm: answers every memory's requests; None sends them with litellm.
         model: asked by memories without an own ``llm_model``; None is the agent's.
+        embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.
         observers: told of every record opened and closed.
@@ -50,6 +53,7 @@ class Services:
         self.execution = _execution(os.environ.get("MESA_MEMORY_EXECUTION"))
         self.llm: LLM | AsyncLLM | None = None
         self.model: str | None = None
+        self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
         self.ledger = Ledger()
         self.observers: list[Observer] = []
@@ -103,6 +107,16 @@ class Services:
         if replaced:
             return False
         return bool(getattr(self._client(model), "instant", False))
+
+    @property
+    def embeds_here(self) -> bool:
+        """True if embedding takes no time worth leaving the thread for."""
+        return str(self.embedder.name).startswith("static")
+
+    def embed(self, request: EmbedRequest) -> Embedded:
+        """The vectors of a request's texts, blocking; from any thread."""
+        vectors = self.embedder.embed(request.texts)
+        return Embedded(vectors, self.embedder.name)
 
     def complete(self, request: LLMRequest) -> Reply:
         """Answers a request, blocking; counted and within the budget."""
@@ -169,6 +183,7 @@ def configure(
     budget: Budget | None = None,
     max_pending_steps: int = 10,
     on_failure: str = "retry",
+    embedder: Any = "static",
     **settings: Any,
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
@@ -183,6 +198,8 @@ def configure(
         budget: calls, tokens and money that must not be crossed.
         max_pending_steps: stop after so many failing steps of a memory in a row.
         on_failure: ``"raise"`` stops at the first failure instead.
+        embedder: ``"static"`` (shipped, offline), ``"static:NAME"``,
+            ``"fastembed:NAME"``, ``"litellm:PROVIDER/MODEL"``, or an embedder.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
 
     Raises:
@@ -194,6 +211,7 @@ def configure(
         raise ValueError(
             f"max_pending_steps must be at least 1, got {max_pending_steps}"
         )
+    embeds = embedder_of(embedder)
     services = Services.of(model)
     services.settings = LLMSettings(**settings)
     services.execution = _execution(
@@ -203,6 +221,7 @@ def configure(
     services.max_pending_steps = 1 if on_failure == "raise" else max_pending_steps
     services.model = llm if isinstance(llm, str) and "/" in llm else None
     services.llm = None if services.model else _llm(llm)
+    services.embedder = embeds
     services._litellm = None  # made anew, with these settings
     return services
 

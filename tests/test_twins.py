@@ -20,6 +20,7 @@ MEMORIES = {
     "stlt_front": lambda a: STLTMemory(a, consolidation=FrontHalf(3, 0.5)),
     "long_term": LongTermMemory,
     "episodic": lambda agent: EpisodicMemory(agent, max_capacity=20),
+    "episodic_focus": lambda agent: EpisodicMemory(agent, considered_entries=3),
     "episodic_context": lambda agent: EpisodicMemory(agent, grade_context=5),
     "impression": ImpressionMemory,
 }

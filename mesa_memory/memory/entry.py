@@ -13,6 +13,7 @@ from rich.text import Text
 
 from mesa_memory import render
 from mesa_memory.records import MemoryRecord
+from mesa_memory.schemas import GRADE_MIN
 from mesa_memory.staging import by_kind, superseded
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
@@ -154,6 +155,18 @@ def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
 def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
     """The events of an entry, one line each."""
     return [render.event_text(k, c, limit) for k, c in entry_events(entry)]
+
+
+def importance_of(entry: MemoryEntry) -> float | None:
+    """An entry's grade; of one made elsewhere the number found in its content, or 1."""
+    if isinstance(entry, Entry):
+        return entry.events[0].importance
+    nested = [v for v in entry.content.values() if isinstance(v, dict)]
+    for content in (entry.content, *nested):
+        if "importance" in content:
+            value = content["importance"]
+            return value if isinstance(value, int | float) else GRADE_MIN
+    return GRADE_MIN
 
 
 def foreign(entries: Iterable[MemoryEntry]) -> list[Message]:

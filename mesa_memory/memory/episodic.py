@@ -1,9 +1,10 @@
-"""The memory stream: events with importance, recalled by importance and recency."""
+"""The memory stream: events with importance, recalled by what they are about."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import importance as grading
@@ -11,11 +12,10 @@ from mesa_memory import render, retrieval
 from mesa_memory.effects import Steps
 from mesa_memory.importance import Importance
 from mesa_memory.memory.base import positive
-from mesa_memory.memory.entry import Entry, entry_lines
-from mesa_memory.memory.grading import Grading
+from mesa_memory.memory.entry import Entry, entry_lines, importance_of
+from mesa_memory.memory.recalling import Recalling
 from mesa_memory.records import EVICTED, MemoryRecord
 from mesa_memory.retrieval import Scoring
-from mesa_memory.schemas import GRADE_MIN
 from mesa_memory.staging import Group
 
 
@@ -32,11 +32,12 @@ class Stream(deque):
         return self.capacity
 
 
-class EpisodicMemory(Grading):
-    """Events graded by importance and recalled by importance and recency.
+class EpisodicMemory(Recalling):
+    """Events recalled by relevance, importance and recency.
 
     All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
-    one for each). At capacity, the event with the lowest score is forgotten.
+    one for each) and embedded in one. At capacity, the event with the least importance
+    and recency is forgotten.
 
     Args:
         agent: the agent that owns the memory.
@@ -48,6 +49,8 @@ class EpisodicMemory(Grading):
             function that takes a ``MemoryRecord`` and returns a number from 1 to 5.
         grade_context: show the grader so many of the newest events; grades are then
             the agent's own and no longer shared between agents.
+        scoring: how recall ranks; None is ``Scoring(decay=recency_decay)`` for a query
+            or a focus, and importance plus recency without.
         **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
             ``MemoryModule``.
 
@@ -57,6 +60,7 @@ class EpisodicMemory(Grading):
 
     Raises:
         ValueError: for a wrong capacity, decay or importance.
+        TypeError: if scoring is no ``Scoring``.
     """
 
     layer = "episodic"
@@ -85,6 +89,7 @@ class EpisodicMemory(Grading):
         additive_event_types: Iterable[str] | None = None,
         importance: Importance = "llm",
         grade_context: int = 0,
+        scoring: Scoring | None = None,
         **limits: int,
     ) -> None:
         self.max_capacity = positive("max_capacity", max_capacity)
@@ -93,6 +98,9 @@ class EpisodicMemory(Grading):
         Scoring(decay=recency_decay)  # checks it
         self.importance = grading.check(importance)
         self.grade_context = grade_context
+        if not isinstance(scoring, Scoring | None):
+            raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
+        self.scoring = scoring
         self._stream = Stream(capacity=max_capacity)
         super().__init__(
             agent,
@@ -115,21 +123,30 @@ class EpisodicMemory(Grading):
     @property
     def memory_entries(self) -> Stream:
         """The stream, with what has arrived until now; waits for unfinished work."""
-        self._settled()
-        self._admit([(event.step, [event]) for event in self._staging.draw()])
+        self._admit_all()
         return self._stream
 
     # -- thinking -----------------------------------------------------------------
 
     def remember(self) -> Steps[None]:
-        """Grades all new events in one request, then forgets what exceeds capacity."""
+        """Grades all new events in one request, embeds them in one, then forgets.
+
+        A failure leaves them new: what was done is not done again.
+        """
         fresh = self._ungraded()
         if fresh:
             grades = yield from self._grade([entry.events[0] for entry in fresh])
             for entry, grade in zip(fresh, grades, strict=True):
                 self._journal.grade(entry.events[0], grade)
                 _show_grade(entry)
+        if not self.services.embeds_here:
+            self._take_in()
+            yield from self._embed(self._fresh)
         self._fresh.clear()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Closes what exceeds the capacity, the lowest score first."""
         surplus = len(self._stream) - self.max_capacity
         if surplus <= 0:
             return
@@ -148,27 +165,27 @@ class EpisodicMemory(Grading):
     # -- reading ------------------------------------------------------------------
 
     def retrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
-        """The ``k`` best entries by importance and recency, best first.
+        """The ``k`` best entries, best first.
 
         Args:
             k: 0 or more.
-            query: what the recall is about; importance and recency do not depend
-                on it.
+            query: see ``recall``.
 
         Raises:
             ValueError: if k is negative.
         """
-        entries = list(self.memory_entries)
-        return [entries[i] for i in retrieval.top_k(self._scores(entries), k)]
+        self._admit_all()
+        self._take_in()
+        return [self._entry_of[r.record.id] for r in self._recall(query, k)]
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
         self._settled()
-        graded = [e for e in self._stream if not _is_ungraded(e)]
-        best = retrieval.top_k(self._scores(graded), self.considered_entries)
+        self._take_in()
+        listed = [event for entry in self._ungraded() for event in entry.events]
+        found = {r.record.id for r in self._recall(None, None, without=listed)}
         steps: dict[Any, list[str]] = {}
-        for position in sorted(best):
-            entry = graded[position]
+        for entry in [e for key, e in self._entry_of.items() if key in found]:
             lines = entry_lines(entry, self.event_chars)
             steps.setdefault(entry.step, []).extend(lines)
         blocks = [render.step_text(step, lines) for step, lines in steps.items()]
@@ -182,13 +199,16 @@ class EpisodicMemory(Grading):
             f"Short term memory:\n{self.format_short_term()}"
         )
 
-    def _scores(self, entries: Sequence[MemoryEntry]) -> Any:
-        return retrieval.scores(
-            [_importance(entry) for entry in entries],
-            [entry.step or 0 for entry in entries],
-            self._now(),
-            Scoring(decay=self.recency_decay),
-        )
+    def _scores(self, entries: Sequence[MemoryEntry]) -> np.ndarray:
+        """Importance and recency: what forgetting goes by."""
+        grades = [retrieval.importance_of(importance_of(entry)) for entry in entries]
+        steps = np.array([entry.step or 0 for entry in entries], dtype=float)
+        recency = retrieval.recency_part(steps, self._now(), self.recency_decay)
+        return np.array(grades) + recency
+
+    def _admit_all(self) -> None:
+        self._settled()
+        self._admit([(event.step, [event]) for event in self._staging.draw()])
 
     def _admit(self, groups: Sequence[Group]) -> None:
         for event in (event for _, events in groups for event in events):
@@ -202,6 +222,9 @@ class EpisodicMemory(Grading):
 
     def _entries(self) -> list[MemoryEntry]:
         return list(self._stream)
+
+    def _kept(self) -> Stream:
+        return self._stream
 
     def _recent(self) -> list[MemoryEntry]:
         """What is not yet graded, by step; all else is recalled, not listed."""
@@ -224,15 +247,3 @@ def _show_grade(entry: Entry) -> None:
     shown = entry.content[event.kind]
     if event.importance is not None and isinstance(shown, dict):
         shown.setdefault("importance", event.importance)
-
-
-def _importance(entry: MemoryEntry) -> float | None:
-    """An entry's grade; of one made elsewhere the number found in its content, or 1."""
-    if isinstance(entry, Entry):
-        return entry.events[0].importance
-    nested = [v for v in entry.content.values() if isinstance(v, dict)]
-    for content in (entry.content, *nested):
-        if "importance" in content:
-            value = content["importance"]
-            return value if isinstance(value, int | float) else GRADE_MIN
-    return GRADE_MIN

@@ -8,11 +8,11 @@ from typing import Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
-import mesa  # noqa: E402
-from mesa_llm.llm_agent import LLMAgent  # noqa: E402
-from mesa_llm.reasoning.cot import CoTReasoning  # noqa: E402
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import OfflineLLM, configure  # noqa: E402
+from mesa_memory import OfflineLLM, configure
 
 
 class SlowOffline:
@@ -59,8 +59,11 @@ class Diary:
     def rows(self) -> list[tuple]:
         """All records, by id."""
         return sorted(
-            (r.id, r.kind, r.step, repr(r.content), r.importance, r.subject, r.sources)
-            + (r.valid_from, r.valid_to, r.closed_because, r.superseded_by)
+            (
+                *(r.id, r.kind, r.step, repr(r.content), r.importance, r.subject),
+                *(r.sources, r.valid_from, r.valid_to),
+                *(r.closed_because, r.superseded_by),
+            )
             for r in self.records.values()
         )
 

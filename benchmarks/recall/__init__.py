@@ -1,0 +1,1 @@
+"""How well what is asked for is recalled."""

@@ -1,0 +1,137 @@
+"""Keeps the index of a stream of events in line with its entries."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from mesa_llm.memory.memory import MemoryEntry
+
+from mesa_memory import render
+from mesa_memory.effects import Steps
+from mesa_memory.embedding import Embedded, EmbedRequest
+from mesa_memory.errors import EmbedderError
+from mesa_memory.memory.entry import Entry, entry_lines, importance_of
+from mesa_memory.memory.grading import Grading
+from mesa_memory.recall import RecallIndex
+from mesa_memory.records import MemoryRecord
+
+
+class Indexing(Grading):
+    """A memory whose entries, one for each event, stand in an index."""
+
+    _index: RecallIndex
+    _entry_of: dict[str, MemoryEntry]  # by the id of its record
+    _strangers: int  # entries here that were made elsewhere
+    _strangers_met: int  # all of those so far, which numbers them
+    _in_question: list[MemoryRecord]  # in the index and without a grade
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Indexing":
+        """See ``MemoryModule``."""
+        self = super().__new__(cls, *args, **kwargs)
+        self._index = RecallIndex()
+        self._entry_of = {}
+        self._strangers = self._strangers_met = 0
+        self._in_question = []
+        return self
+
+    def _take_in(self) -> None:
+        """Brings the index up to date, as late as possible: at a recall.
+
+        A local embedder then has all new events in one call; a remote one was asked
+        when they were graded.
+        """
+        self._align()
+        for record in [r for r in self._in_question if r.importance is not None]:
+            if record in self._index:
+                self._index.grade(record, record.importance)
+            self._in_question.remove(record)
+        if self.services.embeds_here:
+            bare = self._index.lacking()
+            if bare:
+                request = self._embed_request([self._entry_of[r.id] for r in bare])
+                found = self.services.embed(request)
+                self._index.embed_all(bare, found.vectors, found.source)
+
+    def _align(self) -> None:
+        """Brings the index in line with the entries, which users may change."""
+        entries = self._kept()
+        if len(entries) == len(self._index) and not self._strangers:
+            # Nobody puts new entries between old ones.
+            ends = [entries[0], entries[-1]] if entries else []
+            if all(isinstance(e, Entry) and e.events[0] in self._index for e in ends):
+                return
+        present: dict[str, MemoryEntry] = {}
+        for entry in entries:
+            record = self._record_of(entry)
+            present[record.id] = entry
+            if record not in self._index:
+                self._add(entry, record)
+        for key in self._entry_of.keys() - present.keys():
+            self._index.remove(self._record_of(self._entry_of[key]))
+        self._entry_of = present
+        self._strangers = sum(not isinstance(e, Entry) for e in entries)
+
+    def _add(self, entry: MemoryEntry, record: MemoryRecord) -> None:
+        sender = None
+        if record.kind == "message" and isinstance(record.content, dict):
+            sender = record.content.get("sender")
+        who = None if sender is None else f"Agent {render.value_text(sender)}"
+        self._index.add(record, self._text_of(entry), who=who)
+        if record.importance is None:
+            self._in_question.append(record)
+
+    def _text_of(self, entry: MemoryEntry) -> str:
+        """Says when and who: both are asked for as often as what was said."""
+        lines = "\n".join(entry_lines(entry, self.event_chars))
+        return f"Step {render.value_text(entry.step)}: {lines}"
+
+    def _embed(self, entries: Iterable[Entry]) -> Steps[None]:
+        """Embeds entries of the index, all in one request."""
+        new = [e for e in entries if e.events[0] in self._index]
+        if not new:
+            return
+        request = self._embed_request(new)
+        try:
+            embedded: Embedded = yield request
+        except EmbedderError as error:
+            error.agent, error.step = request.agent, request.step
+            raise
+        self._index.embed_all(
+            [entry.events[0] for entry in new], embedded.vectors, embedded.source
+        )
+
+    def _embed_request(self, entries: Iterable[MemoryEntry]) -> EmbedRequest:
+        texts = tuple(self._text_of(entry) for entry in entries)
+        return EmbedRequest(texts, self.agent.unique_id, self._now())
+
+    def _record_of(self, entry: MemoryEntry) -> MemoryRecord:
+        """An entry's record; one is made up for an entry that was made elsewhere."""
+        if isinstance(entry, Entry):
+            return entry.events[0]
+        record = vars(entry).get("_record")
+        if record is None:
+            kind = next(iter(entry.content), "memory")
+            record = self._stranger(kind, entry)
+            vars(entry)["_record"] = record
+        record.importance = importance_of(entry)
+        if record in self._index:
+            self._index.grade(record, record.importance)
+        return record
+
+    def _stranger(self, kind: str, entry: MemoryEntry) -> MemoryRecord:
+        agent, step = self.agent.unique_id, entry.step or 0
+        self._strangers_met += 1
+        name = f"{agent}/{self.layer}/elsewhere/{self._strangers_met}"
+        return MemoryRecord(name, agent, self.layer, kind, step, entry.content)
+
+    def _instant(self) -> bool:
+        here = self.services.embeds_here
+        return here and (self.importance != "llm" or super()._instant())
+
+    @abstractmethod
+    def _kept(self) -> Any:
+        """The entries that may be recalled, oldest first."""
+
+    @abstractmethod
+    def _ungraded(self) -> list[Entry]:
+        """The newest entries, which wait for their grade."""
