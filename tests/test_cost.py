@@ -2,10 +2,10 @@
 
 import mesa
 import pytest
-from benchmarks.town import Citizen, Town
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
+from benchmarks.town import Citizen, Town
 from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,
