@@ -103,6 +103,11 @@ class Behaviour:
         return cls("drop_before", seconds=seconds)
 
     @classmethod
+    def trickle(cls, seconds: float):
+        """Sends a normal reply so slowly, a byte after so many seconds each."""
+        return cls("trickle", seconds=seconds)
+
+    @classmethod
     def slow(cls, seconds: float):
         """Waits this long on top of the latency, then answers normally."""
         return cls("normal", seconds=seconds)

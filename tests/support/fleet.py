@@ -9,16 +9,16 @@ from typing import Any
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
-import mesa  # noqa: E402
-from mesa_llm.llm_agent import LLMAgent  # noqa: E402
-from mesa_llm.parallel_stepping import (  # noqa: E402
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.parallel_stepping import (
     disable_automatic_parallel_stepping,
     enable_automatic_parallel_stepping,
     step_agents_parallel_sync,
 )
-from mesa_llm.reasoning.react import ReActReasoning  # noqa: E402
+from mesa_llm.reasoning.react import ReActReasoning
 
-from mesa_memory import (  # noqa: E402
+from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,
     LongTermMemory,
@@ -37,6 +37,8 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
 }
+#: every citizen of a mixed town has the next kind
+MIXED = "mixed"
 #: those that ask a model
 ASKING = tuple(name for name in MEMORIES if name != "short_term")
 #: what each of them asks for
@@ -53,7 +55,7 @@ DEADLINE = 1.5
 #: for a machine that does other things, too
 SLACK = 2.0
 #: settings that make a fault show at once
-HASTY = {"timeout": 0.3, "attempts": 5, "deadline": DEADLINE, "backoff": 0.01}
+HASTY = {"timeout": 0.3, "attempts": 2, "deadline": DEADLINE, "backoff": 0.01}
 
 
 class Diary:
@@ -93,7 +95,7 @@ class Town(mesa.Model):
     """Citizens with one kind of memory; ``sent`` is what each was told, and when.
 
     Args:
-        memory: key of ``MEMORIES``.
+        memory: key of ``MEMORIES``, or ``MIXED``.
         count: number of citizens, with unique ids from 1.
         base: address of the local server.
         name: of each citizen's model; ``{}`` is its unique id.
@@ -120,8 +122,9 @@ class Town(mesa.Model):
             )
             for number in range(1, count + 1)
         ]
-        for citizen in self.citizens:
-            citizen.memory = MEMORIES[memory](citizen)
+        kinds = list(MEMORIES) if memory == MIXED else [memory]
+        for number, citizen in enumerate(self.citizens):
+            citizen.memory = MEMORIES[kinds[number % len(kinds)]](citizen)
 
     # -- what happens ---------------------------------------------------------------
 
@@ -174,16 +177,49 @@ class Town(mesa.Model):
         arrived.subtract(Counter(self.sent))
         return {event: count for event, count in arrived.items() if count}
 
-    def lost(self) -> list[str]:
-        """Events that are neither shown word for word nor covered by a summary."""
+    def uncovered(self) -> list[str]:
+        """Events that no memory holds word for word and no summary covers."""
         covered = _sources(self.diary.records)
+        gone = [record for record in self.events() if not record.current]
+        return [record.id for record in gone if record.id not in covered]
+
+    def hidden(self) -> list[str]:
+        """Events that a memory holds word for word, but does not show."""
         shown = {c.unique_id: c.memory.get_prompt_ready() for c in self.citizens}
-        return [
-            record.id
-            for record in self.events()
-            if (not record.current or _text(record) not in shown[record.agent])
-            and record.id not in covered
-        ]
+        held = [record for record in self.events() if record.current]
+        return [r.id for r in held if _text(r) not in shown[r.agent]]
+
+    def check_nothing_lost(self) -> None:
+        """Every event arrived once and in time, and is shown or covered."""
+        assert self.miscounted() == {}
+        assert self.uncovered() == []
+        assert self.hidden() == []
+
+    def thought(self) -> dict[Any, list]:
+        """By citizen, what its memory has made of the events by now."""
+        thought: dict[Any, list] = {c.unique_id: [] for c in self.citizens}
+        for kind in ("summary", "impression"):
+            for record in self.made(kind):
+                thought[record.agent].append(record.content)
+        for record in self.events():
+            if record.importance is not None:
+                thought[record.agent].append((record.id, record.importance))
+        return thought
+
+    def due(self, citizen: Citizen) -> int:
+        """How much its memory should have thought about by now, but has not."""
+        memory: Any = citizen.memory
+        if isinstance(memory, STLTMemory):
+            return max(0, len(memory.short_term_memory) - 3)
+        mine = [r for r in self.events() if r.agent == citizen.unique_id]
+        if isinstance(memory, LongTermMemory):
+            return sum(record.current for record in mine)
+        if isinstance(memory, EpisodicMemory):
+            return sum(record.importance is None for record in mine)
+        if isinstance(memory, ImpressionMemory):
+            known = memory._known.values()
+            return sum(len(other.since) >= memory.update_every for other in known)
+        return 0
 
 
 def _text(record: Any) -> str:

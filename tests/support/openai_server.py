@@ -189,6 +189,8 @@ class OpenAIServer:
         received = Received(self._counters.requests, body, headers)
         self._count(received)
         behaviour = (self.behave and self.behave(received)) or NORMAL
+        if behaviour.kind == "trickle":
+            return await self._trickle(request, received, behaviour.seconds)
         if delay := self.latency + behaviour.seconds:
             await asyncio.sleep(delay)
         if behaviour.kind in ("drop_before", "drop_inside"):
@@ -211,6 +213,16 @@ class OpenAIServer:
         if received.body.get("stream"):
             return Behaviour.status(400, "Streaming is not supported")
         return Behaviour.raw(completion(received, self.answer(received)))
+
+    async def _trickle(
+        self, request: web.BaseRequest, received: Received, seconds: float
+    ) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "application/json"})
+        await response.prepare(request)
+        for byte in self._reply(received, NORMAL).body:
+            await response.write(bytes([byte]))
+            await asyncio.sleep(seconds)
+        return response
 
     async def _drop(
         self, request: web.BaseRequest, behaviour: Behaviour

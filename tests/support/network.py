@@ -1,0 +1,34 @@
+"""No test of a client may reach anything but this machine."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+LOCAL = ("127.0.0.1", "::1", "localhost", None)
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch) -> Iterator[list[str]]:
+    """Refuses all other hosts; gives those that were asked for."""
+    asked: list[str] = []
+    connect, look_up = socket.socket.connect, socket.getaddrinfo
+
+    def check(host):
+        host = host.decode() if isinstance(host, bytes) else host
+        if host not in LOCAL:
+            asked.append(host)
+            raise OSError(f"a test tried to reach {host}")
+
+    def guarded_connect(self, address):
+        if self.family in (socket.AF_INET, socket.AF_INET6):
+            check(address[0])
+        return connect(self, address)
+
+    def guarded_look_up(host, *args, **kwargs):
+        check(host)
+        return look_up(host, *args, **kwargs)
+
+    monkeypatch.setattr(socket.socket, "connect", guarded_connect)
+    monkeypatch.setattr(socket, "getaddrinfo", guarded_look_up)
+    yield asked

@@ -1,0 +1,211 @@
+"""Wrong arguments are refused where they are given, with the value."""
+
+import re
+from functools import partial
+
+import pytest
+
+from mesa_memory import (
+    Budget,
+    EpisodicMemory,
+    EveryBatch,
+    FrontHalf,
+    ImpressionMemory,
+    LLMSettings,
+    LongTermMemory,
+    OverTokens,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+)
+from tests.support.fleet import MEMORIES, Town
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+
+EVERY = (
+    ShortTermMemory,
+    STLTMemory,
+    LongTermMemory,
+    EpisodicMemory,
+    ImpressionMemory,
+)
+LIMITS = ("event_chars", "section_chars", "history_capacity")
+CAPACITIES = [
+    (ShortTermMemory, "n"),
+    (STLTMemory, "short_term_capacity"),
+    (STLTMemory, "consolidation_capacity"),
+    (EpisodicMemory, "max_capacity"),
+    (EpisodicMemory, "considered_entries"),
+    (ImpressionMemory, "update_every"),
+    (ImpressionMemory, "n"),
+    (ImpressionMemory, "impression_chars"),
+    *((cls, name) for cls in EVERY for name in LIMITS),
+]
+NO_CAPACITIES = (0, -1, 2.5, True, False, "5", None, float("nan"), [3])
+
+
+@pytest.fixture
+def agent():
+    return Town("short_term").citizens[0]
+
+
+def refused(make, name, value):
+    """The call fails and names argument and value."""
+    with pytest.raises((ValueError, TypeError)) as info:
+        make(**{name: value})
+    text = str(info.value)
+    assert name in text
+    assert re.search(rf"(?<!\w){re.escape(repr(value))}(?!\w)", text), text
+
+
+@pytest.mark.parametrize("value", NO_CAPACITIES, ids=repr)
+@pytest.mark.parametrize(
+    ("cls", "name"), CAPACITIES, ids=[f"{c.__name__}-{n}" for c, n in CAPACITIES]
+)
+def test_a_wrong_capacity_is_refused(cls, name, value, agent):
+    if name == "consolidation_capacity" and value in (0, False):
+        pytest.skip("0 means no summary, as in Mesa-LLM")
+    refused(partial(cls, agent), name, value)
+
+
+@pytest.mark.parametrize("value", [0, -0.5, 1.01, float("nan"), float("inf")])
+def test_a_wrong_decay_is_refused(value, agent):
+    with pytest.raises(ValueError, match=f"decay must be.*got {value}"):
+        EpisodicMemory(agent, recency_decay=value)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        (STLTMemory, "consolidation", "every"),
+        (STLTMemory, "consolidation", EveryBatch),
+        (STLTMemory, "consolidation", 5),
+        (EpisodicMemory, "importance", "gpt"),
+        (EpisodicMemory, "importance", 3),
+        (EpisodicMemory, "importance", None),
+        (ShortTermMemory, "capacity", 5),
+        (LongTermMemory, "n", 5),
+    ],
+)
+def test_an_unknown_policy_or_argument_is_refused(make, name, value, agent):
+    with pytest.raises((ValueError, TypeError)) as info:
+        make(agent, **{name: value})
+    assert name in str(info.value)
+    assert repr(value) in str(info.value) or isinstance(info.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "value"),
+    [
+        (EveryBatch, "size", 0),
+        (EveryBatch, "size", -1),
+        (OverTokens, "limit", 0),
+        (OverTokens, "keep_last", -1),
+        (FrontHalf, "max_entries", 0),
+        (FrontHalf, "fraction", 0),
+        (FrontHalf, "fraction", 1.5),
+        (Budget, "calls", -1),
+        (Budget, "tokens", -5),
+        (Budget, "cost", -0.5),
+    ],
+)
+def test_a_wrong_policy_or_budget_is_refused(make, name, value):
+    refused(make, name, value)
+
+
+unchecked = pytest.mark.xfail(
+    strict=True, reason="accepted, or refused without naming argument and value"
+)
+SLIPS = [
+    (EveryBatch, "size", "5"),
+    (EveryBatch, "size", 2.5),
+    (EveryBatch, "size", True),
+    (EveryBatch, "size", None),
+    (OverTokens, "limit", "5"),
+    (OverTokens, "keep_last", 1.5),
+    (FrontHalf, "max_entries", 2.5),
+    (FrontHalf, "fraction", "half"),
+    (Budget, "calls", "5"),
+    (Budget, "cost", float("nan")),
+    (LLMSettings, "timeout", "5"),
+    (LLMSettings, "timeout", float("nan")),
+    (LLMSettings, "attempts", 2.5),
+    (LLMSettings, "concurrency", None),
+    (LLMSettings, "concurrency", True),
+    (LLMSettings, "backoff", None),
+    (LLMSettings, "requests_per_minute", "60"),
+    (LLMSettings, "options", "top_p=1"),
+    (LLMSettings, "fallbacks", 3),
+]
+
+
+@unchecked
+@pytest.mark.parametrize(("make", "name", "value"), SLIPS)
+def test_a_value_of_a_wrong_type_is_refused(make, name, value):
+    refused(make, name, value)
+
+
+@unchecked
+@pytest.mark.parametrize("value", [-1, "many", 2.5])
+def test_a_wrong_context_of_the_grader_is_refused(value, agent):
+    refused(partial(EpisodicMemory, agent), "grade_context", value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("execution", "threads"),
+        ("on_failure", "ignore"),
+        ("llm", "gpt"),
+        ("llm", object),
+        ("llm", 5),
+        ("max_pending_steps", 0),
+        ("timeout", 0),
+        ("timeout", -1),
+        ("attempts", 0),
+        ("deadline", 0),
+        ("concurrency", 0),
+        ("max_chars", 0),
+        ("backoff", -0.1),
+        ("requests_per_minute", 0),
+        ("tokens_per_minute", -5),
+        ("fallbacks", "openai/other"),
+    ],
+)
+def test_a_wrong_setting_is_refused_and_changes_nothing(name, value, agent):
+    services = Services.of(agent.model)
+    before = {k: v for k, v in vars(services).items() if k != "_litellm"}
+    with pytest.raises((ValueError, TypeError)) as info:
+        configure(agent.model, **{name: value})
+    assert name in str(info.value)
+    assert repr(value) in str(info.value)
+    assert {k: v for k, v in vars(services).items() if k != "_litellm"} == before
+
+
+def test_an_unknown_setting_is_refused(agent):
+    with pytest.raises(TypeError, match="tiemout"):
+        configure(agent.model, tiemout=3)
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("content", ["raw", None, ["a"], 5, {1, 2}, b"x"])
+async def test_content_that_is_no_dict_is_refused(memory, content):
+    (agent,) = Town(memory).citizens
+    text = f"Expected 'content' to be dict, got {type(content).__name__}: {content!r}"
+    with pytest.raises(TypeError) as info:
+        agent.memory.add_to_memory("message", content)
+    assert str(info.value) == text
+    with pytest.raises(TypeError) as info:
+        await agent.memory.aadd_to_memory("message", content)
+    assert str(info.value) == text
+    assert agent.model.events() == []
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_wrong_requests_of_a_reader_are_refused(memory):
+    (agent,) = Town(memory).citizens
+    with pytest.raises(ValueError, match="got -1"):
+        agent.memory.messages(last=-1)
+    if memory == "episodic":
+        with pytest.raises(ValueError, match="got -1"):
+            agent.memory.retrieve_top_k_entries(-1)

@@ -1,0 +1,66 @@
+"""A user's own model that answers nonsense makes no memory forget."""
+
+import pytest
+
+from mesa_memory import Reply, configure
+from tests.support.fleet import ASKING, EXECUTIONS, MEMORIES
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.story import live, town_of
+
+in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
+
+
+class Own:
+    """A user's model that gives whatever it is told to."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def complete(self, request):
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+@in_both_executions
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Reply(None),
+        Reply(""),
+        Reply("\x00"),
+        Reply("[" * 200_000),
+        Reply("{}" * 100_000),
+        Reply('{"grades": [' + "9" * 10_000 + "]}"),
+        Reply("[NaN]", finish="length"),
+    ],
+    ids=["null", "empty", "control", "deep", "many", "huge", "cut"],
+)
+def test_an_absurd_reply_of_an_own_model_leaves_the_work_waiting(answer, execution):
+    town = town_of("episodic", None, llm=Own(answer), execution=execution)
+    live(town, 3)
+    assert town.due(town.citizens[0]) == 6
+    town.check_nothing_lost()
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@in_both_executions
+@pytest.mark.parametrize(
+    "answer",
+    [None, "text", 7, Reply(7), KeyError("bug"), RuntimeError("bug"), OSError("bug")],
+    ids=repr,
+)
+def test_a_broken_own_model_makes_no_memory_forget(memory, execution, answer):
+    town = town_of(memory, None, llm=Own(answer), execution=execution)
+    raised = 0
+    for _ in range(5):
+        try:
+            live(town, 1)
+        except Exception:
+            raised += 1
+    assert (raised > 0) == (memory in ASKING)
+    configure(town, llm="offline", execution=execution)
+    town.check_nothing_lost()
+    live(town, 1)
+    assert town.due(town.citizens[0]) == 0
+    town.check_nothing_lost()

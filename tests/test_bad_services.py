@@ -1,0 +1,132 @@
+"""No key, no model, no server: told typed, in time, and nothing is forgotten."""
+
+import pytest
+
+from mesa_memory import (
+    LLMRejected,
+    MemoryStalled,
+    STLTMemory,
+    configure,
+)
+from tests.support import story
+from tests.support.fleet import (
+    ASKING,
+    EXECUTIONS,
+    HASTY,
+    MIXED,
+    Town,
+)
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.openai_server import Behaviour, OpenAIServer, always
+from tests.support.story import live, town_of
+
+shared, server = story.shared, story.server
+every_memory = pytest.mark.parametrize("memory", ASKING)
+in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
+
+
+# -- keys and names ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("memory", ["STLTMemory", "LongTermMemory", "EpisodicMemory"])
+def test_an_own_model_without_a_key_is_refused_at_construction(memory, monkeypatch):
+    import mesa_memory
+
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    (agent,) = Town("short_term").citizens
+    with pytest.raises(ValueError, match="No API key found for ANTHROPIC"):
+        getattr(mesa_memory, memory)(agent, llm_model="anthropic/claude-3-haiku")
+
+
+@pytest.mark.parametrize("name", ["gpt-4o", "no provider"])
+def test_an_own_model_without_a_provider_is_refused_at_construction(name):
+    (agent,) = Town("short_term").citizens
+    with pytest.raises(ValueError, match=f"'{name}'"):
+        STLTMemory(agent, llm_model=name)
+
+
+@every_memory
+@in_both_executions
+def test_a_key_that_is_gone_is_told_typed_at_use(
+    memory, execution, server, monkeypatch
+):
+    town = town_of(memory, server, execution=execution)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    with pytest.raises(LLMRejected, match="No API key found for OPENAI") as info:
+        live(town, 5)
+    assert info.value.agent == 1
+    assert server.requests == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    town.check_nothing_lost()
+    live(town, 4)
+    assert town.due(town.citizens[0]) == 0
+    town.check_nothing_lost()
+
+
+@every_memory
+@in_both_executions
+@pytest.mark.parametrize("llm", ["nowhere/model", "anthropic/claude-3-haiku-20240307"])
+def test_a_model_for_all_that_cannot_be_used_is_told_typed(
+    memory, execution, llm, server, monkeypatch
+):
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    town = town_of(memory, server, llm=llm, execution=execution)
+    with pytest.raises(LLMRejected, match="API key"):
+        live(town, 5)
+    assert server.requests == 0
+    configure(town, execution=execution, **HASTY)
+    town.check_nothing_lost()
+    live(town, 4)
+    town.check_nothing_lost()
+
+
+# -- servers -------------------------------------------------------------------------
+
+
+@every_memory
+@in_both_executions
+@pytest.mark.parametrize(
+    "behaviour",
+    [Behaviour.status(429), Behaviour.status(429, retry_after=60), Behaviour.silent()],
+    ids=["storm", "storm with waits", "hanging"],
+)
+def test_a_server_that_never_answers_stops_the_run_in_time(
+    memory, execution, behaviour, server
+):
+    server.behave = always(behaviour)
+    town = town_of(memory, server, execution=execution, max_pending_steps=2)
+    with pytest.raises(MemoryStalled, match="Nothing is lost"):
+        live(town, 7)
+    server.behave = None
+    town.check_nothing_lost()
+    live(town, 1)
+    town.check_nothing_lost()
+
+
+@every_memory
+@in_both_executions
+def test_a_server_that_is_not_there_stops_the_run_in_time(memory, execution):
+    with OpenAIServer() as gone:
+        pass
+    town = town_of(memory, gone, execution=execution, max_pending_steps=2)
+    with pytest.raises(MemoryStalled, match="Connection error"):
+        live(town, 7)
+    with OpenAIServer() as server:
+        town.citizens[0].llm.api_base = server.base
+        town.check_nothing_lost()
+        live(town, 4)
+        assert town.due(town.citizens[0]) == 0
+        town.check_nothing_lost()
+
+
+def test_many_memories_without_a_server_all_say_so_and_forget_nothing():
+    with OpenAIServer() as gone:
+        pass
+    town = Town(MIXED, 5, gone.base, max_pending_steps=2, **HASTY)
+    town.script = lambda agent: town.say_to_all(agent, f"{agent.unique_id} speaks")
+    with pytest.raises(MemoryStalled):
+        for _ in range(7):
+            town.advance()
+            town.services.flush()
+    assert town.miscounted() == {}
+    assert town.uncovered() == []

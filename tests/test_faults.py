@@ -1,0 +1,183 @@
+"""One agent's memory while its provider fails, and after it has recovered."""
+
+import time
+
+import pytest
+
+from mesa_memory import BadReply, LLMError, LLMRejected, LLMUnavailable, MemoryStalled
+from tests.support.client import warm_up
+from tests.support.faults import CURED, FAULTS, PENDING, REFUSAL, REJECTED, cases
+from tests.support.fleet import (
+    ASKING,
+    DEADLINE,
+    EXECUTIONS,
+    HASTY,
+    PURPOSE,
+    SLACK,
+    Town,
+)
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.openai_server import Behaviour, OpenAIServer, always
+
+in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
+
+
+@pytest.fixture(scope="module")
+def server():
+    warm_up()
+    with OpenAIServer() as server:
+        yield server
+
+
+class Story:
+    """An agent that is told two things and sees one in each step."""
+
+    def __init__(self, memory, server, execution, **services):
+        server.behave = None
+        self.server = server
+        settings = HASTY | services
+        self.town = Town(memory, 1, server.base, execution=execution, **settings)
+        (self.agent,) = self.town.citizens
+        self.memory = self.agent.memory
+        self.town.script = self.happen
+        self.calm(4)
+
+    def happen(self, agent):
+        step = self.town.steps
+        self.town.tell(agent, f"word {step}a from Bob", sender=2)
+        self.town.tell(agent, f"word {step}b from Bob", sender=2)
+        self.town.show(agent, f"sight {step}")
+
+    def calm(self, steps):
+        """Steps with a provider that works."""
+        self.server.behave = None
+        for _ in range(steps):
+            self.town.advance()
+        self.town.services.flush()
+
+    def storm(self, behave, steps=2):
+        """Steps with one that does not; none takes longer than it may."""
+        self.server.behave = behave
+        for _ in range(steps):
+            began = time.monotonic()
+            self.town.advance()
+            self.town.services.flush()
+            # The first request and its repair.
+            assert time.monotonic() - began < 2 * DEADLINE + SLACK
+
+    @property
+    def due(self):
+        return self.town.due(self.agent)
+
+    @property
+    def thought(self):
+        return self.town.thought()[1]
+
+
+@pytest.mark.parametrize(("memory", "fault", "execution"), cases(CURED))
+def test_a_fault_that_passes_leaves_no_trace(memory, fault, execution, server):
+    story = Story(memory, server, execution, attempts=5)
+    before = story.thought
+    story.storm(FAULTS[fault].make())
+    assert story.due == 0
+    assert story.thought != before
+    for text in (str(story.thought), story.memory.get_prompt_ready()):
+        assert not set(text) & {"\x00", "\x07", "\x1b", "\ud800"}
+        assert "sorry" not in text
+    story.town.check_nothing_lost()
+
+
+@pytest.mark.parametrize(("memory", "fault", "execution"), cases(PENDING))
+def test_an_outage_leaves_the_work_waiting_and_loses_nothing(
+    memory, fault, execution, server, caplog
+):
+    story = Story(memory, server, execution)
+    before = story.thought
+    story.storm(FAULTS[fault].make())
+    assert "kept and tried again at the next step (2 in a row)" in caplog.text
+    assert story.due > 0
+    assert story.thought == before
+    assert REFUSAL not in story.memory.get_prompt_ready()
+    story.town.check_nothing_lost()
+    story.calm(1)
+    assert story.due == 0
+    assert story.thought != before
+    story.town.check_nothing_lost()
+
+
+@pytest.mark.parametrize(("memory", "fault", "execution"), cases(REJECTED))
+def test_a_refused_request_stops_the_run_typed_and_loses_nothing(
+    memory, fault, execution, server
+):
+    story = Story(memory, server, execution)
+    before = story.thought
+    server.behave = FAULTS[fault].make()
+    with pytest.raises(LLMRejected, match="refuses the request") as info:
+        for _ in range(2):  # in deferred execution it shows at the next hook
+            story.town.advance()
+    error = info.value
+    assert (error.agent, error.purpose) == (1, PURPOSE[memory])
+    assert error.step == 5
+    assert story.thought == before
+    server.behave = None
+    story.town.check_nothing_lost()
+    story.calm(1)
+    assert story.due == 0
+    story.town.check_nothing_lost()
+
+
+@in_both_executions
+@pytest.mark.parametrize("memory", ASKING)
+@pytest.mark.parametrize(
+    ("behaviour", "cause"),
+    [
+        (Behaviour.status(503), LLMUnavailable),
+        (Behaviour.text('{"nonsense": 1'), BadReply),
+        (Behaviour.text(None), BadReply),
+    ],
+    ids=["503", "nonsense", "null"],
+)
+def test_too_many_failing_steps_in_a_row_stop_the_run(
+    memory, behaviour, cause, execution, server
+):
+    story = Story(memory, server, execution, max_pending_steps=3)
+    server.behave = always(behaviour)
+    with pytest.raises(MemoryStalled) as info:
+        for _ in range(4):
+            story.town.advance()
+    stalled = info.value
+    assert (stalled.agent, stalled.purpose) == (1, PURPOSE[memory])
+    assert (stalled.step, stalled.pending_steps) == (7, 3)
+    assert isinstance(stalled.__cause__, cause)
+    assert f"agent 1, step 7: {PURPOSE[memory]} has failed" in str(stalled)
+    server.behave = None
+    story.town.check_nothing_lost()
+    story.calm(1)
+    assert story.due == 0
+    story.town.check_nothing_lost()
+
+
+@in_both_executions
+@pytest.mark.parametrize("memory", ASKING)
+def test_a_step_that_works_starts_the_count_anew(memory, execution, server):
+    story = Story(memory, server, execution, max_pending_steps=3)
+    for _ in range(3):
+        story.storm(always(Behaviour.status(503)))
+        story.calm(1)
+    story.town.check_nothing_lost()
+
+
+@in_both_executions
+@pytest.mark.parametrize("memory", ASKING)
+def test_on_request_the_first_failure_stops_the_run(memory, execution, server):
+    story = Story(memory, server, execution, on_failure="raise")
+    server.behave = always(Behaviour.status(500))
+    with pytest.raises(MemoryStalled, match=r"has failed for 1 step\(s\)") as info:
+        for _ in range(2):
+            story.town.advance()
+    assert info.value.step == 5
+    assert isinstance(info.value.__cause__, LLMError)
+    server.behave = None
+    story.town.check_nothing_lost()
+    story.calm(1)
+    assert story.due == 0

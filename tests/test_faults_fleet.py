@@ -1,0 +1,201 @@
+"""A fleet of agents with all five memories while their provider fails."""
+
+import contextlib
+import itertools
+import json
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mesa_memory import LLMRejected, configure
+from tests.support.client import warm_up
+from tests.support.faults import CURED, FAULTS, PENDING, REJECTED
+from tests.support.fleet import (
+    EXECUTIONS,
+    HASTY,
+    MIXED,
+    MODES,
+    SLACK,
+    Town,
+)
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.openai_server import OpenAIServer, ServerProcess
+from tests.support.server_process import ROOT
+
+COUNT = 10
+CONCURRENCY = 4
+TIMEOUT = 0.4
+KEY = {
+    "429 four times": CURED,
+    "fenced": CURED,
+    "503": PENDING,
+    "silent": PENDING,
+    "drop inside": PENDING,
+    "typed refusal": PENDING,
+    "401": REJECTED,
+}
+WAYS = list(itertools.product(MODES, EXECUTIONS))
+#: in these, everything is tried; in the others the most telling
+MAIN_WAYS = [("sync", "blocking"), ("asyncio", "deferred"), ("threading", "deferred")]
+TELLING = ("503", "401")
+
+
+@pytest.fixture
+def server():
+    warm_up()
+    with OpenAIServer() as server:
+        yield server
+
+
+class Fleet:
+    """Ten agents, each with the next kind of memory, who are told what others are not.
+
+    No agent speaks to another, so that what one remembers depends on nobody else.
+    """
+
+    def __init__(self, server, mode, execution):
+        server.behave = None
+        self.server, self.mode = server, mode
+        self.execution = execution
+        self.settings = HASTY | {"concurrency": CONCURRENCY, "timeout": TIMEOUT}
+        self.town = Town(
+            MIXED, COUNT, server.base, execution=execution, **self.settings
+        )
+        self.town.script = self.happen
+
+    def happen(self, agent):
+        me, step = agent.unique_id, self.town.steps
+        self.town.tell(agent, f"word {step} for-{me}. from Bob", sender=99)
+        self.town.tell(agent, f"more {step} for-{me}. from Bob", sender=99)
+        self.town.show(agent, f"sight {step} of-{me}.")
+
+    def live(self, steps, behave=None):
+        """Some steps, to the end of all work; gives their longest."""
+        self.server.behave = behave
+        longest = 0.0
+        for _ in range(steps):
+            began = time.monotonic()
+            self.town.advance(self.mode)
+            self.town.services.flush()
+            longest = max(longest, time.monotonic() - began)
+        return longest
+
+    def configure(self, **changes):
+        """Other settings for what comes; the memories stay."""
+        configure(self.town, execution=self.execution, **(self.settings | changes))
+
+    def meet(self, fault, outcome, steps=2):
+        """Some steps with a fault; lasting ones are told typed, by each agent."""
+        behave = fault.make()
+        if outcome == REJECTED:
+            with pytest.raises(LLMRejected):
+                self.live(steps, behave)
+            self.server.behave = None
+            with contextlib.suppress(LLMRejected):
+                self.town.services.flush()
+        else:
+            assert self.live(steps, behave) < 2 * COUNT * TIMEOUT + SLACK
+
+    def asking(self):
+        """The agents whose memory needs a model."""
+        return [c for c in self.town.citizens if c.memory.layer != "short_term"]
+
+    def due(self):
+        """The agents whose memory is behind."""
+        return {c.unique_id for c in self.town.citizens if self.town.due(c)}
+
+    def shown(self):
+        return {c.unique_id: c.memory.get_prompt_ready() for c in self.town.citizens}
+
+
+@pytest.mark.parametrize(
+    ("mode", "execution", "fault"),
+    [
+        (*way, fault)
+        for way, fault in itertools.product(WAYS, KEY)
+        if way in MAIN_WAYS or fault in TELLING
+    ],
+)
+def test_a_fleet_gets_over_a_fault_and_loses_nothing(mode, execution, fault, server):
+    fleet = Fleet(server, mode, execution)
+    fleet.live(3)
+    before = fleet.town.thought()
+    fleet.configure(attempts={"429 four times": 5, "silent": 1}.get(fault, 2))
+    fleet.meet(FAULTS[fault], KEY[fault], steps=1 if fault == "silent" else 2)
+    if KEY[fault] == PENDING:
+        assert fleet.town.thought() == before
+        assert fleet.due() == {c.unique_id for c in fleet.asking()}
+    fleet.configure()
+    fleet.town.check_nothing_lost()
+    fleet.live(1)
+    assert fleet.due() == set()
+    fleet.town.check_nothing_lost()
+    assert server.in_flight_max <= CONCURRENCY
+    assert server.open_connections <= CONCURRENCY
+    # A broken connection may still be closing when the next one is opened.
+    broken = fault in ("silent", "drop inside")
+    assert server.max_connections <= CONCURRENCY * (2 if broken else 1)
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    """What each agent is shown at the end of a run in which nothing fails."""
+    with OpenAIServer() as server:
+        fleet = Fleet(server, "sync", "blocking")
+        fleet.live(7)
+        return fleet.shown(), fleet.town.thought()
+
+
+@pytest.mark.parametrize(
+    ("mode", "execution", "unlucky", "fault"),
+    [
+        ("sync", "blocking", 2, "500"),
+        ("sync", "deferred", 3, "refusal"),
+        ("asyncio", "blocking", 4, "500"),
+        ("asyncio", "deferred", 5, "429 always, retry after 30 s"),
+        ("asyncio", "deferred", 2, "refusal"),
+        ("threading", "blocking", 5, "500"),
+        ("threading", "deferred", 4, "refusal"),
+        ("threading", "deferred", 3, "429 always, retry after 30 s"),
+    ],
+)
+def test_one_agents_outage_does_not_disturb_the_others(
+    mode, execution, unlucky, fault, server, undisturbed
+):
+    mark, behaviour = f"-{unlucky}.", FAULTS[fault].make()
+    fleet = Fleet(server, mode, execution)
+    fleet.live(7, lambda asked: behaviour(asked) if mark in asked.prompt else None)
+    shown, thought = undisturbed
+    for number, text in fleet.shown().items():
+        assert (text == shown[number]) == (number != unlucky)
+        assert thought[number] == fleet.town.thought()[number] or number == unlucky
+    assert fleet.due() == {unlucky}
+    assert fleet.town.thought()[unlucky] == []
+    fleet.town.check_nothing_lost()
+    fleet.live(1)
+    assert fleet.due() == set()
+    fleet.town.check_nothing_lost()
+
+
+def test_a_hundred_agents_with_few_files_open_get_over_an_outage():
+    ways = ["asyncio-deferred", "threading-blocking"]
+    with ServerProcess() as server:
+        command = [sys.executable, "-m", "tests.support.crowd", server.base, "100"]
+        done = subprocess.run(
+            [*command, *ways], cwd=ROOT, capture_output=True, text=True, timeout=110
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+        stats = server.stats()
+    assert not re.search("Unclosed|Traceback|Give Feedback", done.stderr)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == len(ways)
+    for told in lines:
+        assert told["files"] < 256
+        assert (told["miscounted"], told["uncovered"], told["due"]) == (0, 0, 0)
+        assert told["thought"] > 100
+        assert told["failures"] > 50
+    assert stats["max_connections"] <= 16
+    assert stats["in_flight_max"] <= 16

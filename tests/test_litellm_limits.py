@@ -1,0 +1,94 @@
+"""The litellm client's limits: connections, concurrency and rates."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.llm.litellm import LiteLLM
+from tests.support.client import Watch, ask, ask_all, client, question
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.openai_server import Behaviour, OpenAIServer, sequence
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def test_requests_one_after_the_other_share_a_connection(server):
+    llm = client()
+    for _ in range(20):
+        ask(llm, question(server))
+    assert server.requests == 20
+    assert server.total_connections == 1
+
+
+@pytest.mark.parametrize("concurrency", [1, 4])
+def test_no_more_than_so_many_requests_and_connections_at_once(concurrency):
+    with OpenAIServer(latency=0.05) as server:
+        llm = client(concurrency=concurrency, timeout=5)
+        ask_all(llm, [question(server)] * 24)
+        assert server.requests == 24
+        assert server.in_flight_max == concurrency
+        assert server.max_connections <= concurrency
+        assert server.total_connections <= concurrency
+
+
+def test_failing_requests_leave_no_connections_behind():
+    faults = [
+        Behaviour.status(500),
+        Behaviour.drop_before(),
+        Behaviour.drop_inside(),
+        Behaviour.silent(),
+        Behaviour.raw(b"{"),
+    ]
+    with OpenAIServer(behave=sequence(*faults * 4)) as server:
+        llm = client(concurrency=3, attempts=8, timeout=0.2, deadline=20)
+        replies = ask_all(llm, [question(server)] * 12)
+        assert {type(reply).__name__ for reply in replies} == {"Reply"}
+        assert server.in_flight_max <= 3
+        assert server.open_connections <= 3
+        # A broken connection may still be closing when the next one is opened.
+        assert server.max_connections <= 6
+
+
+def test_a_rate_lets_a_burst_pass_and_then_holds_back(server):
+    llm = client(requests_per_minute=40, concurrency=8, timeout=5)
+    ask_all(llm, [question(server)] * 41)
+    times = [received.time - server.log[0].time for received in server.log]
+    assert times[40] >= 1.3  # one in 1.5 s, once the burst of 40 is over
+    assert times[39] < 20  # one in 1.5 s would have been a minute
+
+
+def test_a_rate_below_one_a_minute_is_kept_to():
+    limiter = client(requests_per_minute=0.5)._requests
+    assert (limiter.max_rate, limiter.time_period) == (1, 120)
+
+
+def test_a_rate_of_tokens_holds_back_large_prompts(server):
+    llm = client(tokens_per_minute=600, timeout=5)
+    watch = Watch()
+    ask(llm, question(server, prompt="x" * 4000))  # more than a minute's worth
+    assert watch.seconds < 2
+    ask(llm, question(server))
+    assert watch.seconds > 0.4
+
+
+@pytest.mark.xfail(strict=True, reason="Services makes its client without a lock")
+def test_threads_that_ask_first_share_one_client_and_so_its_limits(monkeypatch):
+    made, make = [], LiteLLM.__init__
+
+    def slow(self, *args, **kwargs):
+        time.sleep(0.05)
+        made.append(self)
+        make(self, *args, **kwargs)
+
+    monkeypatch.setattr(LiteLLM, "__init__", slow)
+    services = Services()
+    with ThreadPoolExecutor(8) as pool:
+        asked = [pool.submit(services.instant, "openai/test", False) for _ in range(8)]
+    assert not any(future.result() for future in asked)
+    assert len(made) == 1
