@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Protocol
 
+from mesa_memory.checks import number, whole
+
 
 class Policy(Protocol):
     """Decides how many of the oldest entries to consolidate."""
@@ -22,11 +24,6 @@ class Policy(Protocol):
         """
 
 
-def _positive(name: str, value: float) -> None:
-    if value < 1:
-        raise ValueError(f"{name} must be at least 1, got {value}")
-
-
 @dataclass(frozen=True)
 class EveryBatch:
     """``size`` entries whenever more than capacity + size are held (Mesa-LLM)."""
@@ -34,7 +31,7 @@ class EveryBatch:
     size: int = 2
 
     def __post_init__(self) -> None:
-        _positive("size", self.size)
+        whole("size", self.size)
 
     def due(self, tokens: Sequence[int], capacity: int) -> int:
         """See ``Policy``; after an outage, all overdue batches at once."""
@@ -50,9 +47,8 @@ class OverTokens:
     keep_last: int = 4
 
     def __post_init__(self) -> None:
-        _positive("limit", self.limit)
-        if self.keep_last < 0:
-            raise ValueError(f"keep_last must be 0 or more, got {self.keep_last}")
+        whole("limit", self.limit)
+        whole("keep_last", self.keep_last, least=0)
 
     def due(self, tokens: Sequence[int], capacity: int) -> int:
         """See ``Policy``."""
@@ -68,8 +64,8 @@ class FrontHalf:
     fraction: float = 0.5
 
     def __post_init__(self) -> None:
-        _positive("max_entries", self.max_entries)
-        if not 0 < self.fraction <= 1:
+        whole("max_entries", self.max_entries)
+        if number("fraction", self.fraction, above=True) > 1:
             raise ValueError(
                 f"fraction must be above 0 and at most 1, got {self.fraction}"
             )

@@ -17,7 +17,9 @@ import numpy as np
 MAX_DEPTH = 12
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_ATOMS = frozenset({int, float, bool, type(None)})
+_ATOMS = frozenset({float, bool, type(None)})
+#: Python refuses to write longer integers as text
+_LONG = 10**4000
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
 
 
@@ -30,6 +32,8 @@ def plain(value: Any, depth: int = 0) -> Any:
     kind = type(value)
     if kind in _ATOMS:
         return value
+    if kind is int:
+        return value if -_LONG < value < _LONG else _long_text(value)
     if kind is str:
         return value if value.isascii() else _encodable(value)
     if depth >= MAX_DEPTH:
@@ -68,11 +72,24 @@ def _other(value: Any, depth: int) -> Any:
         return sorted((plain(item, depth + 1) for item in value), key=_order)
     if isinstance(value, list | tuple):
         return [plain(item, depth + 1) for item in value]
-    if hasattr(value, "unique_id"):
-        return f"{type(value).__name__} {value.unique_id}"
+    name = _unique_id(value)
+    if name is not None:
+        return f"{type(value).__name__} {name}"
     if is_dataclass(value) and not isinstance(value, type):
         return {f.name: plain(getattr(value, f.name), depth + 1) for f in fields(value)}
     return _text(value)
+
+
+def _unique_id(value: Any) -> Any:
+    """An agent's id; None for what has none, or cannot be looked at."""
+    try:
+        return getattr(value, "unique_id", None)
+    except Exception:  # a user's __getattr__ may do anything
+        return None
+
+
+def _long_text(value: int) -> str:
+    return f"an integer of {value.bit_length()} bits"
 
 
 def _base(value: str | int | float) -> str | int | float:

@@ -166,7 +166,8 @@ def ask(request: LLMRequest, max_chars: int) -> Steps[Any]:
     try:
         return replies.read(reply, request.schema, max_chars)
     except replies.Unusable as problem:
-        shown = (reply.text or "")[: replies.REPAIR_CHARS]
+        # Some providers refuse an empty message.
+        shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
         reply = yield replace(request, repair=(shown, str(problem)))
     try:
         return replies.read(reply, request.schema, max_chars)

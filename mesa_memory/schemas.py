@@ -29,6 +29,14 @@ class Grades(BaseModel):
             return {"grades": [value["grade"]]}
         return {"grades": value} if isinstance(value, list) else value
 
+    @field_validator("grades", mode="before")
+    @classmethod
+    def _no_truth(cls, grades: Any) -> Any:
+        """``true`` is no grade, although it is a 1 to Python."""
+        if isinstance(grades, list) and any(isinstance(g, bool) for g in grades):
+            raise ValueError("grades must be integers, got true or false")
+        return grades
+
     @field_validator("grades")
     @classmethod
     def _in_range(cls, grades: list[int]) -> list[int]:

@@ -11,6 +11,7 @@ import threading
 import weakref
 from typing import Any, ClassVar
 
+from mesa_memory.checks import whole
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedding import Embedded, EmbedRequest
@@ -153,7 +154,9 @@ class Services:
         if self._litellm is None:
             from mesa_memory.llm.litellm import LiteLLM
 
-            self._litellm = LiteLLM(self.settings, seed=self._seed)
+            with _making:  # a second client would have limits of its own
+                if self._litellm is None:
+                    self._litellm = LiteLLM(self.settings, seed=self._seed)
         return self._litellm
 
     def _reserve(self, request: LLMRequest, client: Any) -> Usage:
@@ -167,8 +170,8 @@ class Services:
     def _settle(
         self, request: LLMRequest, expected: Usage, reply: Reply | None
     ) -> None:
-        if reply is None:
-            used = Usage(calls=1, attempts=1, cost=None, failures=1)
+        if reply is None:  # nobody charges for an answer that did not come
+            used = Usage(calls=1, attempts=1, failures=1)
             model = request.model or ""
         else:
             used, model = usage_of(request, reply), reply.model or request.model or ""
@@ -207,21 +210,20 @@ def configure(
     """
     if on_failure not in ON_FAILURE:
         raise ValueError(f"on_failure must be one of {ON_FAILURE}, got {on_failure!r}")
-    if max_pending_steps < 1:
-        raise ValueError(
-            f"max_pending_steps must be at least 1, got {max_pending_steps}"
-        )
-    embeds = embedder_of(embedder)
+    pending = whole("max_pending_steps", max_pending_steps)
+    name = llm if isinstance(llm, str) and "/" in llm else None
+    # All arguments are checked before any of them takes effect.
+    chosen = {
+        "settings": LLMSettings(**settings),
+        "execution": _execution(execution or os.environ.get("MESA_MEMORY_EXECUTION")),
+        "max_pending_steps": 1 if on_failure == "raise" else pending,
+        "model": name,
+        "llm": None if name else _llm(llm),
+        "embedder": embedder_of(embedder),
+    }
     services = Services.of(model)
-    services.settings = LLMSettings(**settings)
-    services.execution = _execution(
-        execution or os.environ.get("MESA_MEMORY_EXECUTION")
-    )
+    vars(services).update(chosen)
     services.ledger.budget = budget or Budget()
-    services.max_pending_steps = 1 if on_failure == "raise" else max_pending_steps
-    services.model = llm if isinstance(llm, str) and "/" in llm else None
-    services.llm = None if services.model else _llm(llm)
-    services.embedder = embeds
     services._litellm = None  # made anew, with these settings
     return services
 

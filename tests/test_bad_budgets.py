@@ -62,9 +62,6 @@ def test_a_budget_of_money_needs_a_known_price(server):
     town.check_nothing_lost()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a failed call's cost counts as unknown, which ends the budget"
-)
 @in_both_executions
 def test_an_outage_does_not_use_up_a_budget_of_money(execution, server):
     town = town_of("long_term", server, execution=execution, budget=Budget(cost=5.0))

@@ -113,9 +113,6 @@ def test_a_wrong_policy_or_budget_is_refused(make, name, value):
     refused(make, name, value)
 
 
-unchecked = pytest.mark.xfail(
-    strict=True, reason="accepted, or refused without naming argument and value"
-)
 SLIPS = [
     (EveryBatch, "size", "5"),
     (EveryBatch, "size", 2.5),
@@ -139,13 +136,11 @@ SLIPS = [
 ]
 
 
-@unchecked
 @pytest.mark.parametrize(("make", "name", "value"), SLIPS)
 def test_a_value_of_a_wrong_type_is_refused(make, name, value):
     refused(make, name, value)
 
 
-@unchecked
 @pytest.mark.parametrize("value", [-1, "many", 2.5])
 def test_a_wrong_context_of_the_grader_is_refused(value, agent):
     refused(partial(EpisodicMemory, agent), "grade_context", value)

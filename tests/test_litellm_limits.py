@@ -77,7 +77,6 @@ def test_a_rate_of_tokens_holds_back_large_prompts(server):
     assert watch.seconds > 0.4
 
 
-@pytest.mark.xfail(strict=True, reason="Services makes its client without a lock")
 def test_threads_that_ask_first_share_one_client_and_so_its_limits(monkeypatch):
     made, make = [], LiteLLM.__init__
 

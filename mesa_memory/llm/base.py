@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from mesa_memory.checks import number, whole
 from mesa_memory.effects import LLMRequest, Reply
 
 
@@ -34,7 +35,8 @@ class LLMSettings:
     Attributes:
         timeout: seconds for one attempt.
         attempts: at most so many attempts for one request.
-        deadline: seconds for one request with all its attempts and waits.
+        deadline: seconds for one request with all its attempts and the waits between
+            them; waiting for its turn does not count, and each fallback has its own.
         backoff: seconds before the second attempt; doubled each time, with jitter.
         concurrency: at most so many requests at once (and connections open).
         requests_per_minute, tokens_per_minute: None is unlimited.
@@ -59,17 +61,19 @@ class LLMSettings:
     max_chars: int = 4000
 
     def __post_init__(self) -> None:
-        for name in ("timeout", "deadline", "attempts", "concurrency", "max_chars"):
-            if getattr(self, name) <= 0:
-                raise ValueError(f"{name} must be above 0, got {getattr(self, name)}")
+        for name in ("timeout", "deadline"):
+            number(name, getattr(self, name), above=True)
+        for name in ("attempts", "concurrency", "max_chars"):
+            whole(name, getattr(self, name))
         for name in ("requests_per_minute", "tokens_per_minute"):
-            value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} must be above 0 or None, got {value}")
-        if self.backoff < 0:
-            raise ValueError(f"backoff must be 0 or more, got {self.backoff}")
-        if isinstance(self.fallbacks, str):
+            if getattr(self, name) is not None:
+                number(name, getattr(self, name), above=True)
+        number("backoff", self.backoff)
+        if not isinstance(self.options, Mapping):
+            raise ValueError(f"options must be a dict, got {self.options!r}")
+        several = isinstance(self.fallbacks, list | tuple)
+        if not several or not all(isinstance(name, str) for name in self.fallbacks):
             raise ValueError(
-                "fallbacks must be a sequence of model names, got the text "
-                f"{self.fallbacks!r}; write ({self.fallbacks!r},)"
+                "fallbacks must be a list or tuple of model names, got "
+                f"{self.fallbacks!r}; write ('provider/model',)"
             )

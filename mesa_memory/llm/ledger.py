@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mesa_memory.checks import number, whole
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.render import count_tokens
@@ -57,6 +58,9 @@ class Usage:
 class Budget:
     """Limits for one model run; None is unlimited.
 
+    How long a reply gets is known beforehand only if ``max_tokens`` is set; without
+    it, the last reply may go over the limit of tokens or cost.
+
     Attributes:
         calls: number of calls.
         tokens: tokens in and out.
@@ -70,8 +74,8 @@ class Budget:
     def __post_init__(self) -> None:
         for item in fields(self):
             value = getattr(self, item.name)
-            if value is not None and value < 0:
-                raise ValueError(f"budget {item.name} must be 0 or more, got {value}")
+            if value is not None:
+                (number if item.name == "cost" else whole)(item.name, value, 0)
 
 
 class Ledger:

@@ -11,11 +11,11 @@ import copy
 import logging
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
+from mesa_memory.checks import whole
 from mesa_memory.content import plain
 from mesa_memory.effects import Steps
 from mesa_memory.memory.clock import clock
@@ -26,18 +26,6 @@ from mesa_memory.scheduler import MAX_WAITING, Work
 from mesa_memory.staging import Group, Staging, by_kind
 
 logger = logging.getLogger(__name__)
-
-
-def positive(name: str, value: Any) -> int:
-    """A capacity as given.
-
-    Raises:
-        ValueError: if it is no whole number of at least 1.
-    """
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or value < 1:
-        raise ValueError(f"{name} must be >= 1 and a whole number, got {value!r}")
-    return int(value)
 
 
 class MemoryModule(Reading):
@@ -84,9 +72,9 @@ class MemoryModule(Reading):
             display=display,
             additive_event_types=additive_event_types,  # type: ignore[arg-type]
         )
-        self.event_chars = positive("event_chars", event_chars)
-        self.section_chars = positive("section_chars", section_chars)
-        self.history_capacity = positive("history_capacity", history_capacity)
+        self.event_chars = whole("event_chars", event_chars)
+        self.section_chars = whole("section_chars", section_chars)
+        self.history_capacity = whole("history_capacity", history_capacity)
         self._model_name, self._api_base = llm_model, api_base
         if llm_model and self.services.llm is None:
             self._llm = self._module_llm(llm_model)  # checks the name and the key
@@ -253,5 +241,5 @@ class MemoryModule(Reading):
             return
         try:
             entry.display()
-        except (OSError, UnicodeError) as error:
+        except (OSError, ValueError) as error:
             logger.warning("step %s is not displayed: %s", entry.step, error)

@@ -9,9 +9,9 @@ from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import importance as grading
 from mesa_memory import render, retrieval
+from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
 from mesa_memory.importance import Importance
-from mesa_memory.memory.base import positive
 from mesa_memory.memory.entry import Entry, entry_lines, importance_of
 from mesa_memory.memory.recalling import Recalling
 from mesa_memory.records import EVICTED, MemoryRecord
@@ -92,12 +92,12 @@ class EpisodicMemory(Recalling):
         scoring: Scoring | None = None,
         **limits: int,
     ) -> None:
-        self.max_capacity = positive("max_capacity", max_capacity)
-        self.considered_entries = positive("considered_entries", considered_entries)
+        self.max_capacity = whole("max_capacity", max_capacity)
+        self.considered_entries = whole("considered_entries", considered_entries)
         self.recency_decay = recency_decay
         Scoring(decay=recency_decay)  # checks it
         self.importance = grading.check(importance)
-        self.grade_context = grade_context
+        self.grade_context = whole("grade_context", grade_context, least=0)
         if not isinstance(scoring, Scoring | None):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
         self.scoring = scoring

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory import prompts, render
+from mesa_memory.checks import whole
 from mesa_memory.effects import Steps, ask, together
 from mesa_memory.errors import LLMError
-from mesa_memory.memory.base import positive
 from mesa_memory.memory.entry import entry_events
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import SUPERSEDED, MemoryRecord
@@ -71,9 +71,9 @@ class ImpressionMemory(ShortTerm):
         impression_chars: int = 400,
         **limits: int,
     ) -> None:
-        self.update_every = positive("update_every", update_every)
-        self.n = positive("n", n)
-        self.impression_chars = positive("impression_chars", impression_chars)
+        self.update_every = whole("update_every", update_every)
+        self.n = whole("n", n)
+        self.impression_chars = whole("impression_chars", impression_chars)
         self._known: dict[Any, Acquaintance] = {}
         super().__init__(
             agent,

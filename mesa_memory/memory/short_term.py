@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mesa_memory.memory.base import positive
+from mesa_memory.checks import whole
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.staging import Group
 
@@ -35,7 +35,7 @@ class ShortTermMemory(ShortTerm):
         additive_event_types: Iterable[str] | None = None,
         **limits: Any,
     ) -> None:
-        self.n = positive("n", n)
+        self.n = whole("n", n)
         super().__init__(
             agent=agent,
             display=display,

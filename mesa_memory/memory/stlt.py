@@ -8,9 +8,9 @@ from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import consolidation as policies
 from mesa_memory import render
+from mesa_memory.checks import whole
 from mesa_memory.consolidation import EveryBatch, Policy
 from mesa_memory.effects import Steps
-from mesa_memory.memory.base import positive
 from mesa_memory.memory.entry import Entry, entry_lines
 from mesa_memory.memory.summary import Summarizing
 from mesa_memory.memory.window import ShortTerm
@@ -58,9 +58,9 @@ class STLTMemory(Summarizing, ShortTerm):
         consolidation: Policy | None = None,
         **limits: int,
     ) -> None:
-        self.capacity = positive("short_term_capacity", short_term_capacity)
+        self.capacity = whole("short_term_capacity", short_term_capacity)
         if consolidation_capacity != 0:
-            positive("consolidation_capacity", consolidation_capacity)
+            whole("consolidation_capacity", consolidation_capacity)
         self.consolidation_capacity = consolidation_capacity or None
         self._own_policy = (
             None if consolidation is None else policies.check(consolidation)
