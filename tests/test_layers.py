@@ -13,7 +13,7 @@ ROOT = Path(mesa_memory.__file__).parent
 FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
 
 CORE = {
-    "checks", "consolidation", "content", "effects", "embedding", "errors", "importance", "lexical",
+    "checks", "consolidation", "content", "effects", "embedding", "errors", "importance", "lexical", "loopback",
     "prompts", "recall", "records", "recordtable", "refusals", "render", "replies", "retrieval", "schemas", "staging",
 }  # fmt: skip
 #: files of the memory layer that meet Mesa-LLM, which the others must not

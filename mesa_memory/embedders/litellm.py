@@ -11,6 +11,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
+from mesa_memory.loopback import reach_loopback_directly
 from mesa_memory.render import one_line, shorten
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
@@ -18,11 +19,10 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 
 litellm.suppress_debug_info = True
+reach_loopback_directly()
 
 #: HTTP states that waiting can cure; every state from 500 can, too
 PASSING_STATES = (408, 409, 425, 429)
-#: reached without any proxy, as a proxy cannot know this machine's own servers
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
 #: asked for when the length of a vector must be known before any text is embedded
 PROBE = "memory"
 
@@ -194,15 +194,3 @@ def _place(address: str) -> str:
     """Host, port and path, without a password or a key that may stand in it."""
     parts = urlsplit(address)
     return (parts.netloc.rpartition("@")[2] + parts.path).rstrip("/")
-
-
-def _reach_loopback_directly() -> None:
-    """Keeps requests to this machine's own servers away from an HTTP proxy."""
-    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    hosts = [host.strip() for host in known.split(",") if host.strip()]
-    if "*" not in hosts:
-        hosts += [host for host in LOOPBACK if host not in hosts]
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
-
-
-_reach_loopback_directly()

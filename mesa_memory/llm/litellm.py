@@ -32,11 +32,10 @@ import openai.resources  # noqa: F401 - a second that the first request would ta
 
 from mesa_memory.llm import catalogue, faults
 from mesa_memory.llm.patience import Patience
+from mesa_memory.loopback import reach_loopback_directly
 
 litellm.suppress_debug_info = True
-
-#: reached without any proxy, as a proxy cannot know this machine's own servers
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+reach_loopback_directly()
 
 
 class LiteLLM:
@@ -184,18 +183,6 @@ class LiteLLM:
 
 def _worth_another_try(error: BaseException) -> bool:
     return faults.passing(error) and not isinstance(error, faults.NoTurn)
-
-
-def reach_loopback_directly() -> None:
-    """Keeps requests to this machine's own servers away from an HTTP proxy."""
-    known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
-    hosts = [host.strip() for host in known.split(",") if host.strip()]
-    if "*" not in hosts:
-        hosts += [host for host in LOOPBACK if host not in hosts]
-        os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
-
-
-reach_loopback_directly()
 
 
 def _limiter(per_minute: float | None) -> AsyncLimiter | None:
