@@ -184,12 +184,8 @@ class EpisodicMemory(Recalling):
         self._take_in()
         listed = [event for entry in self._ungraded() for event in entry.events]
         found = {r.record.id for r in self._recall(None, None, without=listed)}
-        steps: dict[Any, list[str]] = {}
-        for entry in [e for key, e in self._entry_of.items() if key in found]:
-            lines = entry_lines(entry, self.event_chars)
-            steps.setdefault(entry.step, []).extend(lines)
-        blocks = [render.step_text(step, lines) for step, lines in steps.items()]
-        return render.section(blocks, self.section_chars)
+        recalled = [entry for key, entry in self._entry_of.items() if key in found]
+        return render.section(self._by_step(recalled), self.section_chars)
 
     def get_prompt_ready(self) -> str:
         """What was recalled, and what has just happened."""

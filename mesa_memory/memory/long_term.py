@@ -8,11 +8,9 @@ from mesa_llm.memory.memory import MemoryEntry
 from mesa_memory.effects import Steps
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.summary import Summarizing
-from mesa_memory.memory.window import Windowed
-from mesa_memory.records import CONSOLIDATED
 
 
-class LongTermMemory(Summarizing, Windowed):
+class LongTermMemory(Summarizing):
     """A summary that takes up each step, at most one request a step.
 
     Args:
@@ -51,9 +49,7 @@ class LongTermMemory(Summarizing, Windowed):
     def remember(self) -> Steps[None]:
         """Folds what is not yet in the summary into it."""
         while self._window:
-            entries = list(self._window)
-            for _ in range((yield from self._consolidate(entries))):
-                self._end(self._window.popleft(), CONSOLIDATED)
+            yield from self._fold(len(self._window))
 
     def get_prompt_ready(self) -> str:
         """The summary, and what has happened since."""

@@ -1,7 +1,7 @@
 """What an agent reads: recent steps, messages, and the sections of a prompt."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -25,11 +25,7 @@ class Reading(Asking):
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
         self._settled()
-        steps: dict[Any, list[str]] = {}
-        for entry in self._recent():
-            lines = entry_lines(entry, self.event_chars)
-            steps.setdefault(entry.step, []).extend(lines)
-        blocks = [render.step_text(step, lines) for step, lines in steps.items()]
+        blocks = self._by_step(self._recent())
         if not blocks:
             return render.NOTHING_RECENT
         return render.section(blocks, self.section_chars)
@@ -76,6 +72,14 @@ class Reading(Asking):
         return render.section(lines, self.section_chars, "messages") + "\n\n" * bool(
             lines
         )
+
+    def _by_step(self, entries: Iterable[MemoryEntry]) -> list[str]:
+        """Entries as text, one block for each step, in the order given."""
+        steps: dict[Any, list[str]] = {}
+        for entry in entries:
+            lines = entry_lines(entry, self.event_chars)
+            steps.setdefault(entry.step, []).extend(lines)
+        return [render.step_text(step, lines) for step, lines in steps.items()]
 
     def _entries(self) -> list[MemoryEntry]:
         """The entries kept, oldest first."""

@@ -14,7 +14,6 @@ from mesa_memory.effects import Steps
 from mesa_memory.memory.entry import Entry, entry_lines
 from mesa_memory.memory.summary import Summarizing
 from mesa_memory.memory.window import ShortTerm
-from mesa_memory.records import CONSOLIDATED
 from mesa_memory.staging import Group
 
 
@@ -81,9 +80,7 @@ class STLTMemory(Summarizing, ShortTerm):
             self._keep(max(0, self.capacity))
             return
         while due := policy.due(self._sizes(), self.capacity):
-            entries = list(self._window)[:due]
-            for _ in range((yield from self._consolidate(entries))):
-                self._end(self._window.popleft(), CONSOLIDATED)
+            yield from self._fold(due)
 
     def get_prompt_ready(self) -> str:
         """Both sections as prompt text."""

@@ -7,16 +7,16 @@ from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import prompts, render
 from mesa_memory.effects import LLMRequest, Steps, ask
-from mesa_memory.memory.base import MemoryModule
 from mesa_memory.memory.entry import entry_lines
-from mesa_memory.records import SUPERSEDED, MemoryRecord
+from mesa_memory.memory.window import Windowed
+from mesa_memory.records import CONSOLIDATED, SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Summary
 
 #: at most so many characters of events go into one request; the rest waits its turn
 REQUEST_CHARS = 24_000
 
 
-class Summarizing(MemoryModule):
+class Summarizing(Windowed):
     """Folds entries into one summary, all or nothing.
 
     Attributes:
@@ -48,6 +48,12 @@ class Summarizing(MemoryModule):
 
     def _text(self) -> str:
         return self._summary.content["text"] if self._summary else ""
+
+    def _fold(self, count: int) -> Steps[None]:
+        """Folds the oldest ``count`` entries of the window, or as many as fit."""
+        covered = yield from self._consolidate(list(self._window)[:count])
+        for _ in range(covered):
+            self._end(self._window.popleft(), CONSOLIDATED)
 
     def _consolidate(self, entries: Sequence[MemoryEntry]) -> Steps[int]:
         """Folds the oldest entries that fit one request into the summary.
