@@ -43,6 +43,7 @@ _PLACES = {
     "OfflineLLM": "llm.offline",
     "OverTokens": "consolidation",
     "Recalled": "recall",
+    "Reflection": "reflection",
     "Reply": "effects",
     "STLTMemory": "memory.stlt",
     "Scoring": "retrieval",

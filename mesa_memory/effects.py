@@ -152,33 +152,39 @@ class Performer(Protocol):
         """The answer, without blocking the event loop."""
 
 
-def ask(request: LLMRequest, max_chars: int) -> Steps[Any]:
+def ask(
+    request: LLMRequest, max_chars: int, check: Callable[[Any], Any] = lambda v: v
+) -> Steps[Any]:
     """The validated reply to ``request``: an instance of its schema.
 
     A reply that does not pass is sent back once with the reason.
+
+    Args:
+        max_chars: longest text any field may have.
+        check: says more than a schema can: takes the instance, returns what shall be
+            returned or raises ``replies.Unusable``.
 
     Raises:
         BadReply: if the second reply does not pass either.
     """
     if request.schema is None:
         raise TypeError(f"a request needs a schema to be read: {request.purpose}")
-    reply = yield request
-    try:
-        return replies.read(reply, request.schema, max_chars)
-    except replies.Unusable as problem:
-        # Some providers refuse an empty message.
-        shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
-        reply = yield replace(request, repair=(shown, str(problem)))
-    try:
-        return replies.read(reply, request.schema, max_chars)
-    except replies.Unusable as problem:
-        raise BadReply(
-            f"the model's reply cannot be used: {problem}. Its text began with "
-            f"{(reply.text or '')[:80]!r}.",
-            purpose=request.purpose,
-            agent=request.agent,
-            step=request.step,
-        ) from problem
+    while True:
+        reply = yield request
+        try:
+            return check(replies.read(reply, request.schema, max_chars))
+        except replies.Unusable as problem:
+            if request.repair:
+                raise BadReply(
+                    f"the model's reply cannot be used: {problem}. Its text began "
+                    f"with {(reply.text or '')[:80]!r}.",
+                    purpose=request.purpose,
+                    agent=request.agent,
+                    step=request.step,
+                ) from problem
+            # Some providers refuse an empty message.
+            shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
+            request = replace(request, repair=(shown, str(problem)))
 
 
 def together[T](flows: Sequence[Steps[T]]) -> Steps[list[T | LLMError]]:
@@ -235,11 +241,7 @@ def run[T](steps: Steps[T], performer: Performer, first: Effect | None = None) -
 async def arun[T](
     steps: Steps[T], performer: Performer, first: Effect | None = None
 ) -> T:
-    """Drives a flow to its end, awaiting each effect.
-
-    Args:
-        first: the effect at which an already started flow stands.
-    """
+    """``run``, awaiting each effect."""
     try:
         effect = next(steps) if first is None else first
         while True:

@@ -1,4 +1,4 @@
-"""How much an event matters: one grade from 1 to 5.
+"""How much an event matters: one grade from 1 to 5, or to 10.
 
 All events of a step are graded in one request. A grade that does not depend on the
 agent is shared: the same event heard by many agents with the same task and model is
@@ -8,14 +8,13 @@ graded once for the whole model run (``Claim``, ``Publish``, ``Await``).
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 from mesa_memory.effects import Await, Claim, LLMRequest, Publish, Steps, ask
-from mesa_memory.errors import BadReply
 from mesa_memory.records import MemoryRecord
-from mesa_memory.schemas import GRADE_MAX, GRADE_MIN, Grades
+from mesa_memory.replies import Unusable
+from mesa_memory.schemas import GRADE_MAX, GRADE_MIN, SCALES, Grades
 
 #: what ``importance=`` may be
 type Importance = str | Callable[[MemoryRecord], float]
@@ -113,8 +112,19 @@ def check(importance: Importance) -> Importance:
         return importance
     raise ValueError(
         "importance must be 'llm', 'offline' or a function that takes a record and "
-        f"returns a number from 1 to 5, got {importance!r}"
+        f"returns a number on its scale, got {importance!r}"
     )
+
+
+def check_scale(top: Any) -> int:
+    """The highest grade as given.
+
+    Raises:
+        ValueError: if it is neither 5 (Mesa-LLM) nor 10 (Park et al. 2023).
+    """
+    if top not in SCALES or isinstance(top, bool):
+        raise ValueError(f"importance_scale must be 5 or 10, got {top!r}")
+    return top
 
 
 def words(text: str) -> list[str]:
@@ -122,18 +132,22 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def offline_grade(kind: str, line: str, known: Iterable[str] = ()) -> int:
+def offline_grade(
+    kind: str, line: str, known: Iterable[str] = (), top: int = GRADE_MAX
+) -> int:
     """A grade without a model: kind, cue words and novelty.
 
     Args:
         known: words already met; an event that only repeats them is worth less.
+        top: the highest grade.
     """
     grade = _cue_grade(kind, line)
     already = set(known)
     if already:
         found = set(words(line))
         grade -= bool(found) and len(found - already) / len(found) < 0.2
-    return max(GRADE_MIN, min(GRADE_MAX, grade))
+    within = max(GRADE_MIN, min(GRADE_MAX, grade)) - GRADE_MIN
+    return GRADE_MIN + round(within * (top - GRADE_MIN) / (GRADE_MAX - GRADE_MIN))
 
 
 @lru_cache(maxsize=10_000)
@@ -144,17 +158,16 @@ def _cue_grade(kind: str, line: str) -> int:
     return _KIND_BASE.get(kind, 2) + min(cues, 2) + excited
 
 
-def valid(grade: Any, source: str) -> float:
+def valid(grade: Any, source: str, top: int = GRADE_MAX) -> float:
     """A grade as given.
 
     Raises:
-        ValueError: if it is not a number from 1 to 5.
+        ValueError: if it is not a number from 1 to ``top``.
     """
     number = isinstance(grade, int | float) and not isinstance(grade, bool)
-    if not number or not math.isfinite(grade) or not GRADE_MIN <= grade <= GRADE_MAX:
+    if not number or not math.isfinite(grade) or not GRADE_MIN <= grade <= top:
         raise ValueError(
-            f"{source} must return a number from {GRADE_MIN} to {GRADE_MAX}, got "
-            f"{grade!r}"
+            f"{source} must return a number from {GRADE_MIN} to {top}, got {grade!r}"
         )
     return grade
 
@@ -192,20 +205,13 @@ def _graded(
 
 def _batch(request: LLMRequest, count: int) -> Steps[list[int]]:
     """The grades of one request; a wrong number of them is repaired once."""
-    reply: Grades = yield from ask(request, max_chars=0)
-    if len(reply.grades) == count:
+
+    def counted(reply: Grades) -> list[int]:
+        if len(reply.grades) != count:
+            raise Unusable(f"{count} grades were asked for, {len(reply.grades)} came")
         return reply.grades
-    problem = f"{count} grades were asked for, {len(reply.grades)} came"
-    again = replace(request, repair=(reply.model_dump_json(), problem))
-    reply = yield from ask(again, max_chars=0)
-    if len(reply.grades) != count:
-        raise BadReply(
-            f"{count} grades were asked for, {len(reply.grades)} came, twice",
-            purpose=request.purpose,
-            agent=request.agent,
-            step=request.step,
-        )
-    return reply.grades
+
+    return (yield from ask(request, 0, counted))
 
 
 def _graded_once(

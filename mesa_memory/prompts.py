@@ -19,37 +19,92 @@ def _task(step_prompt: object) -> str:
     return f"\n\nThe agent's task:\n{text}" if text else ""
 
 
-def grade_system(step_prompt: object) -> str:
-    """Rubric for importance, 1 to 5 (the scale of Mesa-LLM's EpisodicMemory)."""
-    return (
-        "You rate how important events are for an agent in a simulation: how much "
-        "remembering each one helps it to understand its situation, decide and act.\n"
+#: what the grades of a scale mean, by its highest grade
+_RUBRICS = {
+    # the scale of Mesa-LLM's EpisodicMemory
+    5: (
         "5 critical: new, changes what the agent should do\n"
         "4 high: gives context that clearly improves decisions\n"
         "3 moderate: useful, not essential\n"
         "2 low: little relevance, or largely known\n"
         "1 irrelevant: routine, no use later\n"
+    ),
+    # the scale of Park et al. 2023, section 4.1
+    10: (
+        "10 of the utmost importance, such as losing somebody or a turn of life\n"
+        "7 clearly important: changes plans or relations\n"
+        "4 of some importance: worth knowing later\n"
+        "1 mundane: routine, no use later\n"
+        "Use the grades between them as well.\n"
+    ),
+}
+
+
+def grade_system(step_prompt: object, top: int = 5) -> str:
+    """Rubric for importance from 1 to ``top``, 5 or 10."""
+    return (
+        "You rate how important events are for an agent in a simulation: how much "
+        "remembering each one helps it to understand its situation, decide and act.\n"
+        f"{_RUBRICS[top]}"
         f"Judge the content only, not its style. {_DATA}{_task(step_prompt)}"
     )
 
 
-def grade(lines: Sequence[str], context: Sequence[str] = ()) -> str:
+def grade(lines: Sequence[str], context: Sequence[str] = (), top: int = 5) -> str:
     """Asks for one grade per line.
 
     Args:
         context: what the agent remembers already, shown but not graded.
+        top: the highest grade.
     """
     known = ["The agent already remembers:", *(f"- {line}" for line in context), ""]
-    listed = [f"{number}. {line}" for number, line in enumerate(lines, 1)]
     return "\n".join(
         [
             *(known if context else ()),
             f"Rate the importance of these events ({len(lines)}):",
-            *listed,
+            *_numbered(lines),
             "",
-            f'Reply with JSON only: {{"grades": [{len(lines)} integers, 1 to 5]}}',
+            f'Reply with JSON only: {{"grades": [{len(lines)} integers, 1 to {top}]}}',
         ]
     )
+
+
+def _numbered(lines: Sequence[str]) -> list[str]:
+    return [f"{number}. {line}" for number, line in enumerate(lines, 1)]
+
+
+def reflect_system(step_prompt: object) -> str:
+    """Who reflects (Park et al. 2023, section 4.2)."""
+    return (
+        "You are the reflective mind of one agent in a simulation. From statements "
+        "about what it has lived through you draw conclusions that go beyond any "
+        "single statement: about people, relations, causes, plans and the agent "
+        "itself. Conclude nothing that the statements do not support. "
+        f"{_DATA}{_task(step_prompt)}"
+    )
+
+
+def questions(lines: Sequence[str], count: int) -> str:
+    """Asks what is worth reflecting on."""
+    task = (
+        f"Which {count} questions about the people and things in these statements are "
+        "the most worth answering? Ask only what the agent's memory may answer. Reply "
+        'with JSON only: {"questions": ["…"]}'
+    )
+    return "\n".join(["Statements, oldest first:", *_numbered(lines), "", task])
+
+
+def reflect(lines: Sequence[str], count: int, question: str | None) -> str:
+    """Asks for insights and the numbers of the statements that they rest on."""
+    about = "To answer the question above, which" if question else "Which"
+    asked = ["Question:", f"- {question}", ""] if question else []
+    task = (
+        f"{about} insights, at most {count}, follow from these statements? For each one "
+        "sentence, and the numbers of the statements it rests on. Reply with JSON only: "
+        '{"insights": [{"insight": "…", "evidence": [1, 2]}]}'
+    )
+    listed = _numbered(lines)
+    return "\n".join(["Statements, oldest first:", *listed, "", *asked, task])
 
 
 def consolidate_system(step_prompt: object) -> str:

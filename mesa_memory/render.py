@@ -76,7 +76,7 @@ def event_text(kind: str, content: Any, limit: int) -> str:
     if kind == "message":
         return shorten(message_text(_cut(content, limit)), limit)
     if isinstance(content, Mapping):
-        body = _calls_text(content) or _pairs(content)
+        body = _calls_text(content) or _own_text(kind, content) or _pairs(content)
     else:
         body = value_text(_cut(content, limit))
     return shorten(f"{one_line(str(kind))}: {body}", limit)
@@ -115,6 +115,12 @@ def _cut(value: Any, limit: int) -> Any:
 
 def _pairs(mapping: Mapping) -> str:
     return ", ".join(f"{one_line(str(k))}: {value_text(v)}" for k, v in mapping.items())
+
+
+def _own_text(kind: str, content: Mapping) -> str | None:
+    """The text of a reflection, whose depth is nothing to show; None for all else."""
+    own = kind == "reflection" and {"text", "depth"} <= content.keys()
+    return value_text(content["text"]) if own else None
 
 
 def _calls_text(content: Mapping) -> str | None:

@@ -64,7 +64,7 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
     value = _validated(answers, schema)
     for name, item in value:
         if isinstance(item, str):
-            _check_text(name, item, max_chars)
+            check_text(name, item, max_chars)
     return value
 
 
@@ -140,14 +140,28 @@ def _scan(text: str) -> Iterator[Any]:
             yield _cleaned(value)
 
 
-def _cleaned(value: Any) -> Any:
-    """Without the control characters that JSON escapes may bring in."""
+def _cleaned(value: Any, depth: int = 4) -> Any:
+    """Without the control characters that JSON escapes may bring in.
+
+    No schema looks deeper than ``depth``; a hostile reply may nest without end.
+    """
+    if isinstance(value, str):
+        return _clean(value)
+    if not depth:
+        return value
+    if isinstance(value, list):
+        return [_cleaned(item, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {k: _clean(v) if isinstance(v, str) else v for k, v in value.items()}
+        return {key: _cleaned(item, depth - 1) for key, item in value.items()}
     return value
 
 
-def _check_text(name: str, text: str, max_chars: int) -> None:
+def check_text(name: str, text: str, max_chars: int) -> None:
+    """Lets a text pass that says something.
+
+    Raises:
+        Unusable: if it is empty, a refusal or longer than ``max_chars``.
+    """
     if _NO_LETTERS.sub("", text).lower() in _NOTHING:
         raise Unusable(f"{name} was empty")
     if len(text) > max_chars:

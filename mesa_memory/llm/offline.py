@@ -2,7 +2,7 @@
 
 It reads the request's structured inputs, never the prompt's prose, so it makes large
 runs, teaching and ablations free, and it is an honest experimental arm: grades by kind
-and cue words, extractive summaries, counted impressions.
+and cue words, extractive summaries, counted impressions, reflections by theme.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.errors import LLMRejected
 from mesa_memory.importance import offline_grade, words
+from mesa_memory.llm import themes
 from mesa_memory.llm.policy import Turn, answer
 from mesa_memory.render import count_tokens, shorten
 
@@ -93,7 +94,7 @@ HOSTILE = frozenset(
 
 
 class OfflineLLM:
-    """Answers grade, consolidate and impression requests, and reasoning by policy."""
+    """Answers every purpose of the package's memories, and reasoning by policy."""
 
     instant = True
 
@@ -137,9 +138,9 @@ def _reply(request: LLMRequest, text: str | None) -> Reply:
 
 def grade(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Grades of ``events`` (kind, line), given the words ``known`` already."""
-    known = inputs.get("known", ())
+    known, top = inputs.get("known", ()), inputs["top"]
     events = inputs["events"]
-    return {"grades": [offline_grade(kind, line, known) for kind, line in events]}
+    return {"grades": [offline_grade(k, line, known, top) for k, line in events]}
 
 
 def consolidate(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,4 +202,6 @@ ANSWERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "grade": grade,
     "consolidate": consolidate,
     "impression": impression,
+    "questions": themes.questions,
+    "reflect": themes.reflect,
 }

@@ -105,6 +105,10 @@ class Asking(Memory):
         return {"purpose": "connect", "agent": self.agent.unique_id, "step": step}
 
     def _instant(self) -> bool:
+        """True if all of this memory's work is done without waiting."""
+        return self._asks_instantly()
+
+    def _asks_instantly(self) -> bool:
         replaced = self._replaced() is not None
         return self.services.instant(self._request_model(), replaced)
 

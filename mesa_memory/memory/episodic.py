@@ -1,6 +1,5 @@
 """The memory stream: events with importance, recalled by what they are about."""
 
-from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,31 +12,22 @@ from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
 from mesa_memory.importance import Importance
 from mesa_memory.memory.entry import Entry, entry_lines, importance_of
-from mesa_memory.memory.recalling import Recalling
+from mesa_memory.memory.reflecting import Reflecting
+from mesa_memory.memory.stream import Stream
 from mesa_memory.records import EVICTED, MemoryRecord
+from mesa_memory.reflection import Reflection
 from mesa_memory.retrieval import Scoring
+from mesa_memory.schemas import GRADE_MAX
 from mesa_memory.staging import Group
 
 
-class Stream(deque):
-    """Entries of a memory stream; forgetting is by score, so none fall out by age."""
-
-    def __init__(self, entries: Iterable = (), capacity: int = 200) -> None:
-        super().__init__(entries)
-        self.capacity = capacity
-
-    @property
-    def maxlen(self) -> int:
-        """The capacity; events that wait for their grade may exceed it."""
-        return self.capacity
-
-
-class EpisodicMemory(Recalling):
+class EpisodicMemory(Reflecting):
     """Events recalled by relevance, importance and recency.
 
     All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
     one for each) and embedded in one. At capacity, the event with the least importance
-    and recency is forgotten.
+    and recency is forgotten. Insights, with their evidence, are drawn once the events
+    since the last reflection have gathered enough importance.
 
     Args:
         agent: the agent that owns the memory.
@@ -46,11 +36,16 @@ class EpisodicMemory(Recalling):
         considered_entries: how many are recalled for a prompt, at least 1.
         recency_decay: factor per step of age, above 0 and at most 1.
         importance: ``"llm"``, ``"offline"`` (kind and cue words, no model), or a
-            function that takes a ``MemoryRecord`` and returns a number from 1 to 5.
+            function that takes a ``MemoryRecord`` and returns a number on the scale.
+        importance_scale: the highest grade: 5 (Mesa-LLM) or 10 (Park et al. 2023).
         grade_context: show the grader so many of the newest events; grades are then
             the agent's own and no longer shared between agents.
         scoring: how recall ranks; None is ``Scoring(decay=recency_decay)`` for a query
             or a focus, and importance plus recency without.
+        reflection: ``Reflection.direct()`` or ``Reflection.questions()``; None, without
+            a threshold, does not reflect.
+        reflect_threshold: importance that must come together before a reflection, above
+            0; by default 30. Alone, it means ``Reflection.direct()``.
         **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
             ``MemoryModule``.
 
@@ -59,8 +54,8 @@ class EpisodicMemory(Recalling):
             graded; content is ``{kind: {..., "importance": grade}}``.
 
     Raises:
-        ValueError: for a wrong capacity, decay or importance.
-        TypeError: if scoring is no ``Scoring``.
+        ValueError: for a wrong capacity, decay, importance, scale or threshold.
+        TypeError: if scoring is no ``Scoring``, or reflection no ``Reflection``.
     """
 
     layer = "episodic"
@@ -90,6 +85,9 @@ class EpisodicMemory(Recalling):
         importance: Importance = "llm",
         grade_context: int = 0,
         scoring: Scoring | None = None,
+        importance_scale: int = GRADE_MAX,
+        reflection: Reflection | None = None,
+        reflect_threshold: float | None = None,
         **limits: int,
     ) -> None:
         self.max_capacity = whole("max_capacity", max_capacity)
@@ -98,9 +96,12 @@ class EpisodicMemory(Recalling):
         Scoring(decay=recency_decay)  # checks it
         self.importance = grading.check(importance)
         self.grade_context = whole("grade_context", grade_context, least=0)
+        self.importance_scale = grading.check_scale(importance_scale)
+        self._index.top = self.importance_scale
         if not isinstance(scoring, Scoring | None):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
         self.scoring = scoring
+        self._reflect_as(reflection, reflect_threshold)
         self._stream = Stream(capacity=max_capacity)
         super().__init__(
             agent,
@@ -131,13 +132,21 @@ class EpisodicMemory(Recalling):
     def remember(self) -> Steps[None]:
         """Grades all new events in one request, embeds them in one, then forgets.
 
-        A failure leaves them new: what was done is not done again.
+        A failure leaves them new: what was done is not done again. Then reflects, if it
+        is due, and takes up the insights in the same way.
         """
+        yield from self._take_up()
+        if self._due():
+            yield from self._reflect()
+            yield from self._take_up()
+
+    def _take_up(self) -> Steps[None]:
         fresh = self._ungraded()
         if fresh:
             grades = yield from self._grade([entry.events[0] for entry in fresh])
             for entry, grade in zip(fresh, grades, strict=True):
                 self._journal.grade(entry.events[0], grade)
+                self._gather(entry.events[0])
                 _show_grade(entry)
         if not self.services.embeds_here:
             self._take_in()
@@ -212,6 +221,7 @@ class EpisodicMemory(Recalling):
             shown = dict(content) if isinstance(content, dict) else content
             entry = Entry(self.agent, event.step, [event], {event.kind: shown})
             _show_grade(entry)
+            self._gather(event)  # a grade it came with
             self._stream.append(entry)
             self._fresh.append(entry)
             self._show(entry)

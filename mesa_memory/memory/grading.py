@@ -11,7 +11,7 @@ from mesa_memory.effects import LLMRequest, Steps, run
 from mesa_memory.importance import Importance
 from mesa_memory.memory.base import MemoryModule
 from mesa_memory.records import MemoryRecord
-from mesa_memory.schemas import Grades
+from mesa_memory.schemas import GRADE_MAX, SCALES
 
 
 class Grading(MemoryModule):
@@ -19,10 +19,12 @@ class Grading(MemoryModule):
 
     Attributes:
         importance: who grades, see ``EpisodicMemory``.
+        importance_scale: the highest grade, 5 or 10; the lowest is 1.
         grade_context: how many of the newest events the grader is shown.
     """
 
     importance: Importance = "llm"
+    importance_scale = GRADE_MAX
     grade_context = 0
 
     def add_to_memory(self, type: str, content: dict) -> None:
@@ -30,7 +32,7 @@ class Grading(MemoryModule):
         event = self._arrive(type, content)
         if self._is_replaced("grade_event_importance"):
             grade = self.grade_event_importance(type, content)
-            self._journal.grade(event, grading.valid(grade, "grade_event_importance"))
+            self._take_grade(event, grade, "grade_event_importance")
 
     async def aadd_to_memory(self, type: str, content: dict) -> None:
         """``add_to_memory``; a replaced ``agrade_event_importance`` grades at once."""
@@ -38,10 +40,10 @@ class Grading(MemoryModule):
             return self.add_to_memory(type, content)
         event = self._arrive(type, content)
         grade = await self.agrade_event_importance(type, content)
-        self._journal.grade(event, grading.valid(grade, "agrade_event_importance"))
+        self._take_grade(event, grade, "agrade_event_importance")
 
     def grade_event_importance(self, type: str, content: dict) -> float:
-        """The grade of one event, 1 to 5, in a request of its own."""
+        """The grade of one event in a request of its own."""
         performer = self._performer()
         try:
             return run(self._grade([self._loner(type, content)]), performer)[0]
@@ -57,18 +59,23 @@ class Grading(MemoryModule):
     @property
     def system_prompt(self) -> str:
         """The grader's rubric, with the agent's task of this moment."""
-        return prompts.grade_system(getattr(self.agent, "step_prompt", None))
+        task = getattr(self.agent, "step_prompt", None)
+        return prompts.grade_system(task, self.importance_scale)
+
+    def _take_grade(self, event: MemoryRecord, grade: float, source: str) -> None:
+        top = self.importance_scale
+        self._journal.grade(event, grading.valid(grade, source, top))
 
     def _grade(self, events: Sequence[MemoryRecord]) -> Steps[Sequence[float]]:
         """One grade per event, by whatever ``importance`` is."""
-        rate = self.importance
+        rate, top = self.importance, self.importance_scale
         if callable(rate):
-            return [grading.valid(rate(event), "importance()") for event in events]
+            return [grading.valid(rate(e), "importance()", top) for e in events]
         lines = [render.event_text(e.kind, e.content, self.event_chars) for e in events]
         if rate == "offline":
             known = grading.words(" ".join(self._context(20)))
             return [
-                grading.offline_grade(event.kind, line, known)
+                grading.offline_grade(event.kind, line, known, top)
                 for event, line in zip(events, lines, strict=True)
             ]
         kinds = [event.kind for event in events]
@@ -79,9 +86,12 @@ class Grading(MemoryModule):
             return self._request(
                 "grade",
                 system=self.system_prompt,
-                prompt=prompts.grade(chosen, context),
-                schema=Grades,
-                inputs={"events": [(kinds[p], lines[p]) for p in positions]},
+                prompt=prompts.grade(chosen, context, top),
+                schema=SCALES[top],
+                inputs={
+                    "events": [(kinds[p], lines[p]) for p in positions],
+                    "top": top,
+                },
             )
 
         return (

@@ -126,7 +126,7 @@ class Indexing(Grading):
 
     def _instant(self) -> bool:
         here = self.services.embeds_here
-        return here and (self.importance != "llm" or super()._instant())
+        return here and (self.importance != "llm" or self._asks_instantly())
 
     @abstractmethod
     def _kept(self) -> Any:
