@@ -1,22 +1,23 @@
-"""The command ``mesa-memory``: a demonstration, and sweeps of the examples.
+"""The command ``mesa-memory``: a demonstration, sweeps of the examples, recorded runs.
 
 Everything heavy is imported inside the commands, so that ``--help`` answers at once.
 """
 
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mesa_memory import __version__
-from mesa_memory.errors import MesaMemoryError
+from mesa_memory.commands.console import one_line_errors as _one_line_errors
+from mesa_memory.commands.console import plain_console as _console
+from mesa_memory.commands.cost import cost
+from mesa_memory.commands.diff import diff
+from mesa_memory.commands.export import export, migrate
+from mesa_memory.commands.inspect import inspect
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
-from mesa_memory.render import one_line
 
 _llm = click.option(
     "--llm",
@@ -182,23 +183,8 @@ def batch(
             console.print(f"Wrote {path}", soft_wrap=True)
 
 
-def _console() -> Any:
-    """A console that shows texts as they are, also where stdout is not UTF-8."""
-    from rich.console import Console
-
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure:
-        reconfigure(errors="replace")
-    return Console(markup=False, emoji=False, highlight=False)
-
-
-@contextmanager
-def _one_line_errors() -> Iterator[None]:
-    """What a user can put right ends in one line and exit code 1."""
-    try:
-        yield
-    except (ValueError, OSError, MesaMemoryError) as error:
-        raise click.ClickException(one_line(str(error))) from error
+for _command in (inspect, cost, diff, export, migrate):
+    main.add_command(_command)
 
 
 if __name__ == "__main__":

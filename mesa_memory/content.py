@@ -16,7 +16,7 @@ import numpy as np
 #: nested content deeper than this is shown as text
 MAX_DEPTH = 12
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATOMS = frozenset({float, bool, type(None)})
 #: Python refuses to write longer integers as text
 _LONG = 10**4000
@@ -26,7 +26,7 @@ _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
 def plain(value: Any, depth: int = 0) -> Any:
     r"""A copy of ``value`` made of dict, list, tuple, str, numbers, bool and None.
 
-    Sets are sorted, arrays become lists, agents become ``"ClassName 7"``, lone
+    Sets are sorted, arrays become lists, agents become ``"ClassName 7"``, NUL and lone
     surrogates become ``"\ufffd"``, and any other object its text without address.
     """
     kind = type(value)
@@ -35,7 +35,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if kind is int:
         return value if -_LONG < value < _LONG else _long_text(value)
     if kind is str:
-        return value if value.isascii() else _encodable(value)
+        return _encodable(value)
     if depth >= MAX_DEPTH:
         return _text(value)
     depth += 1
@@ -53,7 +53,7 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
         kind = type(item)
         if kind is dict and depth < MAX_DEPTH:
             copy = _plain_dict(item, depth + 1)
-        elif kind in _ATOMS or (kind is str and item.isascii()):
+        elif kind in _ATOMS or (kind is str and item.isascii() and "\0" not in item):
             copy = item
         else:
             copy = plain(item, depth)
@@ -116,11 +116,10 @@ def _order(value: Any) -> tuple[str, Any]:
 
 
 def _encodable(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return _SURROGATE.sub("\ufffd", text)
-    return text
+    """Without what no file and no database can keep."""
+    if text.isascii() and "\0" not in text:
+        return text
+    return _UNSTORABLE.sub("\ufffd", text)
 
 
 def _text(value: Any) -> str:

@@ -5,9 +5,17 @@
     │   ├── LLMUnavailable    it may work later: timeout, 429, 5xx, connection
     │   ├── LLMRejected       it will not work as asked: key, model, context
     │   ├── BadReply          the reply is not usable, also after its repair
-    │   └── BudgetExceeded    the call would cross the budget
+    │   ├── BudgetExceeded    the call would cross the budget
+    │   └── ReplayMismatch    the recorded run has no answer to it
     ├── MemoryStalled         a memory's work kept failing; the run stops here
     ├── EmbedderError         texts could not be turned into vectors
+    ├── StoreError            a store of recorded runs cannot do what was asked
+    │   ├── StoreFull         no room is left on the disk
+    │   ├── StoreBusy         another writer did not let go in time
+    │   ├── StoreUnavailable  it cannot be reached, or is gone
+    │   ├── StoreCorrupt      what is in it cannot be a recorded run
+    │   ├── StoreTooNew       a newer version of this package made it
+    │   └── StoreReadOnly     it may be read, but not written
     └── MissingExtra          an optional package is not installed
 
 A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
@@ -68,6 +76,10 @@ class BudgetExceeded(LLMError):
     """The next call would cross the budget; nothing was sent."""
 
 
+class ReplayMismatch(LLMError):
+    """A recorded run has no answer to this request; the message shows why."""
+
+
 class MemoryStalled(MesaMemoryError):
     """A memory's work failed for too many steps; nothing it held is lost.
 
@@ -112,6 +124,46 @@ class EmbedderError(MesaMemoryError):
     def __init__(self, message: str, *, passing: bool = False) -> None:
         super().__init__(message)
         self.passing = passing
+
+
+class StoreError(MesaMemoryError):
+    """A store of recorded runs cannot do what was asked; what it holds is kept.
+
+    Attributes:
+        location: its path or address, without password.
+    """
+
+    def __init__(self, message: str, *, location: str = "") -> None:
+        super().__init__(message)
+        self.location = location
+
+    def __str__(self) -> str:
+        where = f"{self.location}: " if self.location else ""
+        return where + super().__str__()
+
+
+class StoreFull(StoreError):
+    """There is no room for more; the last transaction was not written."""
+
+
+class StoreBusy(StoreError):
+    """Another writer held the store for longer than the timeout."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be reached, or was moved or deleted while in use."""
+
+
+class StoreCorrupt(StoreError):
+    """What the store holds is damaged, or is no recorded run."""
+
+
+class StoreTooNew(StoreError):
+    """A newer version of this package made the store."""
+
+
+class StoreReadOnly(StoreError):
+    """The store may be read, but not written."""
 
 
 class MissingExtra(MesaMemoryError):

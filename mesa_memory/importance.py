@@ -5,6 +5,7 @@ agent is shared: the same event heard by many agents with the same task and mode
 graded once for the whole model run (``Claim``, ``Publish``, ``Await``).
 """
 
+import hashlib
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -214,13 +215,18 @@ def _batch(request: LLMRequest, count: int) -> Steps[list[int]]:
     return (yield from ask(request, 0, counted))
 
 
+def _key(scope: str, line: str) -> str:
+    """What a shared grade is kept under; short, as many are kept."""
+    return hashlib.sha256(f"{scope}|{line}".encode()).hexdigest()[:32]
+
+
 def _graded_once(
     first: dict[str, int], request: Callable[[list[int]], LLMRequest]
 ) -> Steps[dict[int, int]]:
     """Grades by position, taking those that another agent has or is getting."""
     sample = request(list(first.values())[:1])
     scope = f"{sample.model}|{sample.api_base}|{sample.system}"
-    position_of = {f"{scope}|{line}": position for line, position in first.items()}
+    position_of = {_key(scope, line): position for line, position in first.items()}
     found: dict[int, int] = {}
     open_keys = list(position_of)
     while open_keys:

@@ -28,12 +28,16 @@ this those through to too under until up very was we were what when where which 
 who whom why will with would you your
 """
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
-_WORD = re.compile(r"[^\W_]+")
+#: letters and digits; a pictogram is a word of its own
+_WORD = re.compile(r"[^\W_]+|[\u2600-\u27bf\U0001f000-\U0001faff]")
 _stemmer = Stemmer.Stemmer("english")
 
 
-@lru_cache(maxsize=100_000)
-def _terms_of(word: str) -> tuple[str, ...]:
+#: longer words are taken as they come and not kept in the cache
+LONG = 50
+
+
+def _split(word: str) -> tuple[str, ...]:
     """The stem of a word; nothing for a function word.
 
     A word outside ASCII may be a sentence in a script without spaces: it also counts
@@ -47,30 +51,39 @@ def _terms_of(word: str) -> tuple[str, ...]:
     return (word, *pairs) if len(word) > 2 else (word,)
 
 
+_split_before = lru_cache(maxsize=100_000)(_split)
+
+
 def words(text: str) -> list[str]:
-    """The words and numbers in ``text``, lower-cased, in order."""
+    """The words, numbers and pictograms in ``text``, lower-cased, in order."""
     return _WORD.findall(text.lower())
 
 
-def terms(text: str) -> list[str]:
-    """The terms of the words and numbers in ``text``, in order."""
+def terms(said: str | list[str]) -> list[str]:
+    """The terms of a text, or of the words and numbers in it, in order."""
     found: list[str] = []
-    for word in words(text):
-        found.extend(_terms_of(word))
+    for word in words(said) if isinstance(said, str) else said:
+        found.extend(_split_before(word) if len(word) <= LONG else _split(word))
     return found
 
 
 class LexicalIndex:
-    """Documents numbered 0, 1, 2, … in order of arrival, some of them removed."""
+    """Documents numbered 0, 1, 2, … in order of arrival, some of them removed.
+
+    Texts of any length are taken whole; the time grows with their length: at most
+    some 0.1 s for 100 kB.
+    """
 
     def __init__(self) -> None:
+        # For each term, the documents that have it and how often, in order of arrival.
         self._postings: dict[str, tuple[array, array]] = {}
-        self._frequency: Counter[str] = Counter()  # living documents with a term
+        self._gone: Counter[str] = Counter()  # removed documents with a term
         self._documents: list[tuple[str, ...] | None] = []  # distinct terms of each
         self._lengths = array("f")
         self._alive = array("b")
         self._total = 0.0
         self._living = 0
+        self._damping: np.ndarray | None = None  # made anew after each change
 
     def __len__(self) -> int:
         """How many documents are not removed."""
@@ -78,21 +91,23 @@ class LexicalIndex:
 
     def add(self, text: str) -> int:
         """Appends a document; returns its number."""
-        number = len(self._documents)
-        counted = Counter(terms(text))
+        number, found = len(self._documents), terms(text)
+        counted: dict[str, int] = {}
+        for term in found:
+            counted[term] = counted.get(term, 0) + 1
+        postings = self._postings
         for term, count in counted.items():
-            posting = self._postings.get(term)
+            posting = postings.get(term)
             if posting is None:
-                posting = self._postings[term] = (array("i"), array("f"))
+                posting = postings[term] = (array("q"), array("f"))
             posting[0].append(number)
             posting[1].append(count)
-            self._frequency[term] += 1
-        length = sum(counted.values())
         self._documents.append(tuple(counted))
-        self._lengths.append(length)
+        self._lengths.append(len(found))
         self._alive.append(1)
-        self._total += length
+        self._total += len(found)
         self._living += 1
+        self._damping = None
         return number
 
     def remove(self, number: int) -> None:
@@ -106,29 +121,46 @@ class LexicalIndex:
             return
         self._documents[number] = None
         self._alive[number] = 0
-        self._frequency.subtract(known)
+        self._gone.update(known)
         self._total -= self._lengths[number]
         self._living -= 1
+        self._damping = None
 
-    def scores(self, query: str) -> np.ndarray:
-        """BM25 of each document, shape (n,); 0 without a common term."""
-        scored = np.zeros(len(self._documents), dtype=np.float32)
-        if not self._living:
-            return scored
-        mean = self._total / self._living or 1.0
-        all_lengths = np.frombuffer(self._lengths, dtype=np.single)
+    def scores(self, query: str | list[str]) -> np.ndarray:
+        """BM25 of each document, shape (n,); 0 without a common term.
+
+        Args:
+            query: a text, or its words.
+        """
+        count = len(self._documents)
+        held, rarities = [], []
         for term in dict.fromkeys(terms(query)):
-            posting, frequency = self._postings.get(term), self._frequency[term]
-            if posting is None or frequency <= 0:
-                continue
-            rarity = 1 + (self._living - frequency + 0.5) / (frequency + 0.5)
-            numbers = np.frombuffer(posting[0], dtype=np.intc)
-            counts = np.frombuffer(posting[1], dtype=np.single)
-            damped = counts + K1 * (1 - B + B / mean * all_lengths[numbers])
-            scored[numbers] += math.log(rarity) * (K1 + 1) * counts / damped
-        if self._living < len(self._documents):
+            posting = self._postings.get(term)
+            frequency = len(posting[0]) - self._gone.get(term, 0) if posting else 0
+            if posting and frequency > 0:
+                held.append(posting)
+                rarity = (self._living - frequency + 0.5) / (frequency + 0.5)
+                rarities.append((K1 + 1) * math.log1p(rarity))
+        if not held:
+            return np.zeros(count, dtype=np.float32)
+        # All terms in one go: the postings one after the other.
+        numbers = np.frombuffer(b"".join([p[0] for p in held]), dtype=np.int64)
+        counts = np.frombuffer(b"".join([p[1] for p in held]), dtype=np.single)
+        weights = np.repeat(np.array(rarities, np.single), [len(p[0]) for p in held])
+        weights *= counts / (self._damped().take(numbers) + counts)
+        scored = np.bincount(numbers, weights, count)
+        if self._living < count:
             scored *= np.frombuffer(self._alive, dtype=np.int8)
-        return scored
+        return scored.astype(np.float32)
+
+    def _damped(self) -> np.ndarray:
+        """What is added to a term's count below the line, for each document."""
+        damping = self._damping
+        if damping is None:
+            mean = self._total / self._living or 1.0
+            lengths = np.frombuffer(self._lengths, dtype=np.single)
+            damping = self._damping = lengths * (K1 * B / mean) + K1 * (1 - B)
+        return damping
 
     def compact(self) -> np.ndarray:
         """Forgets removed documents and numbers the others anew, in the same order.
@@ -146,12 +178,13 @@ class LexicalIndex:
             if stay.any():
                 left = renumbered[held[stay]].tolist()
                 postings[term] = (
-                    array("i", left),
+                    array("q", left),
                     array("f", np.array(counts)[stay].tolist()),
                 )
         self._postings = postings
-        self._frequency = Counter({t: len(p[0]) for t, p in postings.items()})
+        self._gone = Counter()
         self._documents = [self._documents[number] for number in kept]
         self._lengths = array("f", np.array(self._lengths)[kept].tolist())
         self._alive = array("b", [1] * len(kept))
+        self._damping = None
         return kept

@@ -42,8 +42,7 @@ class Performed:
     def perform(self, effect: Effect) -> Any:
         """The answer, blocking."""
         if isinstance(effect, LLMRequest):
-            own = self._replaced()
-            return own(effect) if own else self._services.complete(effect)
+            return self._services.complete(effect, self._replaced())
         if isinstance(effect, EmbedRequest):
             return self._services.embed(effect)
         if isinstance(effect, Together):
@@ -55,10 +54,7 @@ class Performed:
     async def aperform(self, effect: Effect) -> Any:
         """The answer, without blocking the event loop."""
         if isinstance(effect, LLMRequest):
-            own = self._replaced()
-            if own:
-                return await own.acall(effect)
-            return await self._services.acomplete(effect)
+            return await self._services.acomplete(effect, self._replaced())
         if isinstance(effect, EmbedRequest):
             if self._services.embeds_here:
                 return self._services.embed(effect)
@@ -98,7 +94,7 @@ class Performed:
             return claimed
         if isinstance(effect, Publish):
             self._claims.difference_update(effect.values)
-            return shared.publish(effect.values)
+            return self._services.publish(effect.values)
         raise TypeError(
             f"a memory yielded {effect!r}, which is no effect; was a 'yield from' "
             "forgotten?"

@@ -159,3 +159,32 @@ def impression(
             question,
         ]
     )
+
+
+def probe_system(step_prompt: object) -> str:
+    """Who answers a researcher's question."""
+    return (
+        "You answer a question about one agent in a simulation as that agent, from its "
+        "memory alone. Say that you do not know what is not there. "
+        f"{_DATA}{_task(step_prompt)}"
+    )
+
+
+def probe(memory: str, recalled: Sequence[str], question: str) -> str:
+    """Asks an agent a question.
+
+    Args:
+        memory: what the agent is shown of its memory, step by step.
+        recalled: what the question brings to mind.
+    """
+    found = ["", "What the question brings to mind:", *(f"- {r}" for r in recalled)]
+    return "\n".join(
+        [
+            "The agent's memory:",
+            memory.strip(),
+            *(found if recalled else ()),
+            "",
+            f"Question: {question}",
+            "Answer in plain text, in at most 100 words.",
+        ]
+    )

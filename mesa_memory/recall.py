@@ -3,25 +3,30 @@
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
 over the candidates by min-max. What was said right before and after counts, too: an
 answer often lacks the words of its question.
+
+Cosines are summed in single precision, whose last bits depend on the machine and on
+its number of threads. If scores at the top are so close that this could change their
+order, all is done again in double precision, and what is equal in nine decimals is a
+tie. So the same vectors are ranked the same everywhere.
 """
 
+import math
 from collections.abc import Collection
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from mesa_memory import retrieval
 from mesa_memory.lexical import words
 from mesa_memory.records import MemoryRecord
-from mesa_memory.recordtable import RecordTable
+from mesa_memory.recordtable import RecordTable, Slots
+from mesa_memory.relevance import NOISE, cosines, relevance_of
 from mesa_memory.retrieval import Scoring
 
 DEFAULT = Scoring()
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(NamedTuple):
     """A record that came to mind, and why.
 
     Attributes:
@@ -37,8 +42,21 @@ class Recalled:
     parts: dict[str, float]
 
 
+def _check(query: Any, scoring: Any, now: Any) -> None:
+    if query is not None and not isinstance(query, str):
+        raise TypeError(f"query must be a text or None, got {query!r}")
+    if not isinstance(scoring, Scoring):
+        raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
+    if now is not None and not math.isfinite(now):
+        raise ValueError(f"now must be a finite number, got {now}")
+
+
 class RecallIndex(RecordTable):
     """The live records of one agent, ranked for a query."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prior_kept: tuple = (None, ())  # for which question, and what
 
     def recall(
         self,
@@ -52,6 +70,7 @@ class RecallIndex(RecordTable):
         kinds: Collection[str] | None = None,
         since: float | None = None,
         until: float | None = None,
+        subject: Any = None,
         without: Collection[MemoryRecord] = (),
     ) -> list[Recalled]:
         """What comes to mind, best first; ties by step, then by order of arrival.
@@ -64,104 +83,133 @@ class RecallIndex(RecordTable):
             scoring: by default ``Scoring()``.
             now: the clock; by default the newest step.
             kinds: only records of these kinds.
-            since, until: only records of these steps, both included.
+            since, until: only records of these steps, both included; none if until is
+                before since.
+            subject: only records about the agent with this unique id.
             without: none of these.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
-            ValueError: if k is negative.
+            ValueError: if k is negative or ``now`` not finite.
+            TypeError: if query, k or scoring is of another type.
         """
-        scoring = scoring or DEFAULT
-        asked = None if vector is None else self._checked(vector, source, keep=False)
-        slots = self._candidates(kinds, since, until, without)
+        k, scoring = retrieval.checked_k(k), scoring or DEFAULT
+        _check(query, scoring, now)
+        asked = None if vector is None else self._checked(vector, source)
+        slots = self._candidates(kinds, since, until, subject, without)
         steps = self._columns["step"][slots]
         if now is None:
             now = float(steps.max()) if len(steps) else 0.0
-        parts = self._parts(slots, query, asked, scoring, now)
-        total = (
-            scoring.relevance * parts["relevance"]
-            + scoring.importance * parts["importance"]
-            + scoring.recency * parts["recency"]
-        )
-        best = retrieval.top_k(total, k, (steps,))
+        if k == 0 or not len(steps):
+            return []
+        said = words(query) if query else []
+        best, total, parts = self._ranked(slots, steps, said, asked, scoring, now, k)
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
-        return self._found(chosen, total[best], parts, best)
+        return self._found(chosen, [part[best].tolist() for part in (total, *parts)])
 
-    def _found(
+    def _ranked(
         self,
-        slots: np.ndarray,
-        scores: np.ndarray,
-        parts: dict[str, np.ndarray],
-        positions: np.ndarray,
-    ) -> list[Recalled]:
-        columns = [part[positions].tolist() for part in parts.values()]
-        rows = [dict(zip(parts, row)) for row in zip(*columns)]
-        found = zip(slots.tolist(), scores.tolist(), rows)
-        return [
-            Recalled(self._records[slot], score, rank, row)
-            for rank, (slot, score, row) in enumerate(found, 1)
-        ]
-
-    def _parts(
-        self,
-        slots: slice | np.ndarray,
-        query: str | None,
-        vector: np.ndarray | None,
+        slots: Slots,
+        steps: np.ndarray,
+        said: list[str],
+        asked: np.ndarray | None,
         scoring: Scoring,
         now: float,
-    ) -> dict[str, np.ndarray]:
-        dense = lexical = np.zeros(len(self._columns["step"][slots]))
-        if vector is not None and self.dim and scoring.relevance:
-            # The published formulas are reproduced in double precision.
-            wide = np.float64 if scoring.rescale else np.float32
-            rows = self._vectors[: len(self._records)]
-            dense = (rows.astype(wide, copy=False) @ vector.astype(wide))[slots]
-        if query and scoring.lexical_share and scoring.relevance:
-            lexical = self._lexical.scores(query)[slots]
-        accessed = self._columns["accessed"][slots]
-        parts = {
-            "relevance": self._relevance(slots, query, dense, lexical, scoring),
-            "importance": self._columns["importance"][slots],
-            "recency": retrieval.recency_part(accessed, now, scoring.decay),
-        }
-        if scoring.rescale:
-            parts = {n: retrieval.min_max(p, scoring.flat) for n, p in parts.items()}
-        return parts | {"dense": dense, "lexical": lexical}
+        k: int | None,
+    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """Positions of the best, all scores, and all parts."""
+        importance, recency, prior, joined = self._prior(slots, scoring, now)
+        lexical = self._lexical_part(slots, said, scoring)
+        if not self.dim or not scoring.relevance:
+            asked = None
+        # Nothing is gained by a first try if it will not do anyway.
+        wide = asked is None or scoring.rescale or k is None or 2 * k >= len(steps)
+        sure = False
+        while not sure:
+            dense = self._dense_part(slots, asked, wide)
+            fits, stretch = self._fits(slots, said, dense, lexical, joined, scoring)
+            total = prior + scoring.relevance * fits
+            stretch *= scoring.relevance * (1 + sum(scoring.neighbours))
+            off = 0.0 if wide else NOISE * stretch
+            best, sure = retrieval.top_k(total, k, steps, off)
+            sure, wide = sure or wide, True
+        return best, total, (fits, importance, recency, dense, lexical)
 
-    def _relevance(
+    def _found(self, slots: np.ndarray, columns: list[list[float]]) -> list[Recalled]:
+        rows = enumerate(zip(slots.tolist(), *columns), 1)
+        return [
+            Recalled(
+                self._records[slot],
+                score,
+                rank,
+                {
+                    "relevance": fits,
+                    "importance": importance,
+                    "recency": recency,
+                    "dense": dense,
+                    "lexical": lexical,
+                },
+            )
+            for rank, (slot, score, fits, importance, recency, dense, lexical) in rows
+        ]
+
+    def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
+        """What no query changes: importance, recency, their weighted sum, and who is
+        joined to the one before.
+
+        That of all records is kept: an agent asks several times in a step.
+        """
+        whole, key = isinstance(slots, slice), (self._changes, now, scoring)
+        known, kept = self._prior_kept
+        if whole and key == known:
+            return kept
+        importance = self._columns["importance"][slots]
+        accessed = self._columns["accessed"][slots]
+        recency = retrieval.recency_part(accessed, now, scoring.decay)
+        if scoring.rescale:
+            importance = retrieval.min_max(importance, scoring.flat)
+            recency = retrieval.min_max(recency, scoring.flat)
+        weighted = scoring.importance * importance + scoring.recency * recency
+        joined = self._joined(slots) if any(scoring.neighbours) else None
+        made = importance, recency, weighted, joined
+        if whole:
+            self._prior_kept = key, made
+        return made
+
+    def _dense_part(self, slots: Slots, vector: Any, wide: bool) -> np.ndarray:
+        rows = self._vectors[: len(self._records)]
+        if vector is None:
+            return np.zeros(len(rows))[slots]
+        return cosines(rows, vector, wide)[slots]
+
+    def _lexical_part(
+        self, slots: Slots, said: list[str], scoring: Scoring
+    ) -> np.ndarray:
+        if not said or not scoring.lexical_share or not scoring.relevance:
+            return np.zeros(len(self._records))[slots]
+        return self._lexical.scores(said)[slots]
+
+    def _fits(
         self,
-        slots: slice | np.ndarray,
-        query: str | None,
+        slots: Slots,
+        said: list[str],
         dense: np.ndarray,
         lexical: np.ndarray,
+        joined: np.ndarray | None,
         scoring: Scoring,
-    ) -> np.ndarray:
-        share = scoring.lexical_share
-        if not share:
-            mixed = dense
-        else:
-            mixed = (1 - share) * retrieval.min_max(dense)
-            mixed = mixed + share * retrieval.min_max(lexical)
-        before, after = scoring.neighbours
-        relevance = mixed.astype(float)
-        if before or after:
-            places = self._columns["place"][slots]
-            together = places[1:] == places[:-1]
-            relevance[1:] += before * together * mixed[:-1]
-            relevance[:-1] += after * together * mixed[1:]
-        if query and scoring.named:
-            named = self._named(query)
-            if named.any():
-                relevance += scoring.named * named[self._columns["who"][slots]]
-        return relevance
-
-    def _named(self, query: str) -> np.ndarray:
-        """For each speaker, whether the query names it."""
-        said = f" {' '.join(words(query))} "
-        # Scripts outside ASCII may write a name and the next word as one.
-        marked = (f" {name} " if name.isascii() else name for name in self._speakers)
-        return np.array([mark != "  " and mark in said for mark in marked])
+    ) -> tuple[np.ndarray, float]:
+        """Relevance, and how many times as far as the cosines it may be off."""
+        fits, stretch = relevance_of(
+            dense, lexical, scoring.lexical_share, joined, scoring.neighbours
+        )
+        if scoring.named:
+            for code in self._speakers.named_in(said):
+                theirs = (self._columns["who"][slots] == code).nonzero()[0]
+                fits[theirs] += scoring.named
+        if scoring.rescale:
+            fits = retrieval.min_max(fits, scoring.flat)
+        return fits, stretch
 
     def _access(self, slots: np.ndarray, now: float, scoring: Scoring) -> None:
         if scoring.refresh == "off":
@@ -170,3 +218,4 @@ class RecallIndex(RecordTable):
         if scoring.refresh == "throttled":
             slots = slots[now - accessed[slots] >= scoring.refresh_every]
         accessed[slots] = np.maximum(accessed[slots], now)
+        self._changes += 1

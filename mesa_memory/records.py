@@ -6,13 +6,16 @@ closes one record and opens another, so history, audit and time travel read the 
 table. Ids count up per agent, layer and kind: no clock, no random numbers.
 """
 
+import itertools
+import threading
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 #: why a record's lifetime ended
 EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
+#: by hand
+ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
 
 
 @dataclass(slots=True, eq=False)
@@ -28,12 +31,16 @@ class MemoryRecord:
         step: the model's clock when it arrived or was made.
         content: plain data (see ``content.plain``).
         importance: 1 (irrelevant) to 5 (critical); None while not graded.
-        subject: unique id of the agent it is about, for impressions.
+        subject: unique id of the one other agent it is about; None if there is none, or
+            several.
         sources: ids of the records it was made from, oldest first.
         valid_from, valid_to: the steps between which it was current; None is open.
-        closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"`` or None.
+        closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
+            ``"erased"``, ``"edited"``, ``"swapped"`` or None.
         superseded_by: id of the record that took its place.
-        embedding: unit vector, shape (dim,), or None.
+        place: where it stands among all records of the run, lower is earlier. What a
+            memory made of a step stands where that step was committed, however long the
+            work took, so the order is the same in every execution.
     """
 
     id: str
@@ -49,7 +56,7 @@ class MemoryRecord:
     valid_to: float | None = None
     closed_because: str | None = None
     superseded_by: str | None = None
-    embedding: Any = None
+    place: tuple[int, int] = (0, 0)
 
     @property
     def current(self) -> bool:
@@ -70,45 +77,89 @@ class Observer(Protocol):
         """A record's lifetime has ended."""
 
 
+class Chronicle:
+    """What the memories of one run share: who observes, and the order of all records.
+
+    Attributes:
+        observers: told of every record opened, graded and closed.
+    """
+
+    def __init__(self) -> None:
+        self.observers: list[Observer] = []
+        self._places = itertools.count(1)
+
+    def next_place(self) -> int:
+        """The next place in the order; from any thread."""
+        return next(self._places)
+
+
 class Journal:
     """Makes, closes and numbers the records of one memory.
 
-    Args:
-        observers: told of each change; usually the model's own list, shared.
+    Attributes:
+        chronicle: of the run; the memory sets it.
+        numbers: how many records of each kind were made.
     """
 
-    def __init__(self, layer: str, observers: Iterable[Observer] = ()) -> None:
+    def __init__(self, layer: str) -> None:
         self.layer = layer
-        self.observers = observers
-        self._numbers: Counter[str] = Counter()
+        self.chronicle = Chronicle()
+        self.numbers: Counter[str] = Counter()
+        self._made = 0
+        self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
         """Layer and numbers; who observes belongs to the run, not to the memory."""
-        return {**vars(self), "observers": ()}
+        process = ("chronicle", "_lock")
+        return {k: v for k, v in vars(self).items() if k not in process}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes up a state, with a chronicle of its own."""
+        self.__dict__.update(state)
+        self.chronicle, self._lock = Chronicle(), threading.Lock()
 
     def open(
-        self, agent: Any, kind: str, step: float, content: dict, **fields: Any
+        self,
+        agent: Any,
+        kind: str,
+        step: float,
+        content: dict,
+        among: int | None = None,
+        **fields: Any,
     ) -> MemoryRecord:
-        """A new current record; ``fields`` are further ``MemoryRecord`` fields."""
-        self._numbers[kind] += 1
+        """A new current record; events may arrive while a step is being settled.
+
+        Args:
+            among: place of the commitment it was made from; None is the end.
+            **fields: further ``MemoryRecord`` fields.
+        """
+        fields.setdefault("valid_from", step)
+        with self._lock:
+            self.numbers[kind] += 1
+            number = self.numbers[kind]
+            if among is None:
+                place = (self.chronicle.next_place(), 0)
+            else:
+                self._made += 1
+                place = (among, self._made)
         record = MemoryRecord(
-            f"{agent}/{self.layer}/{kind}/{self._numbers[kind]}",
+            f"{agent}/{self.layer}/{kind}/{number}",
             agent,
             self.layer,
             kind,
             step,
             content,
-            valid_from=step,
+            place=place,
             **fields,
         )
-        for observer in self.observers:
+        for observer in self.chronicle.observers:
             observer.opened(record)
         return record
 
     def grade(self, record: MemoryRecord, importance: float) -> None:
         """Fills in a record's importance."""
         record.importance = importance
-        for observer in self.observers:
+        for observer in self.chronicle.observers:
             observer.graded(record)
 
     def close(
@@ -124,5 +175,5 @@ class Journal:
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None
-        for observer in self.observers:
+        for observer in self.chronicle.observers:
             observer.closed(record)

@@ -47,10 +47,9 @@ def value_text(value: Any) -> str:
         return one_line(value)
     if isinstance(value, Mapping):
         return "{" + _pairs(value) + "}"
-    if isinstance(value, list):
+    # A tuple that was stored comes back as a list; prompts must not tell them apart.
+    if isinstance(value, list | tuple):
         return "[" + ", ".join(map(value_text, value)) + "]"
-    if isinstance(value, tuple):
-        return "(" + ", ".join(map(value_text, value)) + ")"
     return one_line(str(value))
 
 
@@ -92,19 +91,23 @@ def section(blocks: Sequence[str], limit: int, what: str = "steps") -> str:
 
     At least the newest is shown, cut if need be; what is left out is counted.
     """
-    shown: list[str] = []
-    used = 0
-    for block in reversed(blocks):
-        used += len(block) + 1
-        if shown and used > limit:
-            break
-        shown.append(block)
-    left_out = len(blocks) - len(shown)
-    if used > limit and len(shown) == 1:
-        shown[0] = shorten(shown[0], limit)
+    left_out = beyond(blocks, limit)
+    shown = list(blocks[left_out:])
+    if len(shown) == 1:
+        shown = [shorten(shown[0], limit)]
     if left_out:
-        shown.append(f"({left_out} earlier {what} not shown)")
-    return "\n".join(reversed(shown))
+        shown.insert(0, f"({left_out} earlier {what} not shown)")
+    return "\n".join(shown)
+
+
+def beyond(blocks: Sequence[str], limit: int) -> int:
+    """How many of the oldest blocks ``section`` leaves out."""
+    used = 0
+    for left_out in range(len(blocks), 0, -1):
+        used += len(blocks[left_out - 1]) + 1
+        if used > limit and left_out < len(blocks):
+            return left_out
+    return 0
 
 
 def _cut(value: Any, limit: int) -> Any:

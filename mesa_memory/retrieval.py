@@ -7,17 +7,21 @@ absolute scale (Park et al. 2023 rescale them to the candidates by min-max, whic
 a difference of one step as large as one of a hundred). Relevance is made in ``recall``.
 """
 
-from collections.abc import Sequence
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from mesa_memory.schemas import GRADE_MAX, GRADE_MIN
 
-#: what an event counts as until it is graded: the middle of the scale
-UNGRADED = (GRADE_MIN + GRADE_MAX) / 2
 #: when what was recalled counts as accessed
 REFRESH = ("off", "throttled", "always")
+PRESETS = (
+    "default", "relevance_only", "without_query", "generative_agents", "mesa_llm",
+)  # fmt: skip
+#: scores closer than this are equal; double precision errs by far less
+TIE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,12 @@ class Scoring:
     """
 
     relevance: float = 1.0
-    importance: float = 0.1
-    recency: float = 0.1
+    importance: float = 0.2
+    recency: float = 0.15
     decay: float = 0.995
     lexical_share: float = 0.4
     neighbours: tuple[float, float] = (0.3, 0.15)
-    named: float = 0.2
+    named: float = 0.4
     rescale: bool = False
     flat: float = 0.0
     refresh: str = "off"
@@ -66,15 +70,27 @@ class Scoring:
             "importance": self.importance,
             "recency": self.recency,
             "named": self.named,
-            "neighbours": min(self.neighbours),
+            "neighbour before": self.neighbours[0],
+            "neighbour after": self.neighbours[1],
         }
         # Written so that NaN is refused, too.
-        if not all(0 <= weight < np.inf for weight in weights.values()):
+        if not all(0 <= weight < math.inf for weight in weights.values()):
             raise ValueError(f"weights must be 0 or more, got {weights}")
         if self.refresh not in REFRESH:
             raise ValueError(f"refresh must be one of {REFRESH}, got {self.refresh!r}")
         if not self.refresh_every >= 1:
             raise ValueError(f"refresh_every must be >= 1, got {self.refresh_every}")
+
+    @classmethod
+    def preset(cls, name: str) -> "Scoring":
+        """A preset by its name, one of ``PRESETS``.
+
+        Raises:
+            ValueError: if there is none of this name.
+        """
+        if name not in PRESETS:
+            raise ValueError(f"scoring must be one of {PRESETS}, got {name!r}")
+        return cls() if name == "default" else getattr(cls, name)()
 
     @classmethod
     def generative_agents(cls, decay: float = 0.995) -> "Scoring":
@@ -103,53 +119,89 @@ class Scoring:
         return cls(0.0, 1.0, 1.0, decay)
 
 
-def importance_of(grade: float | None) -> float:
-    """A grade in 0..1; None, not graded yet, counts as the middle."""
-    return ((UNGRADED if grade is None else grade) - GRADE_MIN) / (
-        GRADE_MAX - GRADE_MIN
-    )
+def importance_of(grade: float | None, top: float = GRADE_MAX) -> float:
+    """A grade in 0..1; None, not graded yet, counts as the middle.
+
+    Args:
+        top: the highest grade there is.
+
+    Raises:
+        ValueError: for NaN and infinity.
+    """
+    part = 0.5 if grade is None else (grade - GRADE_MIN) / (top - GRADE_MIN)
+    if not math.isfinite(part):
+        raise ValueError(f"a grade must be a finite number or None, got {grade}")
+    return part
 
 
 def recency_part(accessed: np.ndarray, now: float, decay: float) -> np.ndarray:
     """``decay ** age`` of each; later than ``now`` counts as now."""
-    return decay ** np.maximum(0.0, now - accessed)
+    part = np.minimum(accessed - now, 0.0)
+    part *= -math.log(decay)
+    return np.exp(part)
 
 
-def min_max(values: np.ndarray, flat: float = 0.0) -> np.ndarray:
-    """``values`` brought to 0..1; all ``flat`` if they are equal."""
+def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarray:
+    """``values`` brought to 0..top; all ``flat`` if they differ by ``TIE`` or less."""
     if not len(values):
         return values
-    low, high = values.min(), values.max()
-    if not high > low:
+    low, high = float(values.min()), float(values.max())
+    if not high - low > TIE:
         return np.full(len(values), flat)
-    return (values - low) / (high - low)
+    scaled = values - low
+    scaled *= top / (high - low)
+    return scaled
+
+
+def checked_k(k: Any) -> int | None:
+    """How many are asked for; None is all.
+
+    Raises:
+        TypeError: if it is not a whole number; True is none.
+        ValueError: if it is negative.
+    """
+    if k is None:
+        return None
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise TypeError(f"k must be a whole number or None, got {k!r}")
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, got {k}")
+    return int(k)
 
 
 def top_k(
-    scored: np.ndarray, k: int | None, order: Sequence[np.ndarray] = ()
-) -> np.ndarray:
-    """Positions of the ``k`` highest scores, highest first; None is all of them.
+    scored: np.ndarray, k: int | None, order: np.ndarray, blur: float = TIE
+) -> tuple[np.ndarray, bool]:
+    """Positions of the ``k`` highest scores, highest first.
+
+    Scores are compared in units of ``TIE``. Ties go to the lower ``order``, then to
+    the lower position.
 
     Args:
         scored: one score for each, no NaN.
-        k: 0 or more.
-        order: what breaks ties, lower first, the most important key first; in the end
-            the older is first.
+        k: 0 or more; None is all.
+        blur: how far a score may be off.
 
-    Raises:
-        ValueError: if k is negative.
+    Returns:
+        The positions, and whether they are sure: no two scores, of these and the next
+        one, that are not farther apart than ``blur``.
     """
-    if k is not None and k < 0:
-        raise ValueError(f"k must be 0 or more, got {k}")
-    count = len(scored) if k is None else min(k, len(scored))
-    if not count:
-        return np.zeros(0, dtype=np.intp)
-    found = np.arange(len(scored))
-    if count < len(scored):  # sort only what can be among the best
-        limit = np.partition(scored, len(scored) - count)[len(scored) - count]
-        found = np.flatnonzero(scored >= limit)
-    keys = [found, *(key[found] for key in reversed(order)), -scored[found]]
-    return found[np.lexsort(keys)][:count]
+    count, blur = len(scored), max(blur, TIE)
+    if k == 0 or not count:
+        return np.zeros(0, dtype=np.intp), True
+    k = count if k is None else min(k, count)
+    if k < count:  # the best and the next one
+        near = scored.argpartition(count - k - 1)[count - k - 1 :]
+    else:
+        near = np.arange(count)
+    ranked = near[(-scored[near]).argsort()]
+    falling = scored[ranked]
+    if len(near) == 1 or (falling[:-1] - falling[1:]).min() > blur:
+        return ranked[:k], True
+    if k < count:  # and whatever may be equal to these
+        near = (scored >= falling[k - 1] - blur).nonzero()[0]
+    ranked = np.lexsort((order[near], np.rint(scored[near] / -TIE)))
+    return near[ranked[:k]], False
 
 
 def lowest(scored: np.ndarray, count: int) -> list[int]:

@@ -1,6 +1,6 @@
 """The services of one model run: language model, ledger, observers, execution.
 
-``Services.of(model)`` gives them, ``configure(model, …)`` changes them before the
+``Services.of(model)`` gives them, ``configuration.configure`` changes them before the
 agents are created. Memory logic asks for effects; here they are performed.
 """
 
@@ -9,24 +9,27 @@ import logging
 import os
 import threading
 import weakref
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from mesa_memory.checks import whole
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.ledger import Budget, Ledger, Usage, forecast, usage_of
+from mesa_memory.llm.ledger import Ledger, Usage, forecast, usage_of
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
-from mesa_memory.records import Observer
+from mesa_memory.records import Chronicle, Observer
 from mesa_memory.scheduler import Work, at_exit, background
 from mesa_memory.sharing import SharedAnswers
+
+if TYPE_CHECKING:
+    from mesa_memory.recording.recorder import Recorder
 
 logger = logging.getLogger(__name__)
 
 EXECUTIONS = ("deferred", "blocking")
-ON_FAILURE = ("retry", "raise")
 
 
 _making = threading.Lock()
@@ -42,8 +45,10 @@ class Services:
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.
-        observers: told of every record opened and closed.
+        chronicle: who observes the records of the run, and their order.
         max_pending_steps: failing steps in a row before the run stops.
+        recorder: writes the run into a store; None records nothing.
+        replay: answers every request from a recorded run; None asks the model.
     """
 
     _of: ClassVar[weakref.WeakKeyDictionary[Any, "Services"]] = (
@@ -51,14 +56,16 @@ class Services:
     )
 
     def __init__(self, seed: object = None) -> None:
-        self.execution = _execution(os.environ.get("MESA_MEMORY_EXECUTION"))
+        self.execution = execution_of(os.environ.get("MESA_MEMORY_EXECUTION"))
         self.llm: LLM | AsyncLLM | None = None
         self.model: str | None = None
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
         self.ledger = Ledger()
-        self.observers: list[Observer] = []
+        self.chronicle = Chronicle()
         self.max_pending_steps = 10
+        self.recorder: Recorder | None = None
+        self.replay: Any = None
         self.shared = SharedAnswers()
         self._seed = seed
         self._litellm: Any = None
@@ -75,6 +82,11 @@ class Services:
             with _making:
                 services = cls._of.setdefault(model, made)
         return services
+
+    @property
+    def observers(self) -> list[Observer]:
+        """Told of every record opened, graded and closed."""
+        return self.chronicle.observers
 
     @property
     def deferred(self) -> bool:
@@ -105,7 +117,7 @@ class Services:
 
     def instant(self, model: str | None, replaced: bool) -> bool:
         """True if requests for ``model`` are answered without any waiting."""
-        if replaced:
+        if replaced and self.replay is None:
             return False
         return bool(getattr(self._client(model), "instant", False))
 
@@ -119,34 +131,63 @@ class Services:
         vectors = self.embedder.embed(request.texts)
         return Embedded(vectors, self.embedder.name)
 
-    def complete(self, request: LLMRequest) -> Reply:
-        """Answers a request, blocking; counted and within the budget."""
-        client: Any = self._client(request.model)
+    def publish(self, values: Mapping[str, Any]) -> None:
+        """Shares answers that hold for many agents."""
+        self.shared.publish(values)
+        if self.recorder is not None:
+            self.recorder.published(values)
+
+    def complete(self, request: LLMRequest, own: Any = None) -> Reply:
+        """Answers a request, blocking; counted, recorded and within the budget.
+
+        Args:
+            own: answers in place of the configured model.
+        """
+        client: Any = self._client(request.model, own)
         if not hasattr(client, "complete"):
-            return background.submit(self.acomplete(request)).result()
-        expected = self._reserve(request, client)
-        reply: Any = None
-        try:
-            reply = client.complete(request)
-        finally:
-            self._settle(request, expected, reply)
-        return reply
+            return background.submit(self.acomplete(request, own)).result()
+        with self._accounted(request, client) as answer:
+            answer.reply = client.complete(request)
+        return answer.reply
 
-    async def acomplete(self, request: LLMRequest) -> Reply:
+    async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
-        client: Any = self._client(request.model)
-        expected = self._reserve(request, client)
-        reply: Any = None
-        try:
+        client: Any = self._client(request.model, own)
+        with self._accounted(request, client) as answer:
             if hasattr(client, "acomplete"):
-                reply = await client.acomplete(request)
+                answer.reply = await client.acomplete(request)
             else:
-                reply = await asyncio.to_thread(client.complete, request)
-        finally:
-            self._settle(request, expected, reply)
-        return reply
+                answer.reply = await asyncio.to_thread(client.complete, request)
+        return answer.reply
 
-    def _client(self, model: str | None) -> LLM | AsyncLLM:
+    @contextmanager
+    def _accounted(self, request: LLMRequest, client: Any) -> Iterator["_Answer"]:
+        """Around one request: within the budget, then in ledger and record."""
+        answer, recorder = _Answer(), self.recorder
+        expected = self._reserve(request, client)
+        number = recorder.began(request) if recorder else 0
+        error: BaseException | None = None
+        try:
+            yield answer
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            reply = None if error else answer.reply
+            self._settle(request, expected, reply)
+            if recorder:
+                recorder.called(request, number, reply, error, client is self.replay)
+
+    def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
+        """What answers a request that no recorded run answers."""
+        return self._live(request.model)
+
+    def _client(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
+        return self._live(model, own) if self.replay is None else self.replay
+
+    def _live(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
+        if own is not None:
+            return own
         if self.llm is not None:
             return self.llm
         if model and model.partition("/")[0] == PROVIDER:
@@ -178,68 +219,18 @@ class Services:
         self.ledger.settle(request, model, expected, used)
 
 
-def configure(
-    model: Any,
-    *,
-    llm: LLM | AsyncLLM | str | None = None,
-    execution: str | None = None,
-    budget: Budget | None = None,
-    max_pending_steps: int = 10,
-    on_failure: str = "retry",
-    embedder: Any = "static",
-    **settings: Any,
-) -> Services:
-    """Sets the services of ``model``; call it before the agents are created.
+class _Answer:
+    """Where the reply to a request is put."""
 
-    Args:
-        model: the Mesa model.
-        llm: ``"offline"``, a model name for all memories (``"provider/model"``), or
-            an object with ``complete`` or ``acomplete``. None asks each agent's model.
-        execution: ``"deferred"`` (default: work goes on in the background and is
-            joined before the agent's next step or the next read) or ``"blocking"``.
-            None takes the environment variable ``MESA_MEMORY_EXECUTION``.
-        budget: calls, tokens and money that must not be crossed.
-        max_pending_steps: stop after so many failing steps of a memory in a row.
-        on_failure: ``"raise"`` stops at the first failure instead.
-        embedder: ``"static"`` (shipped, offline), ``"static:NAME"``,
-            ``"fastembed:NAME"``, ``"litellm:PROVIDER/MODEL"``, or an embedder.
-        **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
+    reply: Any = None
+
+
+def execution_of(name: str | None) -> str:
+    """A way of execution as given; None or nothing is ``"deferred"``.
 
     Raises:
-        ValueError, TypeError: for a wrong argument.
+        ValueError: for another name.
     """
-    if on_failure not in ON_FAILURE:
-        raise ValueError(f"on_failure must be one of {ON_FAILURE}, got {on_failure!r}")
-    pending = whole("max_pending_steps", max_pending_steps)
-    name = llm if isinstance(llm, str) and "/" in llm else None
-    # All arguments are checked before any of them takes effect.
-    chosen = {
-        "settings": LLMSettings(**settings),
-        "execution": _execution(execution or os.environ.get("MESA_MEMORY_EXECUTION")),
-        "max_pending_steps": 1 if on_failure == "raise" else pending,
-        "model": name,
-        "llm": None if name else _llm(llm),
-        "embedder": embedder_of(embedder),
-    }
-    services = Services.of(model)
-    vars(services).update(chosen)
-    services.ledger.budget = budget or Budget()
-    services._litellm = None  # made anew, with these settings
-    return services
-
-
-def _llm(llm: Any) -> LLM | AsyncLLM | None:
-    if llm is None or hasattr(llm, "complete") or hasattr(llm, "acomplete"):
-        return llm
-    if llm == PROVIDER:
-        return OfflineLLM()
-    raise ValueError(
-        "llm must be 'offline', a name like 'openai/gpt-4o-mini', an object with "
-        f"complete() or acomplete(), or None; got {llm!r}"
-    )
-
-
-def _execution(name: str | None) -> str:
     if name and name not in EXECUTIONS:
         raise ValueError(f"execution must be one of {EXECUTIONS}, got {name!r}")
     return name or "deferred"

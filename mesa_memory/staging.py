@@ -6,13 +6,27 @@ arrived, also when the agent acts only later or never.
 """
 
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 from mesa_memory.records import MemoryRecord
 
 #: a step and its events, in order of arrival
 type Group = tuple[float, list[MemoryRecord]]
+
+
+class Commit(NamedTuple):
+    """A batch of finished steps.
+
+    Attributes:
+        now: the model's clock when it was committed.
+        groups: the steps.
+        place: where it stands in the run's order of records.
+    """
+
+    now: float
+    groups: list[Group]
+    place: int
 
 
 class Staging:
@@ -37,6 +51,23 @@ class Staging:
         """Takes up a state, with a lock of its own."""
         self.__dict__.update(state)
         self.lock = threading.RLock()
+
+    def snapshot(self) -> dict[str, Any]:
+        """What is staged, and how far the agent's step has come."""
+        with self.lock:
+            return {
+                "events": self._events.copy(),
+                "frozen": self._frozen,
+                "began": self._began,
+                "hooked": self._hooked,
+            }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Takes up a snapshot."""
+        with self.lock:
+            self._events = list(snapshot["events"])
+            self._frozen = snapshot["frozen"]
+            self._began, self._hooked = snapshot["began"], snapshot["hooked"]
 
     def add(self, event: MemoryRecord) -> None:
         """Appends an event."""

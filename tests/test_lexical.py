@@ -92,6 +92,7 @@ def test_forms_of_a_word_match_and_function_words_do_not():
         ("Встретил Анну на рынке", "Анну"),
         ("Zoë kaufte Äpfel", "äpfel"),
         ("パン屋で火事があった", "火事"),
+        ("help 🔥🚒 please", "🔥"),
     ],
 )
 def test_other_scripts_match_by_their_words(text, query):

@@ -4,7 +4,10 @@ import copy
 import io
 import pickle
 import random
+import subprocess
+import sys
 from collections import deque
+from pathlib import Path
 from types import SimpleNamespace
 
 import mesa
@@ -225,6 +228,59 @@ def test_filters_and_limits():
     assert RecallIndex().recall("mill", 3, vector=[1, 0], source="test") == []
 
 
+def test_importance_is_a_share_of_the_highest_grade():
+    index = RecallIndex()
+    index.top = 10
+    for number, grade in enumerate([1, 10, 5.5, None]):
+        index.add(record(number, grade=grade), "mill")
+    index.grade(record(0), 4)
+    parts = {r.record.id[-1]: r.parts["importance"] for r in index.recall("mill")}
+    assert parts == pytest.approx({"0": 1 / 3, "1": 1, "2": 0.5, "3": 0.5})
+
+
+def test_only_records_about_an_agent_are_found_if_asked_for():
+    index = RecallIndex()
+    for number, subject in enumerate([1, "1", None, 2, 1]):
+        kept = record(number, number)
+        kept.subject = subject
+        index.add(kept, "the mill")
+    assert sorted(numbers(index.recall("mill", subject=1))) == [0, 4]
+    assert numbers(index.recall("mill", subject="1")) == [1]
+    assert numbers(index.recall("mill", subject=1, since=1)) == [4]
+    assert index.recall("mill", subject=3) == []
+    assert len(index.recall("mill", subject=None)) == 5, "no filter"
+
+
+def test_neighbours_are_those_that_are_asked_for():
+    index = RecallIndex()
+    for number, kind in enumerate(["message", "action", "message"]):
+        index.add(record(number, 1, kind=kind), "mill" if number == 0 else "rain")
+    every = {r.record.id: r.parts["relevance"] for r in index.recall("mill")}
+    assert every["1/x/action/1"] > 0 == every["1/x/message/2"]
+    told = {r.record.id: r.parts for r in index.recall("mill", kinds="message")}
+    assert told["1/x/message/2"]["relevance"] > 0
+
+
+def test_what_changed_since_the_last_recall_counts_in_the_next():
+    index = index_of([(n, 3, None) for n in range(40)])
+    scoring = Scoring.without_query()
+
+    def best():
+        return numbers(index.recall(None, 1, scoring=scoring, now=50))
+
+    assert best() == [39]
+    index.grade(record(7), 5)
+    assert best() == [7]
+    index.add(record(50, 50, 5), "new")
+    assert best() == [50]
+    index.remove(record(50))
+    index.remove(record(7))
+    assert best() == [39]
+    always = Scoring(0.0, 1.0, 1.0, refresh="always")
+    index.recall(None, 1, scoring=always, now=50, until=0)
+    assert best() == [0]
+
+
 # -- the memory -------------------------------------------------------------------
 
 
@@ -435,3 +491,20 @@ def test_the_locomo_benchmark_prints_one_object(tmp_path):
     }  # fmt: skip
     table = CliRunner().invoke(locomo.main, ["--data", str(file), "--scoring", "all"])
     assert "generative_agents" in table.output
+
+
+def test_the_speed_benchmark_prints_one_object():
+    little = ["--sizes", "50", "--turns", "2", "--json"]
+    answer = subprocess.run(
+        [sys.executable, "-m", "benchmarks.recall.speed", *little],
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        check=True,
+        timeout=100,
+    )
+    found = locomo.json.loads(answer.stdout)
+    assert list(found["recall_us"]) == ["50"]
+    assert found["recall_us"]["50"]["ratio with words"] > 0
+    steps = found["thousand_agents_s"]
+    parts = steps["embed"] + steps["add"] + steps["embed_all"]
+    assert parts == pytest.approx(steps["total"])

@@ -8,85 +8,84 @@ is not graded. A question counts if its evidence is in the file.
 """
 
 import json
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
+from benchmarks.recall.corpus import (
+    SCORINGS,
+    Corpus,
+    Item,
+    Question,
+    Ranker,
+    evidence_ranks,
+    ours,
+    recall_at,
+    reciprocal,
+)
+from benchmarks.recall.published import PUBLISHED
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.recall import RecallIndex
-from mesa_memory.records import MemoryRecord
+from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.retrieval import Scoring
 
 CUTS = (5, 10, 25)
 
 
-def indexed(turns: list[dict], embedder: Any) -> RecallIndex:
-    """One record per turn, in order; the session is the step."""
-    texts = [f"({t['date']}) {t['speaker']}: {t['text']}" for t in turns]
-    index = RecallIndex()
-    for turn, text, vector in zip(turns, texts, embedder.embed(texts)):
-        record = MemoryRecord(
-            turn["id"], 1, "locomo", "message", turn["session"], {"message": text}
+def corpus_of(conversation: dict) -> Corpus:
+    """One item per turn, in order; the session is the step."""
+    items = [
+        Item(
+            turn["id"],
+            turn["session"],
+            turn["speaker"],
+            f"({turn['date']}) {turn['speaker']}: {turn['text']}",
         )
-        index.add(record, text, vector, turn["speaker"], source=embedder.name)
-    return index
+        for turn in conversation["turns"]
+    ]
+    known = {item.id for item in items}
+    questions = [
+        Question(question["question"], here)
+        for question in conversation["questions"]
+        if (here := tuple(turn for turn in question["evidence"] if turn in known))
+    ]
+    return Corpus(items, questions, max((item.step for item in items), default=0))
 
 
-def ranks(conversation: dict, embedder: Any, scoring: Scoring) -> Iterator[list[int]]:
-    """For each question, the ranks of its evidence, 1 the best."""
-    index = indexed(conversation["turns"], embedder)
-    known = {turn["id"] for turn in conversation["turns"]}
-    asked = [q for q in conversation["questions"] if known & set(q["evidence"])]
-    # Questions come from outside: one must not change what the next one finds.
-    scoring = replace(scoring, refresh="off")
-    vectors = embedder.embed([question["question"] for question in asked])
-    for question, vector in zip(asked, vectors):
-        found = index.recall(
-            question["question"], vector=vector, source=embedder.name, scoring=scoring
-        )
-        place = {recalled.record.id: recalled.rank for recalled in found}
-        yield [place[turn] for turn in question["evidence"] if turn in place]
-
-
-def measure(data: dict, embedder: Any, scoring: Scoring) -> dict[str, float]:
+def measure(data: dict, embedder: Any, by: Scoring | Ranker) -> dict[str, float]:
     """Recall of evidence turns and mean reciprocal rank, in percent."""
-    every = [r for c in data["conversations"] for r in ranks(c, embedder, scoring)]
-    result: dict[str, float] = {}
-    for cut in CUTS:
-        shares = [np.mean([rank <= cut for rank in found]) for found in every]
-        result[f"recall@{cut}"] = round(100 * float(np.mean(shares)), 2)
-    first = [1 / min(found) for found in every]
-    return result | {
-        "mrr": round(100 * float(np.mean(first)), 2),
-        "questions": len(every),
-    }
+    ranker = ours(by) if isinstance(by, Scoring) else by
+    every = [
+        found
+        for conversation in data["conversations"]
+        for _, found in evidence_ranks(corpus_of(conversation), embedder, ranker)
+    ]
+    result = {f"recall@{cut}": recall_at(cut, every) for cut in CUTS}
+    return result | {"mrr": reciprocal(every), "questions": len(every)}
 
 
-SCORINGS = {
-    "default": Scoring,
-    "relevance_only": Scoring.relevance_only,
-    "generative_agents": Scoring.generative_agents,
-    "mesa_llm": Scoring.mesa_llm,
-    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0),
-    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0),
-    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0),
-}
+def rankers() -> dict[str, Ranker]:
+    """Each row of the table."""
+    return {name: ours(scoring()) for name, scoring in SCORINGS.items()} | PUBLISHED
 
 
 @click.command()
 @click.option("--data", type=click.Path(exists=True, path_type=Path), required=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, no table.")
 @click.option("--embedder", default="static", show_default=True)
-@click.option("--scoring", type=click.Choice([*SCORINGS, "all"]), default="default")
-def main(data: Path, as_json: bool, embedder: str, scoring: str) -> None:
+@click.option("--folder", help="The model's files, for an embedder of fastembed.")
+@click.option(
+    "--scoring", type=click.Choice([*SCORINGS, *PUBLISHED, "all"]), default="default"
+)
+def main(
+    data: Path, as_json: bool, embedder: str, folder: str | None, scoring: str
+) -> None:
     """Measures evidence recall on LoCoMo."""
     loaded = json.loads(data.read_text(encoding="utf-8"))
-    chosen = list(SCORINGS) if scoring == "all" else [scoring]
-    table = {n: measure(loaded, embedder_of(embedder), SCORINGS[n]()) for n in chosen}
+    every = rankers()
+    chosen = list(every) if scoring == "all" else [scoring]
+    model = CachedEmbedder(opened(embedder, folder))
+    table = {name: measure(loaded, model, every[name]) for name in chosen}
     if as_json:
         click.echo(json.dumps(table.get(scoring, table)))
         return
@@ -94,6 +93,15 @@ def main(data: Path, as_json: bool, embedder: str, scoring: str) -> None:
     click.echo(f"{'scoring':18}" + "".join(f"{column:>11}" for column in columns))
     for name, row in table.items():
         click.echo(f"{name:18}" + "".join(f"{row[column]:>11}" for column in columns))
+
+
+def opened(name: str, folder: str | None) -> Any:
+    """The embedder of that name; with a folder, fastembed's with the files there."""
+    if folder is None:
+        return embedder_of(name)
+    from mesa_memory.embedders.fastembed import FastEmbedder
+
+    return FastEmbedder(name.removeprefix("fastembed:"), folder=folder)
 
 
 if __name__ == "__main__":

@@ -106,6 +106,8 @@ class OfflineLLM:
         """
         if request.purpose == "reasoning":
             return self._reason(request)
+        if request.purpose == "probe":
+            return _reply(request, themes.answer(request.inputs))
         think = ANSWERS.get(request.purpose)
         if think is None:
             raise LLMRejected(

@@ -42,6 +42,20 @@ def reflect(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def answer(inputs: Mapping[str, Any]) -> str:
+    """The line of the memory that shares the most words with the question.
+
+    Takes ``lines`` and the ``question``; of equally good lines the last.
+    """
+    asked = set(_content(inputs["question"]))
+    shared = [len(asked.intersection(_content(line))) for line in inputs["lines"]]
+    best = max(shared, default=0)
+    if not best:
+        return "I do not know."
+    last = len(shared) - 1 - shared[::-1].index(best)
+    return inputs["lines"][last].removeprefix("- ")
+
+
 def _insight(theme: str, lines: Sequence[str], places: Sequence[int]) -> str:
     last = shorten(lines[places[-1]], 160)
     return f"{theme} came up {len(places)} times, last: {last}"

@@ -12,16 +12,18 @@ from mesa_memory.performing import Performed
 from mesa_memory.records import Journal, MemoryRecord
 from mesa_memory.scheduler import Work
 from mesa_memory.services import Services
+from mesa_memory.staging import Commit
 
 
 class Asking(Memory):
     """Makes requests and records in its agent's name."""
 
+    layer: str
     _journal: Journal
     _work: Work
     _model: Any = None
     _services: Services
-    _settling: float | None = None
+    _settling: Commit | None = None
     _llm: Any = None
     _model_name: str | None = None
     _api_base: str | None = None
@@ -60,11 +62,12 @@ class Asking(Memory):
         Deferred work ends when the answers come, which must not show in any record.
         """
         if self._settling is not None:
-            return self._settling
+            return self._settling.now
         return clock(self.agent.model)
 
     def _open(self, kind: str, step: float, content: Any, **more: Any) -> MemoryRecord:
-        self._journal.observers = self.services.observers
+        self._journal.chronicle = self.services.chronicle
+        more.setdefault("among", self._settling and self._settling.place)
         return self._journal.open(self.agent.unique_id, kind, step, content, **more)
 
     def _request(self, purpose: str, **parts: Any) -> LLMRequest:
@@ -92,6 +95,8 @@ class Asking(Memory):
 
     def _replaced(self) -> ReplacedLLM | None:
         """What a user put in place of Mesa-LLM's llm object, if anything."""
+        if self.services.replay is not None:
+            return None
         model = self._request_model() or ""
         if self._llm is None and (self.services.llm or model.startswith("offline/")):
             return None
@@ -99,6 +104,11 @@ class Asking(Memory):
             return ReplacedLLM.of(self.llm)
         except ValueError as error:  # no such provider, or no key
             raise LLMRejected(str(error), **self._where()) from error
+
+    def _whose(self, **more: Any) -> dict[str, Any]:
+        """Whose memory this is, and when, for the recorder."""
+        agent, step = self.agent.unique_id, self._now()
+        return {"agent": agent, "layer": self.layer, "step": step, **more}
 
     def _where(self) -> dict[str, Any]:
         step = self._now()

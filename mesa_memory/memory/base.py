@@ -20,15 +20,16 @@ from mesa_memory.content import plain
 from mesa_memory.effects import Steps
 from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry
-from mesa_memory.memory.reading import Reading
+from mesa_memory.memory.saving import Saving
 from mesa_memory.records import SUPERSEDED, Journal, MemoryRecord
 from mesa_memory.scheduler import MAX_WAITING, Work
-from mesa_memory.staging import Group, Staging, by_kind
+from mesa_memory.staging import Commit, Group, Staging, by_kind
+from mesa_memory.subjects import counterpart
 
 logger = logging.getLogger(__name__)
 
 
-class MemoryModule(Reading):
+class MemoryModule(Saving):
     """Base of the package's memories; see Mesa-LLM's ``Memory`` for the protocol.
 
     Args:
@@ -177,11 +178,11 @@ class MemoryModule(Reading):
     def _admit(self, groups: Sequence[Group]) -> None:
         """Takes up a batch without any request; by default nothing is kept."""
 
-    def _settle(self, batch: tuple[float, Sequence[Group]]) -> Steps[None]:
-        """One batch: the clock when it was committed, and its steps."""
-        self._settling, groups = batch
+    def _settle(self, commit: Commit) -> Steps[None]:
+        """One batch, as of the time when it was committed."""
+        self._settling = commit
         try:
-            self._admit(groups)
+            self._admit(commit.groups)
             yield from self.remember()
         finally:
             self._settling = None
@@ -206,14 +207,14 @@ class MemoryModule(Reading):
     def _commit(self) -> None:
         self._work.max_failures = self.services.max_pending_steps
         now = self._now()
-        self._work.put((now, self._staging.take(now)))
+        self._put(now, self._staging.take(now))
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
         groups = self._staging.take_finished(now)
         if not groups:
             return
-        self._work.put((now, groups))
+        self._put(now, groups)
         if self.services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:
@@ -224,11 +225,13 @@ class MemoryModule(Reading):
 
     def _settled(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
-        self._commit_finished(self._now())
+        if not self._unnoticed:
+            self._commit_finished(self._now())
         self._settle_all()
 
     def _event(self, kind: str, content: Any, now: float) -> MemoryRecord:
-        record = self._open(kind, now, content)
+        about = counterpart(kind, content, self.agent.unique_id)
+        record = self._open(kind, now, content, among=None, subject=about)
         if kind == "message":
             self._log.append(record)
             while len(self._log) > self.history_capacity:

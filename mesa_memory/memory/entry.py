@@ -14,6 +14,7 @@ from rich.text import Text
 from mesa_memory import render
 from mesa_memory.records import MemoryRecord
 from mesa_memory.schemas import GRADE_MIN
+from mesa_memory.snapshots import Verbatim
 from mesa_memory.staging import by_kind, superseded
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
@@ -155,6 +156,13 @@ def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
 def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
     """The events of an entry, one line each."""
     return [render.event_text(k, c, limit) for k, c in entry_events(entry)]
+
+
+def entry_snapshot(entry: MemoryEntry) -> Any:
+    """An entry for a snapshot: its step with its records, or with its content."""
+    if isinstance(entry, Entry):
+        return (entry.step, entry.events)
+    return (entry.step, Verbatim(entry.content))
 
 
 def importance_of(entry: MemoryEntry) -> float | None:

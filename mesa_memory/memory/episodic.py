@@ -11,17 +11,15 @@ from mesa_memory import render, retrieval
 from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
 from mesa_memory.importance import Importance
-from mesa_memory.memory.entry import Entry, entry_lines, importance_of
-from mesa_memory.memory.reflecting import Reflecting
-from mesa_memory.memory.stream import Stream
-from mesa_memory.records import EVICTED, MemoryRecord
+from mesa_memory.memory.entry import entry_lines, importance_of
+from mesa_memory.memory.streaming import Stream, Streaming, is_ungraded
+from mesa_memory.records import EVICTED
 from mesa_memory.reflection import Reflection
 from mesa_memory.retrieval import Scoring
 from mesa_memory.schemas import GRADE_MAX
-from mesa_memory.staging import Group
 
 
-class EpisodicMemory(Reflecting):
+class EpisodicMemory(Streaming):
     """Events recalled by relevance, importance and recency.
 
     All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
@@ -59,15 +57,11 @@ class EpisodicMemory(Reflecting):
     """
 
     layer = "episodic"
-    _stream: Stream
-    _fresh: list[Entry]  # the newest entries, those without a grade among them
     _loose: dict
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "EpisodicMemory":
         """See ``MemoryModule``."""
         self = super().__new__(cls, *args, **kwargs)
-        self._stream = Stream()
-        self._fresh = []
         self._loose = {}
         return self
 
@@ -140,20 +134,6 @@ class EpisodicMemory(Reflecting):
             yield from self._reflect()
             yield from self._take_up()
 
-    def _take_up(self) -> Steps[None]:
-        fresh = self._ungraded()
-        if fresh:
-            grades = yield from self._grade([entry.events[0] for entry in fresh])
-            for entry, grade in zip(fresh, grades, strict=True):
-                self._journal.grade(entry.events[0], grade)
-                self._gather(entry.events[0])
-                _show_grade(entry)
-        if not self.services.embeds_here:
-            self._take_in()
-            yield from self._embed(self._fresh)
-        self._fresh.clear()
-        self._forget()
-
     def _forget(self) -> None:
         """Closes what exceeds the capacity, the lowest score first."""
         surplus = len(self._stream) - self.max_capacity
@@ -167,7 +147,7 @@ class EpisodicMemory(Reflecting):
 
     def _context(self, count: int) -> list[str]:
         """The newest graded events as lines, oldest first."""
-        graded = [e for e in self._stream if not _is_ungraded(e)]
+        graded = [e for e in self._stream if not is_ungraded(e)]
         newest = graded[len(graded) - min(count, len(graded)) :]
         return [line for e in newest for line in entry_lines(e, self.event_chars)]
 
@@ -185,16 +165,23 @@ class EpisodicMemory(Reflecting):
         """
         self._admit_all()
         self._take_in()
-        return [self._entry_of[r.record.id] for r in self._recall(query, k)]
+        found = self._recall(query, k)
+        self._note_recall("entries", found)
+        return [self._entry_of[r.record.id] for r in found.records]
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
         self._settled()
         self._take_in()
         listed = [event for entry in self._ungraded() for event in entry.events]
-        found = {r.record.id for r in self._recall(None, None, without=listed)}
-        recalled = [entry for key, entry in self._entry_of.items() if key in found]
-        return render.section(self._by_step(recalled), self.section_chars)
+        found = self._recall(None, None, without=listed)
+        chosen = {r.record.id for r in found.records}
+        recalled = [entry for key, entry in self._entry_of.items() if key in chosen]
+        blocks = self._by_step(recalled)
+        steps = list(dict.fromkeys(entry.step for entry in recalled))
+        dropped = set(steps[: render.beyond(blocks, self.section_chars)])
+        self._note_recall("prompt", found, lambda r: r.record.step not in dropped)
+        return render.section(blocks, self.section_chars)
 
     def get_prompt_ready(self) -> str:
         """What was recalled, and what has just happened."""
@@ -206,7 +193,8 @@ class EpisodicMemory(Reflecting):
 
     def _scores(self, entries: Sequence[MemoryEntry]) -> np.ndarray:
         """Importance and recency: what forgetting goes by."""
-        grades = [retrieval.importance_of(importance_of(entry)) for entry in entries]
+        top = self.importance_scale
+        grades = [retrieval.importance_of(importance_of(e), top) for e in entries]
         steps = np.array([entry.step or 0 for entry in entries], dtype=float)
         recency = retrieval.recency_part(steps, self._now(), self.recency_decay)
         return np.array(grades) + recency
@@ -214,42 +202,3 @@ class EpisodicMemory(Reflecting):
     def _admit_all(self) -> None:
         self._settled()
         self._admit([(event.step, [event]) for event in self._staging.draw()])
-
-    def _admit(self, groups: Sequence[Group]) -> None:
-        for event in (event for _, events in groups for event in events):
-            content = event.content
-            shown = dict(content) if isinstance(content, dict) else content
-            entry = Entry(self.agent, event.step, [event], {event.kind: shown})
-            _show_grade(entry)
-            self._gather(event)  # a grade it came with
-            self._stream.append(entry)
-            self._fresh.append(entry)
-            self._show(entry)
-
-    def _entries(self) -> list[MemoryEntry]:
-        return list(self._stream)
-
-    def _kept(self) -> Stream:
-        return self._stream
-
-    def _recent(self) -> list[MemoryEntry]:
-        """What is not yet graded, by step; all else is recalled, not listed."""
-        steps: dict[float, list[MemoryRecord]] = {}
-        for entry in [*self._ungraded(), *self._pending()]:
-            steps.setdefault(entry.step or 0, []).extend(entry.events)
-        return [self._entry(step, events) for step, events in sorted(steps.items())]
-
-    def _ungraded(self) -> list[Entry]:
-        return [entry for entry in self._fresh if _is_ungraded(entry)]
-
-
-def _is_ungraded(entry: MemoryEntry) -> bool:
-    return isinstance(entry, Entry) and entry.events[0].importance is None
-
-
-def _show_grade(entry: Entry) -> None:
-    """Puts the grade into the entry's content, but never over the user's own field."""
-    event = entry.events[0]
-    shown = entry.content[event.kind]
-    if event.importance is not None and isinstance(shown, dict):
-        shown.setdefault("importance", event.importance)

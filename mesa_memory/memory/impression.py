@@ -12,7 +12,9 @@ from mesa_memory.memory.entry import entry_events
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Impression
+from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group
+from mesa_memory.subjects import subjects
 
 #: at most so many of the newest interactions are shown in one request
 SHOWN = 40
@@ -138,6 +140,25 @@ class ImpressionMemory(ShortTerm):
             f"Impressions of those present:\n{self.format_long_term() or 'None yet.'}"
         )
 
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; whom it knows, and what happened since."""
+        known = [(s, k.since.copy()) for s, k in self._known.items()]
+        return super().snapshot() | {"known": known}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
+        """See ``MemoryModule``."""
+        super().restore(snapshot, shelf)
+        self._known = {s: Acquaintance(since=since) for s, since in snapshot["known"]}
+        for record in shelf.of_kind("impression"):
+            if (
+                record.subject in self._known and record.sources
+            ):  # no event of that name
+                self._known[record.subject].revisions.append(record)
+
+    def _held(self) -> list[MemoryRecord]:
+        own = [record for known in self._known.values() for record in known.revisions]
+        return sorted([*super()._held(), *own], key=lambda record: record.place)
+
     def _admit(self, groups: Sequence[Group]) -> None:
         super()._admit(groups)
         self._keep(self.n)
@@ -206,32 +227,6 @@ class ImpressionMemory(ShortTerm):
         del known.since[: len(since)]
         if old is not None:
             self._journal.close(old, now, SUPERSEDED, by=record)
-
-
-def subjects(kind: str, content: Any) -> list[Any]:
-    """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
-
-    Messages name sender and recipients; observations have the agents seen as keys of
-    ``local_state``, ``"ClassName 7"``.
-    """
-    if not isinstance(content, Mapping):
-        return []
-    if kind == "message":
-        recipients = content.get("recipients") or ()
-        several = recipients if isinstance(recipients, list | tuple) else [recipients]
-        return [i for i in (content.get("sender"), *several) if _is_id(i)]
-    if kind == "observation" and isinstance(content.get("local_state"), Mapping):
-        return [_id_of(key) for key in content["local_state"]]
-    return []
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def _id_of(key: Any) -> Any:
-    last = str(key).rpartition(" ")[2]
-    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
 
 
 def _name(subject: Any) -> str:

@@ -1,7 +1,7 @@
 """Keeps the index of a stream of events in line with its entries."""
 
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -34,6 +34,13 @@ class Indexing(Grading):
         self._in_question = []
         return self
 
+    def _forget_index(self) -> None:
+        """Starts a new index; it is filled again at the next recall."""
+        top = self._index.top
+        self._index = RecallIndex()
+        self._index.top = top
+        self._entry_of, self._in_question = {}, []
+
     def _take_in(self) -> None:
         """Brings the index up to date, as late as possible: at a recall.
 
@@ -51,6 +58,7 @@ class Indexing(Grading):
                 request = self._embed_request([self._entry_of[r.id] for r in bare])
                 found = self.services.embed(request)
                 self._index.embed_all(bare, found.vectors, found.source)
+                self._note_embedded(bare, found)
 
     def _align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
@@ -96,9 +104,13 @@ class Indexing(Grading):
         except EmbedderError as error:
             error.agent, error.step = request.agent, request.step
             raise
-        self._index.embed_all(
-            [entry.events[0] for entry in new], embedded.vectors, embedded.source
-        )
+        records = [entry.events[0] for entry in new]
+        self._index.embed_all(records, embedded.vectors, embedded.source)
+        self._note_embedded(records, embedded)
+
+    def _note_embedded(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
+        if recorder := self.services.recorder:
+            recorder.embedded(records, found.vectors, found.source)
 
     def _embed_request(self, entries: Iterable[MemoryEntry]) -> EmbedRequest:
         texts = tuple(self._text_of(entry) for entry in entries)

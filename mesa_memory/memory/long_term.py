@@ -1,13 +1,14 @@
 """One running summary of everything, updated each step."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.effects import Steps
-from mesa_memory.memory.entry import Entry
+from mesa_memory.memory.entry import Entry, entry_snapshot
 from mesa_memory.memory.summary import Summarizing
+from mesa_memory.snapshots import Shelf
 
 
 class LongTermMemory(Summarizing):
@@ -57,6 +58,17 @@ class LongTermMemory(Summarizing):
             f"Long term memory:\n{self.format_long_term()}\n\n"
             f"Short term memory:\n{self.format_short_term()}"
         )
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; the buffer."""
+        buffer = self.buffer and entry_snapshot(self.buffer)
+        return super().snapshot() | {"buffer": buffer}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
+        """See ``MemoryModule``."""
+        super().restore(snapshot, shelf)
+        kept = snapshot["buffer"]
+        self.buffer = kept and self._entry_from(kept)
 
     def _freeze(self) -> None:
         waiting = self._staging.freeze(self._now())

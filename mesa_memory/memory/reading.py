@@ -1,7 +1,8 @@
 """What an agent reads: recent steps, messages, and the sections of a prompt."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -12,9 +13,25 @@ from mesa_memory.memory.entry import Entry, Message, entry_lines, foreign
 from mesa_memory.records import MemoryRecord
 from mesa_memory.staging import Staging
 
+#: what an agent is shown, by the method that it asks
+SHOWN = {
+    "get_prompt_ready": "memory",
+    "format_long_term": "long term",
+    "format_short_term": "short term",
+    "get_communication_history": "messages",
+}
+
 
 class Reading(Asking):
     """Plain reads of what is kept and of what is still staged."""
+
+    _showing = False
+    _unnoticed = False
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Lets the recorder know what is read, in subclasses of users, too."""
+        super().__init_subclass__(**given)
+        _note_reads(cls)
 
     event_chars = 1000
     section_chars = 8000
@@ -73,6 +90,12 @@ class Reading(Asking):
             lines
         )
 
+    def _note_shown(self, section: str, text: str) -> None:
+        """Tells the recorder what the agent was shown."""
+        recorder = self.services.recorder
+        if recorder and not self._unnoticed:
+            recorder.shown(self._whose(), section, text)
+
     def _by_step(self, entries: Iterable[MemoryEntry]) -> list[str]:
         """Entries as text, one block for each step, in the order given."""
         steps: dict[Any, list[str]] = {}
@@ -92,7 +115,7 @@ class Reading(Asking):
     def _pending(self) -> list[MemoryEntry]:
         """What is not admitted yet, as entries, oldest first."""
         steps: dict[float, list[MemoryRecord]] = {}
-        for step, events in (g for _, groups in self._work.waiting for g in groups):
+        for step, events in (g for c in self._work.waiting for g in c.groups):
             steps.setdefault(step, []).extend(events)
         for event in self._staging.events():
             steps.setdefault(event.step, []).append(event)
@@ -101,5 +124,39 @@ class Reading(Asking):
     def _entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         return Entry.of(self.agent, step, events, self.additive_event_types)
 
+    def _entry_from(self, kept: Sequence[Any]) -> MemoryEntry:
+        """The entry of an ``entry_snapshot``."""
+        step, held = kept
+        if isinstance(held, dict):
+            return MemoryEntry(content=held, step=step, agent=self.agent)
+        return self._entry(step, held)
+
     def _settled(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
+
+
+def _note_reads(cls: type) -> None:
+    for name, section in SHOWN.items():
+        if name in vars(cls):
+            setattr(cls, name, _noted(vars(cls)[name], section))
+
+
+def _noted(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
+    """A read that tells the recorder its text, unless it is part of another one."""
+
+    @wraps(read)
+    def reading(self: Reading) -> str:
+        if self._showing:
+            return read(self)
+        self._showing = True
+        try:
+            text = read(self)
+        finally:
+            self._showing = False
+        self._note_shown(section, text)
+        return text
+
+    return reading
+
+
+_note_reads(Reading)

@@ -1,8 +1,9 @@
 """What of a stream of events comes to mind, for a query or for the step's own focus."""
 
 import logging
-from collections.abc import Collection
-from typing import Any
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from rich.table import Table
 
@@ -17,6 +18,14 @@ logger = logging.getLogger(__name__)
 
 #: so many of the newest messages make the focus
 FOCUS_MESSAGES = 20
+
+
+class Found(NamedTuple):
+    """What a recall found, and for what query and scoring."""
+
+    query: str | None
+    scoring: Scoring
+    records: list[Recalled]
 
 
 class Recalling(Indexing):
@@ -47,6 +56,7 @@ class Recalling(Indexing):
         kinds: Collection[str] | None = None,
         since: float | None = None,
         until: float | None = None,
+        subject: Any = None,
     ) -> list[Recalled]:
         """What comes to mind, best first, with the parts of its score.
 
@@ -58,6 +68,8 @@ class Recalling(Indexing):
             scoring: by default the memory's own.
             kinds: only events of these kinds, such as ``["message"]``.
             since, until: only events of these steps, both included.
+            subject: only events about the agent with this unique id, and no other: what
+                it said, what it alone was told, and when it alone was seen.
 
         Raises:
             EmbedderError: if the query cannot be embedded.
@@ -66,7 +78,10 @@ class Recalling(Indexing):
         """
         self._settled()
         self._take_in()
-        return self._recall(query, k, scoring, kinds=kinds, since=since, until=until)
+        filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
+        found = self._recall(query, k, scoring, **filters)
+        self._note_recall("query", found)
+        return found.records
 
     def explain(
         self,
@@ -99,18 +114,20 @@ class Recalling(Indexing):
         k: int | None,
         scoring: Scoring | None = None,
         **filters: Any,
-    ) -> list[Recalled]:
-        """``recall`` over what is in the index."""
+    ) -> Found:
+        """``recall`` over what is in the index; not yet noted."""
         if not isinstance(query, str | None):
             raise TypeError(f"query must be a text or None, got {query!r}")
         if not isinstance(scoring, Scoring | None):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
         text = self._focus() if query is None else query.strip()
         scoring = scoring or self.scoring or self._usual(bool(text))
+        if self._unnoticed:
+            scoring = replace(scoring, refresh="off")
         asked = None
         if text and scoring.relevance and scoring.lexical_share < 1:
             asked = self._vector_of(text, must=query is not None)
-        return self._index.recall(
+        found = self._index.recall(
             text or None,
             self.considered_entries if k is None else k,
             vector=asked.vectors[0] if asked else None,
@@ -119,6 +136,19 @@ class Recalling(Indexing):
             now=self._now(),
             **filters,
         )
+        return Found(text or None, scoring, found)
+
+    def _note_recall(
+        self,
+        purpose: str,
+        found: Found,
+        shown: Callable[[Recalled], bool] = lambda _: True,
+    ) -> None:
+        """Tells the recorder what came to mind, and what of it was shown."""
+        recorder = self.services.recorder
+        if recorder and not self._unnoticed:
+            among = self._settling and self._settling.place
+            recorder.recalled(self._whose(purpose=purpose), *found, shown, among)
 
     def _usual(self, asked: bool) -> Scoring:
         if asked:

@@ -1,7 +1,8 @@
 """Draws insights from a stream of events, with evidence, when enough has happened."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mesa_memory import prompts
 from mesa_memory.checks import number
@@ -9,7 +10,7 @@ from mesa_memory.effects import LLMRequest, Steps, ask, together
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.errors import LLMError
 from mesa_memory.memory.entry import Entry
-from mesa_memory.memory.recalling import Recalling
+from mesa_memory.memory.recalling import Found, Recalling
 from mesa_memory.records import MemoryRecord
 from mesa_memory.reflection import (
     INSIGHT_CHARS,
@@ -19,11 +20,12 @@ from mesa_memory.reflection import (
     salient,
 )
 from mesa_memory.schemas import Insights, Questions
+from mesa_memory.snapshots import Shelf
 
 KIND = "reflection"
 
 #: an insight, and the records that it rests on
-type Found = tuple[str, list[MemoryRecord]]
+type Drawn = tuple[str, list[MemoryRecord]]
 
 
 class Reflecting(Recalling):
@@ -58,6 +60,17 @@ class Reflecting(Recalling):
             self.reflect_threshold = threshold
             plan = plan or Reflection.direct()
         self.reflection = plan
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; how far the next reflection is."""
+        reflecting = {"gathered": self._gathered, "open": list(self._open_questions)}
+        return super().snapshot() | reflecting
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
+        """See ``MemoryModule``."""
+        super().restore(snapshot, shelf)
+        self._gathered = snapshot["gathered"]
+        self._open_questions = list(snapshot["open"])
 
     def _gather(self, event: MemoryRecord) -> None:
         """Counts an event's grade; insights do not call for more insights."""
@@ -155,15 +168,17 @@ class Reflecting(Recalling):
         row, source = vector or (None, "")
         deep = [r for r in map(self._record_of, self._kept()) if self._too_deep(r)]
         strange = [self._record_of(e) for e in self._kept() if not isinstance(e, Entry)]
+        scoring = self.scoring or self._usual(True)
         found = self._index.recall(
             question,
             self.reflection.per_question,
             vector=row,
             source=source,
-            scoring=self.scoring or self._usual(True),
+            scoring=scoring,
             now=self._now(),
             without=[*deep, *strange],
         )
+        self._note_recall("reflect", Found(question, scoring, found))
         return sorted((r.record for r in found), key=lambda record: record.step)
 
     def _infer(
@@ -171,7 +186,7 @@ class Reflecting(Recalling):
         plan: Reflection,
         question: str | None,
         shown: Sequence[MemoryRecord],
-    ) -> Steps[list[Found]]:
+    ) -> Steps[list[Drawn]]:
         lines = self._lines(shown)
         request: LLMRequest = self._request(
             "reflect",
@@ -190,7 +205,7 @@ class Reflecting(Recalling):
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
         return [self._text_of(self._entry_of[record.id]) for record in records]
 
-    def _keep_insights(self, found: Sequence[Found]) -> None:
+    def _keep_insights(self, found: Sequence[Drawn]) -> None:
         """Adds insights to the stream; one that is known already adds nothing."""
         known = {r.content["text"] for r in self._statements() if _depth(r)}
         now = self._now()

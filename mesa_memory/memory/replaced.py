@@ -51,22 +51,22 @@ class ReplacedLLM:
         replaced = llm is not None and any(is_replaced(llm, n) for n in _ORIGINAL)
         return cls(llm) if replaced else None
 
-    def __call__(self, request: LLMRequest) -> Reply:
+    def complete(self, request: LLMRequest) -> Reply:
         """The answer of ``generate``, or of a replaced ``agenerate``."""
         if not is_replaced(self._llm, "generate"):
-            return background.submit(self.acall(request)).result()
+            return background.submit(self.acomplete(request)).result()
         with _typed_faults(request):
             prompt = self._prompt(request)
             return _reply(self._llm.generate(*prompt, **_options(request)))
 
-    async def acall(self, request: LLMRequest) -> Reply:
+    async def acomplete(self, request: LLMRequest) -> Reply:
         """The answer of ``agenerate``, or of a replaced ``generate`` in a thread."""
         agenerate = self._llm.agenerate
         usable = inspect.iscoroutinefunction(agenerate)
         if is_replaced(self._llm, "generate") and not (
             usable and is_replaced(self._llm, "agenerate")
         ):
-            return await asyncio.to_thread(self, request)
+            return await asyncio.to_thread(self.complete, request)
         with _typed_faults(request):
             prompt = self._prompt(request)
             return _reply(await agenerate(*prompt, **_options(request)))

@@ -1,6 +1,6 @@
 """A running summary: what STLT and long-term memory share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -11,6 +11,7 @@ from mesa_memory.memory.entry import entry_lines
 from mesa_memory.memory.window import Windowed
 from mesa_memory.records import CONSOLIDATED, SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Summary
+from mesa_memory.snapshots import Shelf
 
 #: at most so many characters of events go into one request; the rest waits its turn
 REQUEST_CHARS = 24_000
@@ -34,6 +35,7 @@ class Summarizing(Windowed):
 
     @long_term_memory.setter
     def long_term_memory(self, text: str) -> None:
+        self._settled()
         if text or self._summary:
             self._replace(text, sources=())
 
@@ -41,6 +43,15 @@ class Summarizing(Windowed):
     def system_prompt(self) -> str:
         """The summariser's instructions, with the agent's task of this moment."""
         return prompts.consolidate_system(getattr(self.agent, "step_prompt", None))
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; the summary."""
+        return super().snapshot() | {"summary": self._summary}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
+        """See ``MemoryModule``."""
+        super().restore(snapshot, shelf)
+        self._summary = snapshot["summary"]
 
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""

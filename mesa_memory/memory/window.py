@@ -1,14 +1,15 @@
 """A window of recent steps, word for word: what three of the memories share."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.entry import Entry
-from mesa_memory.records import EVICTED, SUPERSEDED
+from mesa_memory.memory.entry import Entry, entry_snapshot
+from mesa_memory.records import ERASED, EVICTED, SUPERSEDED
+from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group, superseded
 
 
@@ -25,6 +26,18 @@ class Windowed(MemoryModule):
 
     def _entries(self) -> list[MemoryEntry]:
         return list(self._window)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; the entries kept."""
+        window = [entry_snapshot(entry) for entry in self._entries()]
+        return super().snapshot() | {"window": window}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
+        """See ``MemoryModule``."""
+        super().restore(snapshot, shelf)
+        self._window = deque(
+            self._entry_from(kept) for kept in snapshot["window"] if kept[1]
+        )
 
     def _admit(self, groups: Sequence[Group]) -> None:
         for step, events in groups:
@@ -67,4 +80,9 @@ class ShortTerm(Windowed):
 
     @short_term_memory.setter
     def short_term_memory(self, entries: Iterable[MemoryEntry]) -> None:
+        before = self._entries()
         self._window = entries if isinstance(entries, deque) else deque(entries)
+        kept = set(map(id, self._window))
+        for entry in before:
+            if id(entry) not in kept:
+                self._end(entry, ERASED)

@@ -1,0 +1,123 @@
+"""How long the questions to a big recorded run take.
+
+    python -m benchmarks.explorer [--agents 1000] [--steps 1000] [--file PATH] [--json]
+
+Makes a SQLite file of that size (1,000 agents x 1,000 steps: 3.2 million records, 4.6
+GB, some minutes) unless there is one at PATH. Each question is asked of one agent after
+the other, so that the database itself has to look for the answer; the file may be in the
+operating system's memory. ``--cold`` has the system forget it before each question.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.big_run import EVERY, LAYER, BigRun
+from mesa_memory.runs import Run, open_run
+
+#: each question must be answered within, in milliseconds
+LIMIT = 200
+QUERY = "Who poisoned the well in ward 3?"
+
+
+def questions(run: Run) -> dict[str, Callable[[int, int], Any]]:
+    """What is asked, of an agent and a step."""
+
+    def summary(agent: int, step: int) -> str:
+        return f"{agent}/{LAYER}/summary/{max(1, step // EVERY)}"
+
+    return {
+        "agents()": lambda agent, step: run.agents(),
+        "state(agent, step)": run.state,
+        "state(agent)": lambda agent, step: run.state(agent),
+        "history(record)": lambda agent, step: run.history(summary(agent, step)),
+        "history(agent=)": lambda agent, step: run.history(agent=agent),
+        "because(record)": lambda agent, step: run.because(summary(agent, step)),
+        "recalls(agent, step)": run.recalls,
+        "recalls(agent)": lambda agent, step: run.recalls(agent),
+        "prompt(agent, step)": run.prompt,
+        "calls(agent)": lambda agent, step: run.calls(agent),
+        "search(text, agent=)": lambda agent, step: run.search(QUERY, agent),
+    }
+
+
+def forget(path: Path) -> None:
+    """Has the operating system forget the file."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def measure(path: Path, agents: int, times: int, cold: bool) -> dict[str, list[float]]:
+    """Milliseconds of each question, asked so many times."""
+    found: dict[str, list[float]] = {}
+    with open_run(path) as run:
+        steps = run.steps
+        run.search(QUERY, 0)  # loads the embedder and pandas
+        for name, ask in questions(run).items():
+            took = found.setdefault(name, [])
+            for turn in range(times):
+                # Apart from each other, so that nothing is near to what was read.
+                agent = (agents // times * turn + 7) % agents
+                step = int(steps[len(steps) * (turn + 1) // times - 1])
+                if cold:
+                    forget(path)
+                started = time.perf_counter()
+                ask(agent, step)
+                took.append((time.perf_counter() - started) * 1000)
+    return found
+
+
+def across(path: Path) -> float:
+    """Seconds for a search over all records."""
+    with open_run(path) as run:
+        run.search(QUERY, 0)
+        started = time.perf_counter()
+        run.search(QUERY)
+        return time.perf_counter() - started
+
+
+def report(found: dict[str, list[float]], title: str) -> Table:
+    """The times as a table."""
+    table = Table("question", "median ms", "worst ms", title=title)
+    for name, took in found.items():
+        table.add_row(name, f"{statistics.median(took):.1f}", f"{max(took):.1f}")
+    return table
+
+
+def main() -> None:
+    """Makes the file, asks, and shows how long it took."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", type=int, default=1000)
+    parser.add_argument("--steps", type=int, default=1000)
+    parser.add_argument("--times", type=int, default=9)
+    parser.add_argument("--file", type=Path, help="kept, and used if it is there")
+    parser.add_argument("--cold", action="store_true")
+    parser.add_argument("--search-all", action="store_true")
+    parser.add_argument("--json", action="store_true")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.file or Path(folder) / "big.sqlite"
+        if not path.exists():
+            BigRun(given.agents, given.steps).write(path)
+        found = measure(path, given.agents, given.times, given.cold)
+        if given.search_all:
+            found["search(text)"] = [1000 * across(path)]
+    if given.json:
+        print(json.dumps({"limit_ms": LIMIT, "milliseconds": found}))
+    else:
+        size = f"{given.agents} agents x {given.steps} steps"
+        Console().print(report(found, f"{size}; limit {LIMIT} ms each"))
+
+
+if __name__ == "__main__":
+    main()

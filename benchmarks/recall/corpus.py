@@ -1,0 +1,143 @@
+"""What the recall benchmarks rank: records, questions, and who puts them in order.
+
+A *ranker* gets a corpus with its vectors and gives a function that, for a question and
+its vector, names records, best first. Ours is one; others are in ``published`` and
+``peers``.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.recall import RecallIndex
+from mesa_memory.records import MemoryRecord
+from mesa_memory.retrieval import Scoring
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing that is remembered.
+
+    Attributes:
+        text: says when, who and what; this is embedded and indexed.
+        who: whose words these are.
+        grade: its importance, 1 to 5, or None.
+    """
+
+    id: str
+    step: float
+    who: str
+    text: str
+    grade: float | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question and the ids of the items that answer it."""
+
+    text: str
+    evidence: tuple[str, ...]
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """Items in order of arrival and what is asked about them, at the step ``now``."""
+
+    items: Sequence[Item]
+    questions: Sequence[Question]
+    now: float
+
+
+Ask = Callable[[str, np.ndarray], list[str]]
+Ranker = Callable[[Corpus, np.ndarray, str], Ask]
+
+
+def index_of(corpus: Corpus, vectors: np.ndarray, source: str) -> RecallIndex:
+    """The items as the index of one agent's memory."""
+    index = RecallIndex()
+    for item, vector in zip(corpus.items, vectors):
+        record = MemoryRecord(
+            item.id, 1, "benchmark", "message", item.step, {}, item.grade
+        )
+        index.add(record, item.text, vector, item.who, source=source)
+    return index
+
+
+def ours(scoring: Scoring, k: int | None = None) -> Ranker:
+    """This package's recall.
+
+    Args:
+        scoring: being recalled does not count as an access here, whatever it says:
+            questions come from outside, and one must not change what the next finds.
+        k: so many at most; None is all.
+    """
+    scoring = replace(scoring, refresh="off")
+
+    def ranker(corpus: Corpus, vectors: np.ndarray, source: str) -> Ask:
+        index = index_of(corpus, vectors, source)
+
+        def ask(question: str, vector: np.ndarray) -> list[str]:
+            found = index.recall(
+                question,
+                k,
+                vector=vector,
+                source=source,
+                scoring=scoring,
+                now=corpus.now,
+            )
+            return [recalled.record.id for recalled in found]
+
+        return ask
+
+    return ranker
+
+
+#: weights and presets that every table shows
+SCORINGS: dict[str, Callable[[], Scoring]] = {
+    "default": Scoring,
+    "relevance_only": Scoring.relevance_only,
+    "generative_agents": Scoring.generative_agents,
+    "mesa_llm": Scoring.mesa_llm,
+    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0),
+    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0),
+    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0),
+}
+
+
+def evidence_ranks(
+    corpus: Corpus, embedder: Any, ranker: Ranker
+) -> Iterator[tuple[Question, list[float]]]:
+    """Each question and the ranks of its evidence, 1 the best; not found: infinity."""
+    vectors = embedder.embed([item.text for item in corpus.items])
+    ask = ranker(corpus, vectors, embedder.name)
+    asked = embedder.embed([question.text for question in corpus.questions])
+    for question, vector in zip(corpus.questions, asked):
+        found = ask(question.text, vector)
+        places = {name: rank for rank, name in enumerate(found, 1)}
+        yield question, [places.get(name, np.inf) for name in question.evidence]
+
+
+def recall_at(cut: int, ranks: Iterable[Sequence[float]]) -> float:
+    """Mean share of the evidence among the first ``cut``, in percent; NaN of none."""
+    shares = [np.mean([rank <= cut for rank in found]) for found in ranks]
+    return round(100 * float(np.mean(shares)), 2) if shares else float("nan")
+
+
+def reciprocal(ranks: Iterable[Sequence[float]]) -> float:
+    """Mean of 1 / rank of the first piece of evidence, in percent; NaN of none."""
+    first = [1 / min(found) for found in ranks]
+    return round(100 * float(np.mean(first)), 2) if first else float("nan")
+
+
+def by_kind(
+    answered: Iterable[tuple[Question, list[float]]],
+) -> dict[str, list[list[float]]]:
+    """The ranks of the evidence, by kind of question."""
+    kinds = defaultdict(list)
+    for question, found in answered:
+        kinds[question.kind].append(found)
+    return dict(kinds)

@@ -1,0 +1,1 @@
+"""The commands that read recorded runs, one per file; ``cli`` puts them together."""

@@ -1,0 +1,62 @@
+"""``mesa-memory export`` and ``migrate``: a run for other tools, and newer versions."""
+
+from pathlib import Path
+
+import click
+
+from mesa_memory.commands.console import (
+    one_line_errors,
+    opened,
+    plain_console,
+    run_argument,
+    which_run,
+)
+
+
+@click.command()
+@run_argument()
+@which_run
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(("csv", "parquet", "jsonl")),
+    default="csv",
+    show_default=True,
+    help="Parquet needs the package pyarrow.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Folder for the files, one for each table.",
+)
+def export(run: str, which: str | None, format: str, out: Path) -> None:
+    """Writes a recorded run as files, one for each table.
+
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    console = plain_console()
+    with opened(run, which) as found:
+        for path in found.export(out, format):
+            console.print(f"Wrote {path}", soft_wrap=True)
+
+
+@click.command()
+@click.argument("store", metavar="STORE")
+def migrate(store: str) -> None:
+    """Brings a store of an older version up to date.
+
+    STORE is its path or address. What it holds is kept; it cannot be read by older
+    versions afterwards.
+    """
+    console = plain_console()
+    with one_line_errors(2):
+        from mesa_memory.errors import StoreUnavailable
+        from mesa_memory.stores import open_store, schema
+
+        local = "://" not in store and not store.startswith("postgresql:")
+        if local and not Path(store).exists():
+            raise StoreUnavailable("there is no such file", location=store)
+        open_store(store).close()
+        console.print(f"{store} has schema version {schema.VERSION}.", soft_wrap=True)

@@ -1,0 +1,240 @@
+"""What a researcher does to an agent's memory between two steps, and asks of it.
+
+``implant``, ``erase``, ``edit`` and ``swap`` change a live memory and are recorded as
+what they are; ``probe`` asks an agent something and leaves no trace in its memory.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mesa_memory import prompts, render
+from mesa_memory.content import plain
+from mesa_memory.errors import BadReply
+from mesa_memory.importance import valid
+from mesa_memory.memory.base import MemoryModule
+from mesa_memory.memory.recalling import Recalling
+from mesa_memory.records import EDITED, ERASED, SWAPPED, MemoryRecord
+from mesa_memory.schemas import GRADE_MAX
+from mesa_memory.snapshots import HeldShelf, decode, encode, without
+
+#: so many events come to mind for the question of a probe
+PROBED = 20
+
+
+def implant(
+    agent: Any, kind: str, content: dict[str, Any], importance: float | None = None
+) -> MemoryRecord:
+    """Lets an agent remember an event that never happened.
+
+    It arrives as any other event does, and is graded, summarised and recalled so.
+
+    Args:
+        agent: whose memory.
+        kind: of the event, such as ``"message"``.
+        content: see ``add_to_memory``.
+        importance: the grade, on the memory's scale; None leaves it to the memory.
+
+    Raises:
+        TypeError: if content is no dict, or the memory is of another package.
+        ValueError: for a grade outside the scale.
+    """
+    memory = _memory(agent)
+    top = getattr(memory, "importance_scale", GRADE_MAX)
+    grade = None if importance is None else valid(importance, "importance", top)
+    record = memory._arrive(kind, content)
+    if grade is not None:
+        memory._journal.grade(record, grade)
+    _note(memory, "implant", {"record": record.id})
+    return record
+
+
+def erase(agent: Any, record: MemoryRecord | str) -> None:
+    """Lets an agent forget a record, at once.
+
+    Args:
+        record: a current record of the agent's memory, or its id.
+
+    Raises:
+        ValueError: if it is none.
+        TypeError: if the memory is of another package.
+    """
+    memory = _memory(agent)
+    old = _current(memory, record)
+    kept = {held.id: held for held in memory._held() if held is not old}
+    state = without(encode(memory.snapshot()), old.id)
+    memory._journal.close(old, memory._now(), ERASED)
+    _restore(memory, state, kept)
+    _note(memory, "erase", {"record": old.id})
+
+
+def edit(
+    agent: Any, record: MemoryRecord | str, content: dict[str, Any]
+) -> MemoryRecord:
+    """Puts another content in a record's place; kind, step, grade and evidence stay.
+
+    Args:
+        record: a current record of the agent's memory, or its id.
+        content: the new content. What a memory made itself must keep its fields: a
+            summary has ``text``, an impression ``sentiment`` and ``familiarity``, too.
+
+    Returns:
+        The record that is current now.
+
+    Raises:
+        ValueError: if the record is none, or the content lacks a field.
+        TypeError: if content is no dict, or the memory is of another package.
+    """
+    memory = _memory(agent)
+    old = _current(memory, record)
+    if not isinstance(content, dict):
+        raise TypeError(f"content must be a dict, got {content!r}")
+    missing = sorted(old.content.keys() - content.keys()) if old.sources else []
+    if missing:
+        raise ValueError(f"the content of a {old.kind} must have {missing}, too")
+    state = encode(memory.snapshot())
+    known = {held.id: held for held in memory._held()}
+    new = _copy(memory, old, plain(content), old.sources)
+    memory._journal.close(old, memory._now(), EDITED, by=new)
+    _restore(memory, state, known | {old.id: new})
+    _note(memory, "edit", {"record": old.id, "by": new.id})
+    return new
+
+
+def swap(one: Any, other: Any) -> None:
+    """Exchanges what two agents remember.
+
+    Each agent's records are closed, and copies of the other's are opened in its name;
+    their ``sources`` are the originals.
+
+    Raises:
+        ValueError: if their memories are of different classes, or the same.
+        TypeError: if a memory is of another package.
+    """
+    left, right = _memory(one), _memory(other)
+    if type(left) is not type(right) or left is right:
+        raise ValueError(
+            "two memories of one class can be swapped, got "
+            f"{type(left).__name__} of agent {one.unique_id} and "
+            f"{type(right).__name__} of agent {other.unique_id}"
+        )
+    for memory in (left, right):
+        memory._settled()
+    states = {m: encode(m.snapshot()) for m in (left, right)}
+    held = {m: [(r, r.current) for r in m._held()] for m in (left, right)}
+    for memory, records in held.items():
+        for record, _ in records:
+            memory._journal.close(record, memory._now(), SWAPPED)
+    for memory, source in ((left, right), (right, left)):
+        copies = {}
+        for record, current in held[source]:
+            copy = _copy(memory, record, record.content, (record.id,))
+            if not current:  # of the message history
+                memory._journal.close(copy, memory._now(), SWAPPED)
+            copies[record.id] = copy
+        _restore(memory, states[source], copies)
+    _note(left, "swap", {"with": plain(other.unique_id)})
+    _note(right, "swap", {"with": plain(one.unique_id)})
+
+
+def probe(agent: Any, question: str) -> str:
+    """Asks an agent something, from its memory, without any trace in it.
+
+    Memory, access times and random generators stay as they are; the call is in the
+    ledger and the record, under the purpose ``"probe"``.
+
+    Returns:
+        The answer as text.
+
+    Raises:
+        LLMError: if there is no answer.
+        TypeError: if the memory is of another package.
+        ValueError: if the question is empty.
+    """
+    memory = _memory(agent)
+    if not isinstance(question, str) or not question.strip():
+        raise ValueError(f"question must be a text, got {question!r}")
+    asked = render.one_line(" ".join(question.split()))
+    memory._unnoticed = True
+    try:
+        known = memory.get_prompt_ready()
+        found = _recalled(memory, asked)
+    finally:
+        memory._unnoticed = False
+    request = memory._request(
+        "probe",
+        system=prompts.probe_system(getattr(agent, "step_prompt", None)),
+        prompt=prompts.probe(known, found, asked),
+        schema=None,
+        inputs={"question": asked, "lines": [*known.splitlines(), *found]},
+    )
+    reply = memory._performer().perform(request)
+    text = (reply.text or "").strip()
+    if not text:
+        where = {"purpose": "probe", "agent": request.agent, "step": request.step}
+        raise BadReply("the reply to a probe was empty", **where)
+    return text
+
+
+def _memory(agent: Any) -> MemoryModule:
+    memory = getattr(agent, "memory", None)
+    if not isinstance(memory, MemoryModule):
+        raise TypeError(
+            f"agent {getattr(agent, 'unique_id', agent)} must have a memory of "
+            f"mesa_memory, got {type(memory).__name__}"
+        )
+    return memory
+
+
+def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
+    wanted = record.id if isinstance(record, MemoryRecord) else record
+    for held in memory.current_records():
+        if held.id == wanted:
+            return held
+    raise ValueError(
+        f"{wanted!r} is no current record of agent {memory.agent.unique_id}; "
+        "memory.current_records() lists them"
+    )
+
+
+def _copy(
+    memory: MemoryModule, old: MemoryRecord, content: Any, sources: tuple[str, ...]
+) -> MemoryRecord:
+    """A new record of this memory that says when and what the old one is about."""
+    return memory._open(
+        old.kind,
+        old.step,
+        content,
+        importance=old.importance,
+        subject=old.subject,
+        sources=sources,
+        valid_from=memory._now(),
+    )
+
+
+def _restore(
+    memory: MemoryModule, state: Mapping[str, Any], records: Mapping[str, MemoryRecord]
+) -> None:
+    """Lets the memory go by these records; its own numbers go on."""
+    shelf = HeldShelf(records)
+    numbers = dict(memory._journal.numbers)
+    memory.restore(decode(state, shelf) | {"numbers": numbers}, shelf)
+
+
+def _recalled(memory: MemoryModule, question: str) -> list[str]:
+    """What the question brings to mind, in memories that can recall."""
+    if not isinstance(memory, Recalling):
+        return []
+    found = memory.recall(question, PROBED)
+    return [
+        f"Step {render.value_text(each.record.step)}: "
+        + render.event_text(each.record.kind, each.record.content, memory.event_chars)
+        for each in found
+    ]
+
+
+def _note(memory: MemoryModule, kind: str, detail: dict[str, Any]) -> None:
+    """Tells the recorder."""
+    recorder = memory.services.recorder
+    if recorder:
+        agent, step = memory.agent.unique_id, memory._now()
+        recorder.intervened(agent, step, kind, detail)

@@ -1,0 +1,146 @@
+"""Answers from a recorded run: the same requests get the same replies, without a model.
+
+A request is found by agent, step, purpose and occurrence, and its prompt must be the
+recorded one. Requests that went out side by side may come in another order; the prompt
+tells them apart.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import unified_diff
+from typing import Any
+
+from mesa_memory import errors
+from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
+from mesa_memory.render import shorten
+
+#: a diff in an error is at most so long
+DIFF_CHARS = 2000
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A recorded call.
+
+    Attributes:
+        prompt_hash: of the request, see ``prompts.prompt_hash``.
+        prompt: gives its messages; they are read only to show a difference.
+        reply: what came; None if the call failed.
+        error: class name and message of its failure.
+    """
+
+    prompt_hash: str
+    prompt: Callable[[], Sequence[dict[str, str]]]
+    reply: Reply | None
+    error: str | None = None
+
+
+class ReplayLLM:
+    """Answers from the calls of a recorded run.
+
+    Args:
+        calls: gives the recorded calls for a request's agent, step and purpose, in
+            order of occurrence.
+        hash_of: of a request.
+    """
+
+    instant = True
+
+    def __init__(
+        self,
+        calls: Callable[[LLMRequest], list[Recorded]],
+        hash_of: Callable[[LLMRequest], str],
+    ) -> None:
+        self._calls, self._hash = calls, hash_of
+        self._left: dict[tuple, list[Recorded]] = {}
+        self._lock = threading.Lock()
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The recorded answer.
+
+        Raises:
+            ReplayMismatch: if nothing was recorded for this prompt.
+            LLMError: the recorded failure.
+        """
+        with self._lock:
+            found = self._take(request)
+        if found.reply is None:
+            raise _failure(found.error or "", request)
+        return found.reply
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """``complete``, for event loops."""
+        return self.complete(request)
+
+    def _take(self, request: LLMRequest) -> Recorded:
+        key = (request.agent, request.step, request.purpose)
+        if key not in self._left:
+            self._left[key] = self._calls(request)
+        left, wanted = self._left[key], self._hash(request)
+        for position, recorded in enumerate(left):
+            if recorded.prompt_hash == wanted:
+                return left.pop(position)
+        raise ReplayMismatch(
+            _difference(request, left[0] if left else None),
+            purpose=request.purpose,
+            agent=request.agent,
+            step=request.step,
+        )
+
+
+class ReplayOrCall:
+    """Answers from a recorded run, and asks a model for what is not there.
+
+    Args:
+        replay: the recorded run.
+        client: gives the client that answers a request else.
+    """
+
+    def __init__(self, replay: ReplayLLM, client: Callable[[LLMRequest], Any]) -> None:
+        self._replay, self._client = replay, client
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The recorded answer, or the model's."""
+        try:
+            return self._replay.complete(request)
+        except ReplayMismatch:
+            client = self._client(request)
+        if hasattr(client, "acomplete"):
+            return await client.acomplete(request)
+        return client.complete(request)
+
+
+def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
+    if recorded is None:
+        return (
+            "the recorded run has no further request of this purpose at this step. "
+            "Replay needs the same model, parameters and versions; on_miss='call' asks "
+            "the model for what is not there."
+        )
+    before = _lines(recorded.prompt())
+    after = _lines(request.messages())
+    shown = "\n".join(unified_diff(before, after, "recorded", "now", lineterm="", n=1))
+    # The same words, but another model was asked, or the diff is in what it hides.
+    shown = shown or f"the messages are the same, the model is {request.model!r} now"
+    return f"the prompt is not the recorded one:\n{shorten(shown, DIFF_CHARS)}"
+
+
+def _lines(messages: Sequence[dict[str, str]]) -> list[str]:
+    return [
+        f"{message['role']}: {line}"
+        for message in messages
+        for line in (message.get("content") or "").splitlines()
+    ]
+
+
+def _failure(recorded: str, request: LLMRequest) -> LLMError:
+    """The failure that was recorded, as the same class."""
+    name, _, text = recorded.partition(": ")
+    kind = getattr(errors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, LLMError)):
+        kind, text = LLMUnavailable, recorded
+    where = {"purpose": request.purpose, "agent": request.agent, "step": request.step}
+    prefix = f"agent {request.agent}, step {request.step}, {request.purpose}: "
+    return kind(text.removeprefix(prefix), **where)

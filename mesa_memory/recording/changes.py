@@ -1,0 +1,160 @@
+"""What happened in a run since its last finished step, and the rows that say so.
+
+Noting a change is one append, made by the simulation's thread. The rows are made
+later, by the thread that writes them, in an order that is the same in every execution.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mesa_memory import render
+from mesa_memory.content import plain
+from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.records import MemoryRecord
+from mesa_memory.snapshots import encode
+from mesa_memory.stores.base import Batch
+
+#: longest text of a record, for readers; the content is kept whole
+TEXT_CHARS = 2000
+
+
+@dataclass(slots=True)
+class Changes:
+    """Everything noted, each list in the order of noting."""
+
+    opened: list[tuple[MemoryRecord, float | None]] = field(default_factory=list)
+    graded: list[tuple[str, float]] = field(default_factory=list)
+    closed: list[tuple[str, float, str, str | None]] = field(default_factory=list)
+    embedded: list[tuple[Sequence[str], Any, str]] = field(default_factory=list)
+    recalls: list[tuple[tuple[int, int], dict]] = field(default_factory=list)
+    prompts: list[tuple[tuple[int, int], dict]] = field(default_factory=list)
+    calls: list["Call"] = field(default_factory=list)
+    interventions: list[dict] = field(default_factory=list)
+    answers: list[tuple[str, Any]] = field(default_factory=list)
+    agents: list[dict] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        """True if anything was noted."""
+        return any(getattr(self, name) for name in self.__slots__)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request and what became of it.
+
+    Attributes:
+        occurrence: 1 for the agent's first request of this purpose at this step.
+        reply: None if there was an error.
+        replayed: True if the answer came from a recorded run.
+    """
+
+    request: LLMRequest
+    occurrence: int
+    reply: Reply | None
+    error: BaseException | None
+    replayed: bool = False
+
+
+def batch(
+    step: float, changes: Changes, snapshot: Mapping[str, Any] | None, finished: bool
+) -> Batch:
+    """The rows of a step.
+
+    Args:
+        snapshot: what the run can go on from, not yet encoded.
+    """
+    opened = sorted(changes.opened, key=lambda change: change[0].place)
+    calls = sorted(
+        changes.calls,
+        key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
+    )
+    return Batch(
+        step=step,
+        opened=[_record_row(*change) for change in opened],
+        graded=list(changes.graded),
+        closed=list(changes.closed),
+        embedded=[
+            (record, vector.tobytes(), source)
+            for records, vectors, source in changes.embedded
+            for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
+        ],
+        recalls=[row for _, row in sorted(changes.recalls, key=lambda c: c[0])],
+        prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
+        calls=[_call_row(call) for call in calls],
+        interventions=changes.interventions,
+        answers=[
+            {"step": step, "key": key, "value": value}
+            for key, value in sorted(changes.answers, key=lambda answer: answer[0])
+        ],
+        agents=changes.agents,
+        checkpoint=None if snapshot is None else encode(snapshot),
+        finished=finished,
+    )
+
+
+def _record_row(record: MemoryRecord, importance: float | None) -> dict[str, Any]:
+    return {
+        "id": record.id,
+        "agent": str(record.agent),
+        "layer": record.layer,
+        "kind": record.kind,
+        "step": record.step,
+        "text": text_of(record),
+        "content": record.content,
+        "importance": importance,
+        "subject": record.subject,
+        "sources": record.sources,
+        "valid_from": record.valid_from,
+    }
+
+
+def text_of(record: MemoryRecord) -> str:
+    """A record as one line: its own text, or the event as prompts show it."""
+    content = record.content
+    if record.sources and isinstance(content, dict) and "text" in content:
+        return str(content["text"])
+    return render.event_text(record.kind, content, TEXT_CHARS)
+
+
+def prompt_hash(request: LLMRequest) -> str:
+    """SHA-256 of the messages as sent, and of the model asked; 64 hex digits."""
+    asked = [request.model, request.messages()]
+    text = json.dumps(asked, ensure_ascii=False, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _call_row(call: Call) -> dict[str, Any]:
+    request, reply = call.request, call.reply
+    row: dict[str, Any] = {
+        "step": request.step,
+        "agent": str(request.agent),
+        "purpose": request.purpose,
+        "occurrence": call.occurrence,
+        "model": (reply and reply.model) or request.model,
+        "prompt": request.messages(),
+        "prompt_hash": prompt_hash(request),
+        "cached": call.replayed,
+    }
+    if reply is None:
+        return row | {"error": f"{type(call.error).__name__}: {call.error}"}
+    return row | {
+        "reply": reply.text,
+        "raw": _raw(reply.raw) if request.purpose == "reasoning" else None,
+        "tokens_in": reply.prompt_tokens,
+        "tokens_out": reply.completion_tokens,
+        "cost": reply.cost,
+        "latency": reply.latency,
+        "attempts": reply.attempts,
+        "finish": reply.finish,
+    }
+
+
+def _raw(raw: Any) -> Any:
+    """A provider's response as plain data."""
+    dump = getattr(raw, "model_dump", None)
+    return plain(dump(mode="json") if dump else raw)

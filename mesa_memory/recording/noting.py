@@ -1,0 +1,142 @@
+"""Notes what happens in the memories of one model; one append for each change."""
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.recall import Recalled
+from mesa_memory.recording.changes import Call, Changes
+from mesa_memory.records import Chronicle, MemoryRecord
+from mesa_memory.retrieval import Scoring
+
+#: occurrences are counted for so many of the newest steps; older work has ended
+COUNTED_STEPS = 64
+#: scores are kept so exactly; what is beyond depends on how many rows numpy multiplies
+DIGITS = 6
+
+
+class Noter:
+    """Keeps what happened since the last finished step; see ``records.Observer``.
+
+    Attributes:
+        muted: while True, no recall, prompt or call is noted.
+    """
+
+    def __init__(self, chronicle: Chronicle) -> None:
+        self.muted = False
+        self._chronicle = chronicle
+        self._changes = Changes()
+        self._counts: dict[float, Counter[tuple]] = {}
+        self._lock = threading.Lock()
+        self._inside = itertools.count(1)
+
+    def opened(self, record: MemoryRecord) -> None:
+        """See ``Observer``."""
+        self._changes.opened.append((record, record.importance))
+
+    def graded(self, record: MemoryRecord) -> None:
+        """See ``Observer``."""
+        self._changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
+
+    def closed(self, record: MemoryRecord) -> None:
+        """See ``Observer``."""
+        self._changes.closed.append(
+            (
+                record.id,
+                record.valid_to,  # type: ignore[arg-type]
+                record.closed_because,  # type: ignore[arg-type]
+                record.superseded_by,
+            )
+        )
+
+    def embedded(
+        self, records: Iterable[MemoryRecord], vectors: Any, source: str
+    ) -> None:
+        """Records got their embeddings, shape (records, dim), of this embedder."""
+        self._changes.embedded.append(([r.id for r in records], vectors, source))
+
+    def recalled(
+        self,
+        whose: Mapping[str, Any],
+        query: str | None,
+        scoring: Scoring,
+        found: Sequence[Recalled],
+        shown: Callable[[Recalled], bool],
+        among: int | None = None,
+    ) -> None:
+        """Records came to mind.
+
+        Args:
+            whose: ``agent``, ``layer``, ``step`` and ``purpose``.
+            shown: whether the reader's budget let a record through.
+            among: place of the commitment during which it happened; None is the end.
+        """
+        if self.muted:
+            return
+        row = dict(whose, agent=str(whose["agent"]), query=query)
+        row["scoring"] = vars(scoring)
+        row["candidates"] = [
+            {
+                "id": each.record.id,
+                "rank": each.rank,
+                "score": round(each.score, DIGITS),
+                **{name: round(part, DIGITS) for name, part in each.parts.items()},
+                "shown": shown(each),
+            }
+            for each in found
+        ]
+        self._changes.recalls.append((self._place(among), row))
+
+    def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
+        """An agent was shown this text of its memory."""
+        if self.muted:
+            return
+        row = dict(whose, agent=str(whose["agent"]), section=section, text=text)
+        self._changes.prompts.append((self._place(None), row))
+
+    def began(self, request: LLMRequest) -> int:
+        """A request is about to be answered; its occurrence, from 1."""
+        key = (request.agent, request.purpose)
+        with self._lock:
+            counts = self._counts.setdefault(request.step, Counter())
+            counts[key] += 1
+            while len(self._counts) > COUNTED_STEPS:
+                del self._counts[min(self._counts)]
+            return counts[key]
+
+    def called(
+        self,
+        request: LLMRequest,
+        occurrence: int,
+        reply: Reply | None,
+        error: BaseException | None,
+        replayed: bool,
+    ) -> None:
+        """A request was answered, or failed."""
+        if not self.muted:
+            call = Call(request, occurrence, reply, error, replayed)
+            self._changes.calls.append(call)
+
+    def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
+        """A researcher changed a memory by hand."""
+        row = {"step": step, "agent": str(agent), "kind": kind, "detail": detail}
+        self._changes.interventions.append(row)
+
+    def published(self, values: Mapping[str, Any]) -> None:
+        """Answers that hold for many agents were found; None gives one up."""
+        found = [(key, value) for key, value in values.items() if value is not None]
+        self._changes.answers.extend(found)
+
+    def _place(self, among: int | None) -> tuple[int, int]:
+        if among is None:
+            return (self._chronicle.next_place(), 0)
+        # Later than every record made there.
+        return (among, 10**9 + next(self._inside))
+
+    def _taken(self) -> Changes:
+        """What was noted; nothing is left."""
+        changes, self._changes = self._changes, Changes()
+        return changes

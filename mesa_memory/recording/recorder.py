@@ -1,0 +1,202 @@
+"""Writes a run into a store: lifetimes, recalls, prompts, calls, one step at a time.
+
+The simulation's thread notes changes; at the end of each step of the model the
+unfinished work of all memories is joined and the step is handed to the writer whole.
+A step that was not finished leaves nothing behind.
+"""
+
+import logging
+import weakref
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mesa_memory.errors import StoreError
+from mesa_memory.memory.clock import clock
+from mesa_memory.recording.attaching import Recording
+from mesa_memory.recording.changes import batch
+from mesa_memory.recording.checkpoints import memories, snapshot
+from mesa_memory.recording.noting import Noter
+from mesa_memory.recording.stephook import StepHook
+from mesa_memory.records import Chronicle, MemoryRecord
+from mesa_memory.scheduler import at_exit
+from mesa_memory.stores.base import Batch, Store
+from mesa_memory.stores.writer import Writer
+
+logger = logging.getLogger(__name__)
+
+
+class Recorder(Noter):
+    """Writes what is noted, at the end of each step.
+
+    Args:
+        model: the Mesa model; held weakly.
+        chronicle: of its memories.
+        store, run: where to write.
+        flush: joins the unfinished work of all memories.
+        recording: how.
+
+    Attributes:
+        store, run: where the run is written.
+        step: the last finished step; None before the first.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        chronicle: Chronicle,
+        store: Store,
+        run: int,
+        flush: Callable[[], None],
+        recording: Recording,
+    ) -> None:
+        super().__init__(chronicle)
+        self.store, self.run = store, run
+        self.step: float | None = None
+        self._model = weakref.ref(model)
+        self._flush, self._recording = flush, recording
+        self._known: set[str] = set()
+        self._writer: Writer | None = Writer(store, run)
+        # The model holds the hook, and the hook this: nothing here keeps a model alive.
+        model._user_step = StepHook(model._user_step, self.finish_step)
+        weakref.finalize(model, _abandon, weakref.ref(self))
+        chronicle.observers.append(self)
+        _running.add(self)
+
+    @property
+    def active(self) -> bool:
+        """True while the run is being written."""
+        return self._writer is not None
+
+    # -- the step -----------------------------------------------------------------
+
+    def finish_step(self) -> None:
+        """The model's step has ended: joins all memories and hands the step over.
+
+        Raises:
+            LLMError, MemoryStalled: of a memory whose work failed.
+            StoreError: if the store fails, unless the run may go on unrecorded.
+        """
+        model = self._model()
+        if self.muted or model is None or not self.active:
+            return
+        self._flush()
+        self.step = clock(model)
+        self._hand_over(self.step, snapshot(model))
+
+    def begin_at(self, step: float) -> None:
+        """The model has been put at the end of a recorded step; from here it goes on.
+
+        What was noted until now belongs to no step of the run.
+        """
+        self._taken()
+        model = self._model()
+        self._known = set() if model is None else set(memories(model))
+        self.step, self.muted = step, False
+
+    def close(self, state: str | None = None) -> None:
+        """Writes what is left and ends the run; again does nothing.
+
+        Args:
+            state: by default ``"finished"``, or ``"failed"`` if a step was begun and
+                not finished.
+
+        Raises:
+            StoreError: if the store fails.
+        """
+        if not self.active:
+            return
+        model = self._model()
+        half = model is not None and clock(model) > (self.step or 0)
+        if self._changes and not half:
+            self._hand_over(self.step or 0, None, finished=False)
+        writer, self._writer = self._writer, None
+        self._detach()
+        if writer is not None:
+            writer.close()
+            self.store.end(self.run, state or ("failed" if half else "finished"))
+
+    def sync(self) -> None:
+        """Waits until every finished step is in the store.
+
+        Raises:
+            StoreError: if the store fails.
+        """
+        if self._writer is not None:
+            self._writer.flush()
+
+    def _hand_over(
+        self, step: float, state: Mapping[str, Any] | None, finished: bool = True
+    ) -> None:
+        changes = self._taken()
+        changes.agents = self._new_agents(changes.opened)
+        assert self._writer is not None
+
+        def rows(last: bool) -> Batch:
+            kept = state if last or self._is_kept(step) else None
+            return batch(step, changes, kept, finished)
+
+        try:
+            self._writer.put(rows)
+        except StoreError as error:
+            self._detach()
+            self._writer = None
+            if self._recording.on_failure == "stop":
+                raise
+            logger.warning("%s The run goes on unrecorded.", error)
+
+    def _is_kept(self, step: float) -> bool:
+        """True if the checkpoint of this step stays for good."""
+        every = self._recording.checkpoint_every
+        return every is not None and step % every == 0
+
+    def _new_agents(self, opened: Iterable[tuple[MemoryRecord, Any]]) -> list[dict]:
+        """Rows of the agents met for the first time."""
+        new = {str(record.agent) for record, _ in opened} - self._known
+        model = self._model()
+        if not new or model is None:
+            return []
+        self._known |= new
+        return [
+            {
+                "agent": str(agent.unique_id),
+                "unique_id": agent.unique_id,
+                "class": type(agent).__name__,
+                "memory": type(agent.memory).__name__,
+                "layers": [agent.memory.layer],
+            }
+            for agent in model.agents
+            if str(agent.unique_id) in new and hasattr(agent.memory, "layer")
+        ]
+
+    def _detach(self) -> None:
+        if self in self._chronicle.observers:
+            self._chronicle.observers.remove(self)
+        model = self._model()
+        hook = getattr(model, "_user_step", None)
+        if isinstance(hook, StepHook) and hook.then == self.finish_step:
+            model._user_step = hook.inner
+        _running.discard(self)
+
+
+_running: set[Recorder] = set()
+
+
+def _abandon(recorder: "weakref.ref[Recorder]") -> None:
+    """The model is gone: nothing more will come."""
+    left = recorder()
+    if left is not None:
+        try:
+            left.close("stopped")
+        except StoreError:  # nobody is left to catch it
+            logger.exception("the record of a run could not be finished")
+
+
+def _close_all() -> None:
+    for recorder in list(_running):
+        try:
+            recorder.close()
+        except Exception:  # nobody is left to catch it; the others still want theirs
+            logger.exception("the record of a run could not be finished at exit")
+
+
+at_exit(_close_all)

@@ -1,0 +1,57 @@
+"""The requests to language models, and what they cost."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import case, func, select
+
+from mesa_memory.runs.recorded import Recorded, in_order
+from mesa_memory.runs.table import Table
+from mesa_memory.stores import schema
+
+table = schema.calls
+#: what cost can be grouped by
+KEYS = ("purpose", "agent", "step", "model", "cached", "finish")
+#: the columns of a call; the raw reply is for replays
+COLUMNS = tuple(c for c in table.columns if c.name not in ("run", "raw"))
+
+
+def calls(run: Recorded, agent: Any, step: Any, purpose: str | None) -> Table:
+    """See ``Run.calls``."""
+    wanted = select(*COLUMNS).where(run.mine(table)).order_by(in_order(table))
+    if agent is not None:
+        wanted = wanted.where(table.c.agent == run.agent(agent))
+    if step is not None:
+        wanted = wanted.where(table.c.step == run.step(step))
+    if purpose is not None:
+        wanted = wanted.where(table.c.purpose == purpose)
+    return run.table(wanted)
+
+
+def cost(run: Recorded, by: Sequence[str]) -> Table:
+    """See ``Run.cost``."""
+    names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
+    unknown = [name for name in names if name not in KEYS]
+    if unknown:
+        raise ValueError(f"cost is by {', '.join(KEYS)}, got {unknown[0]!r}")
+    keys = [table.c[name] for name in names]
+    count = func.count()
+    unpriced = count - func.count(table.c.cost)
+    summed = select(
+        *keys,
+        count.label("calls"),
+        _sum(table.c.attempts).label("attempts"),
+        _sum(table.c.tokens_in).label("tokens_in"),
+        _sum(table.c.tokens_out).label("tokens_out"),
+        # A sum with an unknown part is unknown, not smaller.
+        case((unpriced == 0, func.coalesce(func.sum(table.c.cost), 0.0))).label("cost"),
+        unpriced.label("unpriced"),
+        _sum(table.c.latency).label("latency"),
+        func.count(table.c.error).label("failures"),
+        _sum(case((table.c.cached, 1), else_=0)).label("cached_calls"),
+    ).where(run.mine(table))
+    return run.table(summed.group_by(*keys).order_by(*keys) if keys else summed)
+
+
+def _sum(column: Any) -> Any:
+    return func.coalesce(func.sum(column), 0)

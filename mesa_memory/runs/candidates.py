@@ -1,0 +1,181 @@
+"""Which records a search ranks: all of a few, the most promising of many.
+
+Of many, those are ranked whose embeddings are nearest and those that share the rarest
+words with the query. One pass over the records finds both; nothing is kept of a record
+but its id, its cosine and which of the query's words it has.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Double, Integer, Select, Text, case, cast, func, literal, select
+
+from mesa_memory.lexical import STOP_WORDS, terms, words
+from mesa_memory.runs.reader import Reader
+from mesa_memory.stores import schema
+
+records = schema.records
+#: so many are all ranked
+FEW = 5_000
+#: a run with more is read from end to end, not through an index
+LARGE = 20_000
+#: how many words of a query count where there are more records
+WORDS = 16
+
+
+class Candidates:
+    """The records among which a search looks.
+
+    Args:
+        reader: of the store.
+        run: only of this one; None is all.
+        agent: only its records, by its name in the store; None is all.
+        conditions: further ones.
+    """
+
+    def __init__(
+        self, reader: Reader, run: int | None, agent: str | None, conditions: list[Any]
+    ) -> None:
+        self._reader, self._run = reader, run
+        self._conditions = list(conditions)
+        if agent is not None:
+            self._conditions.append(records.c.agent == agent)
+            if run is None:
+                # The index begins with the run; without this it would be of no use.
+                of_any = select(schema.runs.c.id)
+                self._conditions.append(records.c.run.in_(of_any))
+        self._whole = agent is None and run is not None and self._size(run) > LARGE
+
+    def rows(
+        self, columns: tuple[Any, ...], text: str, vector: np.ndarray, source: str
+    ) -> list[dict[str, Any]]:
+        """At most ``FEW`` of them, by run, agent, layer and order of arrival.
+
+        Args:
+            columns: what is wanted of each, also its run, agent, layer and seq.
+            text, vector: the query and its embedding.
+            source: name of the embedder; other embeddings do not count.
+        """
+        some = self._of_these(records.c.id).limit(FEW + 1)
+        if len(self._reader.rows(some)) <= FEW:
+            wanted = self._of_these(*columns).limit(FEW)
+            return sorted(self._reader.table(wanted).rows, key=_place)
+        found = []
+        for run, ids in self._promising(text, vector, source).items():
+            of_run = (records.c.run == run, records.c.id.in_(ids))
+            found += self._reader.table(select(*columns).where(*of_run)).rows
+        # Not sorted by the database, which would walk through the run in that order.
+        return sorted(found, key=_place)
+
+    def _promising(
+        self, text: str, vector: np.ndarray, source: str
+    ) -> dict[int, list[str]]:
+        """The ids of the most promising records of each run."""
+        needles = beginnings(text)
+        near = self._nearness(vector, source)
+        columns = (records.c.run, records.c.id, self._holds(needles), near)
+        statement = self._of_these(*columns)
+        names: list[str] = []
+        of_run, held, cosines = [], [], []
+        for rows in self._reader.chunks(statement):
+            runs, ids, masks, vectors = zip(*rows)
+            names += ids
+            of_run.append(np.array(runs, dtype=np.int64))
+            held.append(np.array(masks, dtype=np.int64))
+            cosines.append(_cosines(vectors, vector))
+        by_words = _rarity(np.concatenate(held), len(needles))
+        chosen = [_best(np.concatenate(cosines)), _best(by_words)]
+        places = np.unique(np.concatenate(chosen))
+        found: dict[int, list[str]] = {}
+        for run, place in zip(np.concatenate(of_run)[places].tolist(), places.tolist()):
+            found.setdefault(run, []).append(names[place])
+        return found
+
+    def _size(self, run: int) -> int:
+        """How many records a run has, of finished steps."""
+        of_run = select(func.sum(schema.steps.c.records)).filter_by(run=run)
+        return self._reader.rows(of_run)[0][0] or 0
+
+    def _of_these(self, *columns: Any) -> Select:
+        """Columns of these records."""
+        wanted = select(*columns).where(*self._conditions)
+        if self._run is None:
+            return wanted
+        # Through an index, every record of a run takes ten times as long.
+        run = records.c.run + 0 if self._whole else records.c.run
+        return wanted.where(run == self._run)
+
+    def _holds(self, needles: list[str]) -> Any:
+        """Which words a text has: the sum of 2 ** n for those that it has."""
+        total: Any = literal(0)
+        for number, needle in enumerate(needles):
+            if self._reader.dialect == "postgresql":
+                has = records.c.text.icontains(needle, autoescape=True)
+            else:  # LIKE ignores the case of ASCII letters here
+                has = records.c.text.contains(needle, autoescape=True)
+            total = total + func.coalesce(cast(has, Integer), 0) * 2**number
+        return total
+
+    def _nearness(self, vector: np.ndarray, source: str) -> Any:
+        """The cosine, where the database can tell; else the embedding."""
+        near: Any = records.c.embedding
+        if self._reader.dialect == "postgresql":
+            asked = literal(schema.vector_text(vector.astype("<f2").tobytes()), Text)
+            # pgvector's <#> is the inner product with its sign changed.
+            near = -near.op("<#>", return_type=Double())(cast(asked, near.type))
+        return case((records.c.embedder == source, near))
+
+
+def _place(row: dict[str, Any]) -> tuple:
+    return row["run"], row["agent"], row["layer"], row["seq"]
+
+
+def beginnings(text: str) -> list[str]:
+    """What the words of a query have in common with their stems, each once."""
+    found = []
+    for word in dict.fromkeys(words(text)):
+        if word not in STOP_WORDS:
+            stem = terms(word)[0]
+            found.append(_common(word, stem))
+    return list(dict.fromkeys(found))[:WORDS]
+
+
+def _common(word: str, stem: str) -> str:
+    """What both begin with; a stem need not be the beginning of its word."""
+    length = next((n for n, (a, b) in enumerate(zip(word, stem)) if a != b), len(stem))
+    return word[:length] or word
+
+
+def _cosines(found: Sequence[Any], vector: np.ndarray) -> np.ndarray:
+    """The cosine of each, from embeddings or from cosines; without one, -1."""
+    cosines = np.full(len(found), -1.0, dtype=np.float32)
+    size = 2 * len(vector)
+    places = [n for n, v in enumerate(found) if _usable(v, size)]
+    if places and isinstance(found[places[0]], bytes):
+        joined = b"".join([found[n] for n in places])
+        rows = np.frombuffer(joined, dtype="<f2").reshape(len(places), -1)
+        cosines[places] = rows.astype(np.float32) @ vector
+    elif places:
+        cosines[places] = [found[n] for n in places]
+    # What is damaged is not among the best; it is no reason to find nothing.
+    return np.nan_to_num(cosines, nan=-1.0, posinf=-1.0, neginf=-1.0)
+
+
+def _usable(value: Any, size: int) -> bool:
+    return isinstance(value, float) or (isinstance(value, bytes) and len(value) == size)
+
+
+def _rarity(masks: np.ndarray, count: int) -> np.ndarray:
+    """For each record, how rare the words are that it shares with the query, summed."""
+    total = np.zeros(len(masks))
+    for number in range(count):
+        has = (masks >> number) & 1
+        total += has * np.log1p(len(masks) / (1 + has.sum()))
+    return total
+
+
+def _best(values: np.ndarray) -> np.ndarray:
+    """Where the highest values are, half of what is ranked; of equals the newest."""
+    newest = np.arange(len(values))
+    return np.lexsort((newest, values))[-FEW // 2 :]

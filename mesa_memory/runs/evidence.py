@@ -1,0 +1,99 @@
+"""Because of what: from a record down to the raw events it was made from."""
+
+from typing import Any
+
+from sqlalchemy import Select, Text, case, cast, func, literal, select, true
+
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.state import COLUMNS
+from mesa_memory.runs.table import Table, table
+from mesa_memory.runs.versions import run_record, source_ids
+from mesa_memory.stores import schema
+
+records = schema.records
+#: more records, or lines, than this are no evidence that anyone reads
+MOST = 100_000
+SHOWN = (
+    "depth", "id", "parent", "kind", "step", "agent", "layer", "text", "missing",
+    "repeated",
+)  # fmt: skip
+
+
+def because(run: Recorded, record: str) -> Table:
+    """See ``Run.because``."""
+    run_record(run, record)
+    found = {row["id"]: row for row in run.table(_below(run, record)).rows}
+    lines: list[dict[str, Any]] = []
+    waiting: list[tuple[int, str, str | None]] = [(0, record, None)]
+    told: set[str] = set()
+    while waiting:
+        depth, name, parent = waiting.pop()
+        row = found.get(name)
+        repeated = name in told
+        lines.append(_line(row, depth, name, parent, repeated))
+        if len(lines) > MOST:
+            raise _too_much(run, record)
+        if row and not repeated:
+            told.add(name)
+            # The last one put in is told first.
+            below = reversed(source_ids(row))
+            waiting.extend((depth + 1, source, name) for source in below)
+    return table(SHOWN, lines)
+
+
+def tree(run: Recorded, record: str) -> dict[str, Any]:
+    """See ``Run.tree``."""
+    nodes: dict[str, dict[str, Any]] = {}
+    top: dict[str, Any] = {}
+    for line in because(run, record).rows:
+        node = {k: v for k, v in line.items() if k not in ("depth", "parent")}
+        node["sources"] = []
+        if line["parent"] is None:
+            top = node
+        else:
+            nodes[line["parent"]]["sources"].append(node)
+        if not line["repeated"]:
+            nodes[line["id"]] = node
+    return top
+
+
+def _line(
+    row: dict[str, Any] | None, depth: int, name: str, parent: str | None, again: bool
+) -> dict[str, Any]:
+    known = row or dict.fromkeys(("kind", "step", "agent", "layer", "text"))
+    return known | {
+        "id": name,
+        "depth": depth,
+        "parent": parent,
+        "missing": row is None,
+        "repeated": again,
+    }
+
+
+def _below(run: Recorded, record: str) -> Select:
+    """The record and all that it came from, each once, so that a cycle ends."""
+    found = select(literal(record, Text).label("id")).cte("found", recursive=True)
+    of_run = records.alias("r")
+    if run.reader.dialect == "postgresql":
+        kept = case(
+            (func.jsonb_typeof(of_run.c.sources) == "array", of_run.c.sources),
+            else_=literal([], of_run.c.sources.type),
+        )
+        source = func.jsonb_array_elements_text(kept).table_valued("value")
+    else:
+        source = func.json_each(of_run.c.sources).table_valued("value")
+    joined = found.join(
+        of_run, (of_run.c.run == run.number) & (of_run.c.id == found.c.id)
+    )
+    step = select(cast(source.c.value, Text)).select_from(joined.join(source, true()))
+    ids = select(found.union(step).c.id).limit(MOST)
+    return select(*COLUMNS).where(run.mine(records), records.c.id.in_(ids))
+
+
+def _too_much(run: Recorded, record: str) -> StoreCorrupt:
+    return StoreCorrupt(
+        f"the evidence of {record!r} in run {run.number} has more than {MOST:,} lines, "
+        "which no memory makes. The file was changed; use a copy of it.",
+        location=run.reader.location,
+    )

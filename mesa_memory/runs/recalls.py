@@ -1,0 +1,72 @@
+"""What came to an agent's mind, and what of it the agent was shown."""
+
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy import Table as SQLTable
+
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.runs.recorded import Recorded, in_order
+from mesa_memory.runs.table import Table, table
+from mesa_memory.stores import schema
+
+#: what a candidate has
+PARTS = (
+    "id", "rank", "score", "shown", "relevance", "dense", "lexical", "importance",
+    "recency",
+)  # fmt: skip
+SHOWN = ("seq", "step", "agent", "layer", "purpose", "query", *PARTS, "text")
+#: how many ids stand in one statement
+MANY = 5_000
+
+
+def recalls(run: Recorded, agent: Any, step: Any) -> Table:
+    """See ``Run.recalls``."""
+    lines = []
+    for row in run.table(_logged(run, schema.recalls, agent, step)).rows:
+        for candidate in _candidates(run, row):
+            parts = {name: candidate.get(name) for name in PARTS}
+            lines.append(row | parts)
+    said = texts(run, list(dict.fromkeys(line["id"] for line in lines)))
+    for line in lines:
+        line["text"] = said.get(line["id"])
+    return table(SHOWN, lines)
+
+
+def prompts(run: Recorded, agent: Any, step: Any) -> Table:
+    """See ``Run.prompts``."""
+    return run.table(_logged(run, schema.prompts, agent, step))
+
+
+def texts(run: Recorded, ids: list[str]) -> dict[str, str | None]:
+    """The texts of the records with these ids, of those that there are."""
+    records = schema.records
+    found: dict[str, str | None] = {}
+    for start in range(0, len(ids), MANY):
+        some = records.c.id.in_(ids[start : start + MANY])
+        wanted = select(records.c.id, records.c.text).where(run.mine(records), some)
+        found |= dict(run.reader.rows(wanted))
+    return found
+
+
+def _logged(run: Recorded, log: SQLTable, agent: Any, step: Any) -> Select:
+    """The rows of a log for an agent, of one step or of all; also unfinished ones."""
+    columns = [column for column in log.columns if column.name != "run"]
+    wanted = select(*columns).where(run.mine(log), log.c.agent == run.agent(agent))
+    if step is not None:
+        wanted = wanted.where(log.c.step == run.step(step))
+    return wanted.order_by(in_order(log))
+
+
+def _candidates(run: Recorded, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """The candidates of a recall."""
+    given = row["candidates"] or []
+    if not isinstance(given, list) or not all(
+        isinstance(c, dict) and isinstance(c.get("id"), str) for c in given
+    ):
+        raise StoreCorrupt(
+            f"the recall with seq {row['seq']} of run {run.number} does not hold a "
+            "list of candidates. The file was changed; use a copy of it.",
+            location=run.reader.location,
+        )
+    return given

@@ -1,0 +1,118 @@
+"""One run of a store: its agents and steps by name, and statements about it."""
+
+import math
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any
+
+from sqlalchemy import ColumnElement, select
+from sqlalchemy import Table as SQLTable
+
+from mesa_memory.runs.reader import Reader
+from mesa_memory.runs.table import Table
+from mesa_memory.stores import schema
+
+#: a message names at most so many of what there is
+NAMED = 12
+
+
+class Recorded:
+    """A run in a store.
+
+    Args:
+        reader: of the store.
+        number: the run's id.
+    """
+
+    def __init__(self, reader: Reader, number: int) -> None:
+        self.reader, self.number = reader, number
+        self._unique_ids: dict[str, Any] = {}
+
+    def mine(self, table: SQLTable) -> ColumnElement[bool]:
+        """The condition that a row of ``table`` is of this run."""
+        return table.c.run == self.number
+
+    def table(self, statement: Any) -> Table:
+        """The rows of a statement; ``agent`` in its original type."""
+        found = self.reader.table(statement)
+        if "agent" in found.columns:
+            for row in found.rows:
+                row["agent"] = self.unique_id(row["agent"])
+        return found
+
+    def unique_ids(self) -> dict[str, Any]:
+        """The agents so far: their names in the store, and their own ids, in order."""
+        table = schema.agents
+        found = self.reader.rows(
+            select(table.c.agent, table.c.unique_id).where(self.mine(table))
+        )
+        known = [
+            (own if isinstance(own, str | int | float) else name, name)
+            for name, own in found
+        ]
+        known.sort(key=lambda one: (isinstance(one[0], str), one))
+        self._unique_ids = {name: own for own, name in known}
+        return self._unique_ids
+
+    def unique_id(self, name: str) -> Any:
+        """An agent's own id; its name in the store if it is not known otherwise."""
+        if name not in self._unique_ids:
+            # Also in a run that is still going on: each name is looked up once.
+            self._unique_ids = {name: name} | self.unique_ids()
+        return self._unique_ids[name]
+
+    def agent(self, given: Any) -> str:
+        """An agent's name in the store, by its unique id.
+
+        Raises:
+            ValueError: if the run has no such agent; names those it has.
+        """
+        name = str(given)
+        if name not in self._unique_ids and name not in self.unique_ids():
+            raise ValueError(
+                f"run {self.number} has no agent {given!r}; its agents are "
+                f"{listed(self._unique_ids)}"
+            )
+        return name
+
+    def steps(self) -> list[float]:
+        """The finished steps, in order."""
+        table = schema.steps
+        of_run = select(table.c.step).where(self.mine(table))
+        return [step for (step,) in self.reader.rows(of_run.order_by(table.c.step))]
+
+    def step(self, given: Any) -> float:
+        """A finished step; None is the last one.
+
+        Raises:
+            ValueError: if it is not finished, or no number; names those that are.
+        """
+        if isinstance(given, Real) and not math.isfinite(given):
+            given = repr(given)
+        finished = self.steps()
+        if given is None and finished:
+            return finished[-1]
+        if isinstance(given, bool) or given not in finished:
+            what = (
+                "any finished step" if given is None else f"the finished step {given!r}"
+            )
+            raise ValueError(
+                f"run {self.number} does not have {what}; finished are {listed(finished)}"
+            )
+        return float(given)
+
+
+def listed(things: Iterable[Any]) -> str:
+    """The first of them and the last, with commas."""
+    shown = [f"{t:g}" if isinstance(t, float) else str(t)[:40] for t in things]
+    if len(shown) > NAMED:
+        shown = [*shown[: NAMED - 1], f"… ({len(shown)} in all) …", shown[-1]]
+    return ", ".join(shown) or "none"
+
+
+def in_order(table: SQLTable) -> ColumnElement[int]:
+    """What orders the rows of a log that stand together in its index.
+
+    By the bare column SQLite would rather walk through the whole run than sort a few.
+    """
+    return table.c.seq + 0

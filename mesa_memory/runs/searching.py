@@ -1,0 +1,140 @@
+"""Search by meaning and by words, over agents and over runs.
+
+Ranked as ``Scoring.relevance_only()`` ranks an agent's own records; see ``recall``.
+"""
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+
+from mesa_memory import retrieval
+from mesa_memory.embedders import embedder as embedder_of
+from mesa_memory.embedders.base import Embedder
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.recall import Recalled, RecallIndex
+from mesa_memory.records import MemoryRecord
+from mesa_memory.render import value_text
+from mesa_memory.retrieval import Scoring
+from mesa_memory.runs.candidates import Candidates
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.state import valid_at
+from mesa_memory.runs.table import Table, table
+from mesa_memory.stores import schema
+
+records = schema.records
+COLUMNS = tuple(c for c in records.columns if c.name != "sources")
+SHOWN = (
+    "rank", "score", "relevance", "dense", "lexical", "run", "agent", "layer", "kind",
+    "step", "id", "text", "importance", "valid_from", "valid_to",
+)  # fmt: skip
+
+
+def search(
+    run: Recorded,
+    text: str,
+    agent: Any,
+    step: Any,
+    k: int | None,
+    kinds: str | Collection[str] | None,
+    across: bool,
+    embedder: Any,
+) -> Table:
+    """See ``Run.search``."""
+    k = retrieval.checked_k(k)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"search needs a text to look for, got {text!r}")
+    maker = embedder_of(embedder)
+    vector = maker.embed([text])[0]
+    if across and step is not None:
+        raise ValueError(f"a step is one of a run, not of all; got step {step!r}")
+    own = None if across else run.number
+    if agent is not None:
+        agent = str(agent) if across else run.agent(agent)
+    candidates = Candidates(run.reader, own, agent, _conditions(run, step, kinds))
+    rows = candidates.rows(COLUMNS, text, vector, maker.name)
+    for row in rows:
+        own = row["run"] == run.number
+        row["agent"] = run.unique_id(row["agent"]) if own else row["agent"]
+    found = _ranked(rows, run.reader.location, text, k, vector, maker)
+    return table(SHOWN, [_line(rows[int(hit.record.id)], hit) for hit in found])
+
+
+def _conditions(
+    run: Recorded, step: Any, kinds: str | Collection[str] | None
+) -> list[Any]:
+    """What records must be."""
+    found = []
+    if step is not None:
+        found.append(valid_at(run.step(step)))
+    if kinds is not None:
+        names = [kinds] if isinstance(kinds, str) else list(kinds)
+        found.append(records.c.kind.in_(names))
+    return found
+
+
+def _ranked(
+    rows: list[dict[str, Any]],
+    location: str,
+    text: str,
+    k: int | None,
+    vector: np.ndarray,
+    maker: Embedder,
+) -> list[Recalled]:
+    index = RecallIndex()
+    found, texts = [], []
+    for number, row in enumerate(rows):
+        kept = (str(number), row["agent"], row["layer"], row["kind"], row["step"])
+        found.append(MemoryRecord(*kept, {}))
+        texts.append(f"Step {value_text(row['step'])}: {row['text'] or ''}")
+        # Neighbours are what the same agent met in the same step.
+        place = (row["run"], row["agent"], row["layer"], row["step"])
+        index.add(found[-1], texts[-1], who=_speaker(row), place=place)
+    ready = [n for n, row in enumerate(rows) if row["embedder"] == maker.name]
+    stored = _stored([rows[n] for n in ready], len(vector), location)
+    if ready:
+        index.embed_all([found[n] for n in ready], stored, maker.name)
+    bare = sorted(set(range(len(rows))) - set(ready))
+    if bare:
+        vectors = maker.embed([texts[n] for n in bare])
+        index.embed_all([found[n] for n in bare], vectors, maker.name)
+    return index.recall(
+        text,
+        k,
+        vector=vector,
+        source=maker.name,
+        scoring=Scoring.relevance_only(),
+    )
+
+
+def _stored(rows: list[dict[str, Any]], dim: int, location: str) -> np.ndarray:
+    """The embeddings of records, shape (rows, dim).
+
+    Raises:
+        StoreCorrupt: if they are not what their embedder makes.
+    """
+    wrong = [r["id"] for r in rows if len(r["embedding"] or b"") != 2 * dim]
+    if not wrong:
+        joined = b"".join(row["embedding"] for row in rows)
+        vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), dim)
+        whole = np.isfinite(vectors).all(axis=1)
+        if whole.all():
+            return vectors.astype(np.float32)
+        wrong = [rows[n]["id"] for n in np.flatnonzero(~whole)]
+    raise StoreCorrupt(
+        f"the embedding of record {wrong[0]!r} is not {dim} finite numbers. The file "
+        "was changed or damaged; use a copy of it.",
+        location=location,
+    )
+
+
+def _speaker(row: dict[str, Any]) -> str | None:
+    content = row["content"]
+    said = isinstance(content, dict) and row["kind"] == "message"
+    sender = content.get("sender") if said else None
+    return None if sender is None else f"Agent {value_text(sender)}"
+
+
+def _line(row: dict[str, Any], hit: Recalled) -> dict[str, Any]:
+    parts = {name: hit.parts[name] for name in ("relevance", "dense", "lexical")}
+    return row | parts | {"rank": hit.rank, "score": hit.score}

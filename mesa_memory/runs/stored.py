@@ -1,0 +1,58 @@
+"""The runs of a store: an overview, and which one is meant."""
+
+from typing import Any
+
+from sqlalchemy import func, select
+
+from mesa_memory.runs.reader import Reader
+from mesa_memory.runs.recorded import listed
+from mesa_memory.runs.table import Table
+from mesa_memory.stores import schema
+
+runs, steps, agents = schema.runs, schema.steps, schema.agents
+
+
+def overview(reader: Reader) -> Table:
+    """See ``Run.runs``."""
+    of_run = steps.c.run == runs.c.id
+    counted = [
+        select(value).where(of_run).scalar_subquery().label(name)
+        for name, value in (
+            ("steps", func.count()),
+            ("last_step", func.max(steps.c.step)),
+            ("records", func.coalesce(func.sum(steps.c.records), 0)),
+            ("calls", func.coalesce(func.sum(steps.c.calls), 0)),
+        )
+    ]
+    people = select(func.count()).where(agents.c.run == runs.c.id).scalar_subquery()
+    wanted = select(runs, people.label("agents"), *counted)
+    return reader.table(wanted.order_by(runs.c.id))
+
+
+def found(reader: Reader, run: Any) -> int:
+    """The id of the run that is meant.
+
+    Args:
+        reader: of the store.
+        run: its id or its name, of which the newest run counts; None is the newest.
+
+    Raises:
+        ValueError: if there is none; names those there are.
+    """
+    known = reader.rows(select(runs.c.id, runs.c.name).order_by(runs.c.id))
+    meant = [
+        number
+        for number, name in known
+        if run is None or run in (number, name) or run == str(number)
+    ]
+    if meant and not isinstance(run, bool):
+        exact = [number for number in meant if number == run]
+        return exact[0] if exact else meant[-1]
+    names = listed(f"{n} {name!r}" if name else n for n, name in known)
+    what = "no run" if run is None else f"no run {run!r}"
+    raise ValueError(f"{reader.location}: there is {what}; its runs are {names}")
+
+
+def run_row(reader: Reader, number: int) -> dict[str, Any]:
+    """What the store says about a run."""
+    return reader.table(select(runs).where(runs.c.id == number)).rows[0]

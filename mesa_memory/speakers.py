@@ -1,0 +1,48 @@
+"""Who speaks in an agent's records, by the names that a query would use."""
+
+from functools import lru_cache
+from typing import Any
+
+from mesa_memory.lexical import words
+
+
+@lru_cache(maxsize=10_000)
+def _name(who: str) -> str:
+    return " ".join(words(who))
+
+
+class Speakers:
+    """Numbers speakers in order of arrival; 0 is nobody."""
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {"": 0}
+        # First word of a name -> how many words such names have; ordered, unlike a set.
+        self._starts: dict[str, dict[int, None]] = {}
+        self._foreign: list[str] = []
+
+    def code(self, who: Any) -> int:
+        """The number of a speaker; None and a name without words are nobody."""
+        name = "" if who is None else _name(str(who))
+        code = self._codes.get(name)
+        if code is None:
+            code = self._codes[name] = len(self._codes)
+            if name.isascii():
+                first, *others = name.split(" ")
+                self._starts.setdefault(first, {})[1 + len(others)] = None
+            else:
+                self._foreign.append(name)
+        return code
+
+    def named_in(self, said: list[str]) -> list[int]:
+        """The numbers of those whom the words of a text name, each once."""
+        found: dict[str, None] = {}
+        for at, word in enumerate(said):
+            for length in self._starts.get(word, ()):
+                name = " ".join(said[at : at + length])
+                if name in self._codes:
+                    found[name] = None
+        if self._foreign:
+            # Scripts outside ASCII may write a name and the next word as one.
+            whole = " ".join(said)
+            found |= {name: None for name in self._foreign if name in whole}
+        return [self._codes[name] for name in found]

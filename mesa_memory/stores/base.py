@@ -1,0 +1,197 @@
+"""What a store of recorded runs takes and gives: plain data, whatever the database."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from mesa_memory.checks import number, whole
+
+
+@dataclass
+class RunInfo:
+    """What is known of a run before its first step.
+
+    Attributes:
+        model: name of the model's class.
+        parameters: what it was made with, as plain data.
+        seed: as text.
+        versions: of the packages that matter.
+        name: the user's own name for the run.
+        started: ISO time; None is now, in UTC. No other column holds a clock's time.
+        parent, parent_step: the run this one was forked from, and after which step.
+    """
+
+    model: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    seed: str | None = None
+    versions: Mapping[str, str] = field(default_factory=dict)
+    name: str | None = None
+    started: str | None = None
+    parent: int | None = None
+    parent_step: float | None = None
+
+
+@dataclass
+class Batch:
+    """The changes of one step, each list in the order in which they happened.
+
+    A row is a dict with the columns of its table (``schema``) except ``run`` and
+    ``seq``; a column left out is NULL. The store sets ``seq`` in the rows it numbers,
+    and changes nothing else.
+
+    Attributes:
+        step: the model's clock.
+        opened: rows of ``records``; ``embedding`` is bytes of little-endian float16.
+        graded: (record id, importance).
+        closed: (record id, valid_to, closed_because, superseded_by or None).
+        embedded: (record id, float16 bytes, name of the embedder).
+        recalls, prompts, calls, interventions, answers: rows of these tables.
+        agents: rows of ``agents``; an agent that is there already is replaced.
+        checkpoint: state by agent, ``""`` for the model; None for no checkpoint.
+        finished: False leaves the step without a row in ``steps``: events between
+            two steps.
+    """
+
+    step: float
+    opened: list[dict[str, Any]] = field(default_factory=list)
+    graded: list[tuple[str, float | None]] = field(default_factory=list)
+    closed: list[tuple[str, float, str | None, str | None]] = field(
+        default_factory=list
+    )
+    embedded: list[tuple[str, bytes, str]] = field(default_factory=list)
+    recalls: list[dict[str, Any]] = field(default_factory=list)
+    prompts: list[dict[str, Any]] = field(default_factory=list)
+    calls: list[dict[str, Any]] = field(default_factory=list)
+    interventions: list[dict[str, Any]] = field(default_factory=list)
+    answers: list[dict[str, Any]] = field(default_factory=list)
+    agents: list[dict[str, Any]] = field(default_factory=list)
+    checkpoint: dict[str, Any] | None = None
+    finished: bool = True
+
+
+class Store(Protocol):
+    """Keeps runs. Every method may be called from any thread.
+
+    Each raises a ``StoreError``, and then nothing of that call was written.
+
+    Attributes:
+        location: its path or address, without password.
+        read_only: True if it only gives.
+    """
+
+    location: str
+    read_only: bool
+
+    def begin(self, info: RunInfo) -> int:
+        """Adds a run, with the state ``"running"``; its id."""
+
+    def write(self, run: int, *batches: Batch) -> None:
+        """Writes batches in one transaction: all of them, or nothing.
+
+        Raises:
+            StoreError: also if a step is there already, or a record to change is not.
+        """
+
+    def end(self, run: int, state: str) -> None:
+        """Sets the state: ``"finished"``, ``"stopped"``, ``"failed"``, ``"running"``."""
+
+    def truncate(self, run: int, after_step: float) -> None:
+        """Takes the run back to the end of its last finished step <= ``after_step``.
+
+        What was written later is removed, lifetimes closed later are open again, and
+        the state is ``"running"``.
+        """
+
+    def checkpoint(
+        self, run: int, step: float | None = None
+    ) -> tuple[float, dict[str, Any]]:
+        """A checkpoint's step and its states by agent; the newest without ``step``."""
+
+    def reading(self) -> AbstractContextManager[Any]:
+        """A SQLAlchemy connection to read with; its faults become ``StoreError``."""
+
+    def check(self) -> None:
+        """Reads everything once; raises ``StoreCorrupt`` for damage that shows."""
+
+    def close(self) -> None:
+        """Lets go of the database; the store cannot be used afterwards."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a store is used.
+
+    Attributes:
+        read_only: nothing is written, not even a migration.
+        keep: how many of the newest checkpoints of a run stay.
+        checkpoint_every: those of each so-many-th step stay, too; None for no others.
+        timeout: seconds to wait for another writer.
+    """
+
+    read_only: bool = False
+    keep: int = 2
+    checkpoint_every: int | None = None
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        whole("keep", self.keep)
+        if self.checkpoint_every is not None:
+            whole("checkpoint_every", self.checkpoint_every)
+        number("timeout", self.timeout)
+
+
+def open_store(
+    location: str | Path,
+    read_only: bool = False,
+    *,
+    keep: int = 2,
+    checkpoint_every: int | None = None,
+    timeout: float = 30.0,
+) -> Store:
+    """Opens a store, or makes one where nothing is yet.
+
+    Args:
+        location: path of a SQLite file, ``"sqlite:///path"``, ``":memory:"``,
+            ``"postgresql+psycopg://user@host/database"``, or ``"postgresql:embedded"``
+            (``"postgresql:embedded?folder=path"``), which runs its own server.
+        read_only: write nothing, not even a migration.
+        keep: how many of the newest checkpoints of a run stay.
+        checkpoint_every: those of each so-many-th step stay, too.
+        timeout: seconds to wait for another writer before ``StoreBusy``.
+
+    Raises:
+        StoreError: says what is wrong with it, and what to do.
+        MissingExtra: if PostgreSQL's packages are not installed.
+        ValueError: for an address of another kind of database.
+    """
+    options = Options(read_only, keep, checkpoint_every, timeout)
+    address = str(location)
+    if address.startswith("postgres"):
+        from mesa_memory.stores.postgres import open_postgres
+
+        return open_postgres(address, options)
+    from mesa_memory.stores.sqlite import open_sqlite
+
+    return open_sqlite(sqlite_path(address), options)
+
+
+def sqlite_path(address: str) -> str:
+    """The path in an address; ``":memory:"`` stays.
+
+    Raises:
+        ValueError: for an empty one, or another kind of database.
+    """
+    path = address
+    if "://" in address:
+        scheme, _, path = address.partition("://")
+        if scheme not in ("sqlite", "sqlite+pysqlite"):
+            raise ValueError(
+                f"no store can be kept in {scheme!r}: give the path of a SQLite file, "
+                "':memory:' or 'postgresql+psycopg://…'"
+            )
+        path = path.removeprefix("/") or ":memory:"
+    if not path or "\0" in path:
+        raise ValueError(f"a path must have characters, and no NUL, got {address!r}")
+    return path

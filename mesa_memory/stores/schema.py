@@ -1,0 +1,297 @@
+"""The tables of a store of recorded runs, one definition for SQLite and PostgreSQL.
+
+``seq`` counts up within a run, over all tables together: what was written later has a
+higher one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
+is part of what is kept, and ``jsonb`` where one searches.
+"""
+
+import json
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    JSON,
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.types import TypeDecorator, UserDefinedType
+
+from mesa_memory.errors import StoreCorrupt
+
+#: version of the schema below; see ``migrations``
+VERSION = 3
+#: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
+APPLICATION = "mesa-memory"
+APPLICATION_ID = 0x4D656D79
+
+
+class Document(TypeDecorator):
+    """JSON whose keys keep their order; None and JSON's null are both NULL."""
+
+    impl = Text
+    cache_ok = True
+    postgres: type[Any] = JSON
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """``json`` in PostgreSQL, text in SQLite."""
+        if dialect.name == "postgresql":
+            return dialect.type_descriptor(self.postgres(none_as_null=True))
+        return dialect.type_descriptor(Text())
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        """The value as JSON."""
+        if value is None or dialect.name == "postgresql":
+            return value
+        return json.dumps(value, ensure_ascii=False)
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """The plain data again."""
+        if value is None or dialect.name == "postgresql":
+            return value
+        try:
+            return json.loads(value)
+        except (ValueError, TypeError, RecursionError) as error:
+            raise StoreCorrupt(
+                f"a field that must hold JSON does not ({type(error).__name__}: "
+                f"{error}). The file was changed or damaged; use a copy of it."
+            ) from error
+
+
+class Searchable(Document):
+    """JSON that queries look into: ``jsonb`` in PostgreSQL."""
+
+    cache_ok = True
+    postgres = JSONB
+
+
+class _HalfVector(UserDefinedType):
+    """The type ``halfvec`` of pgvector, of any length."""
+
+    cache_ok = True
+
+    def get_col_spec(self, **_: Any) -> str:
+        return "halfvec"
+
+
+class Embedding(TypeDecorator):
+    """A vector as bytes of little-endian float16; ``halfvec`` in PostgreSQL."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """``halfvec`` in PostgreSQL, a BLOB in SQLite."""
+        kind = _HalfVector() if dialect.name == "postgresql" else LargeBinary()
+        return dialect.type_descriptor(kind)
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        """The vector as the database takes it."""
+        if value is None or dialect.name != "postgresql":
+            return value
+        return vector_text(value)
+
+    def process_result_value(self, value: Any, dialect: Any) -> bytes | None:
+        """The vector as bytes, whatever the database."""
+        if value is None or dialect.name != "postgresql":
+            return value
+        return np.array(value[1:-1].split(","), dtype="<f2").tobytes()
+
+
+def vector_text(value: bytes) -> str:
+    """Float16 bytes as pgvector writes a vector, exactly: ``[0.5,0.25]``."""
+    return "[" + ",".join(map(repr, np.frombuffer(value, dtype="<f2").tolist())) + "]"
+
+
+metadata = MetaData()
+
+schema_version = Table(
+    "schema_version",
+    metadata,
+    Column("application", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+)
+
+#: state: running, finished, stopped or failed
+runs = Table(
+    "runs",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("name", Text),
+    Column("model", Text, nullable=False),
+    Column("parameters", Document),
+    Column("seed", Text),
+    Column("versions", Document),
+    Column("started", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("parent", Integer),
+    Column("parent_step", Double),
+    sqlite_autoincrement=True,
+)
+
+#: ``agent`` is ``str(unique_id)`` here and everywhere
+agents = Table(
+    "agents",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("unique_id", Searchable),
+    Column("class", Text),
+    Column("memory", Text),
+    Column("layers", Searchable),
+    PrimaryKeyConstraint("run", "agent"),
+)
+
+#: see ``mesa_memory.records.MemoryRecord``
+records = Table(
+    "records",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("id", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("layer", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("text", Text),
+    Column("content", Document),
+    Column("importance", Double),
+    Column("subject", Searchable),
+    Column("sources", Searchable),
+    Column("valid_from", Double, nullable=False),
+    Column("valid_to", Double),
+    Column("closed_because", Text),
+    Column("superseded_by", Text),
+    Column("embedding", Embedding),
+    Column("embedder", Text),
+    PrimaryKeyConstraint("run", "id"),
+    Index("records_by_agent", "run", "agent", "layer", "seq"),
+)
+Index(
+    "records_by_successor",
+    records.c.run,
+    records.c.superseded_by,
+    sqlite_where=records.c.superseded_by.is_not(None),
+    postgresql_where=records.c.superseded_by.is_not(None),
+)
+
+
+def _log(name: str, *columns: Column) -> Table:
+    """A table of things that happened to an agent at a step, in order."""
+    return Table(
+        name,
+        metadata,
+        Column("run", Integer, nullable=False),
+        Column("seq", BigInteger, nullable=False),
+        Column("step", Double, nullable=False),
+        Column("agent", Text),
+        *columns,
+        PrimaryKeyConstraint("run", "seq"),
+        Index(f"{name}_by_agent", "run", "agent", "step"),
+    )
+
+
+#: a candidate is an object with id, rank, score, relevance, dense, lexical,
+#: importance, recency and shown; the view ``recalled`` has a row for each
+recalls = _log(
+    "recalls",
+    Column("layer", Text),
+    Column("purpose", Text),
+    Column("query", Text),
+    Column("scoring", Document),
+    Column("candidates", Searchable),
+)
+
+#: the exact memory text that an agent was shown
+prompts = _log(
+    "prompts",
+    Column("layer", Text),
+    Column("section", Text),
+    Column("text", Text),
+)
+
+#: one request to a language model
+calls = _log(
+    "calls",
+    Column("purpose", Text),
+    Column("occurrence", Integer),
+    Column("model", Text),
+    Column("prompt", Document),
+    Column("prompt_hash", Text),
+    Column("reply", Text),
+    Column("raw", Document),
+    Column("tokens_in", Integer),
+    Column("tokens_out", Integer),
+    Column("cost", Double),
+    Column("latency", Double),
+    Column("attempts", Integer),
+    Column("cached", Boolean(create_constraint=False)),
+    Column("error", Text),
+    Column("finish", Text),
+)
+
+#: what a researcher did to a memory; since version 2
+interventions = _log("interventions", Column("kind", Text), Column("detail", Document))
+
+#: what holds for many agents and was found once, such as the grade of an event; the
+#: key is a hash; since version 3
+answers = _log("answers", Column("key", Text), Column("value", Document))
+
+#: a row exists exactly for the finished steps; ``seq`` is the highest one by then
+steps = Table(
+    "steps",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("seq", BigInteger, nullable=False),
+    Column("records", Integer, nullable=False),
+    Column("recalls", Integer, nullable=False),
+    Column("calls", Integer, nullable=False),
+    PrimaryKeyConstraint("run", "step"),
+)
+
+#: what a run goes on from; the agent ``""`` is the model itself
+checkpoints = Table(
+    "checkpoints",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("state", Document, nullable=False),
+    PrimaryKeyConstraint("run", "step", "agent"),
+)
+
+#: the tables whose rows have a ``seq`` and belong to a step
+NUMBERED = (records, recalls, prompts, calls, interventions, answers)
+
+#: columns of the view ``recalled`` that come from a candidate, by type
+_PARTS = {
+    "id": "text", "rank": "integer", "score": "double precision",
+    "relevance": "double precision", "dense": "double precision",
+    "lexical": "double precision", "importance": "double precision",
+    "recency": "double precision", "shown": "boolean",
+}  # fmt: skip
+_OWN = "run, seq, step, agent, layer, purpose, query"
+
+
+def view(dialect: str) -> str:
+    """The statement that makes ``recalled``: one row for each candidate."""
+    if dialect == "postgresql":
+        parts = ", ".join(f'"{name}" {kind}' for name, kind in _PARTS.items())
+        names = ", ".join(f'c."{name}"' for name in _PARTS)
+        source = f"jsonb_to_recordset(recalls.candidates) AS c({parts})"
+    else:
+        # Where the schema is not trusted, SQLite allows json_each, but not ->>.
+        taken = "(SELECT value FROM json_each(c.value) WHERE key = '{0}') AS \"{0}\""
+        names = ", ".join(taken.format(name) for name in _PARTS)
+        source = "json_each(recalls.candidates) AS c"
+    return f"CREATE VIEW recalled AS SELECT {_OWN}, {names} FROM recalls, {source}"  # noqa: S608

@@ -1,0 +1,232 @@
+"""What SQLite and PostgreSQL have in common: runs, steps, checkpoints in SQL."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from mesa_memory.errors import StoreCorrupt, StoreError, StoreReadOnly
+from mesa_memory.stores import schema
+from mesa_memory.stores.base import Batch, Options, RunInfo
+from mesa_memory.stores.batches import CHANGES, together
+from mesa_memory.stores.rows import Blobs, storable
+
+STATES = ("running", "finished", "stopped", "failed")
+
+
+class SqlStore:
+    """A store in a SQL database; see ``mesa_memory.stores.base.Store``.
+
+    Subclasses say how many rows get into a table with one statement, and what the
+    database's errors mean.
+    """
+
+    def __init__(self, engine: sa.Engine, location: str, options: Options) -> None:
+        self.engine, self.location, self.options = engine, location, options
+        self.read_only = options.read_only
+        self._process = os.getpid()
+        self._lock = threading.Lock()
+        self._seqs: dict[int, int] = {}
+
+    def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
+        """Adds rows to a table."""
+        raise NotImplementedError
+
+    def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
+        """Changes records, see ``batches.CHANGES``; how many there were."""
+        raise NotImplementedError
+
+    def fault(self, error: DBAPIError) -> StoreError:
+        """What a database's error means."""
+        raise NotImplementedError
+
+    def guard(self) -> None:
+        """Raises if the database is not the one that was opened."""
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection to read with; see ``Store``."""
+        with self._translated(), self.engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """A transaction: written whole if the block ends, else not at all."""
+        if self.read_only:
+            raise StoreReadOnly(
+                "was opened with read_only=True. Open it without, to write.",
+                location=self.location,
+            )
+        if os.getpid() != self._process:
+            raise StoreError(
+                "was opened in another process. Open it again in this one.",
+                location=self.location,
+            )
+        with self._lock, self._translated():
+            self.guard()
+            with self.engine.connect() as plain:
+                connection = plain.execution_options(writing=True)
+                with connection.begin():
+                    yield connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise self.fault(error) from error
+        except SQLAlchemyError as error:
+            raise StoreError(str(error), location=self.location) from error
+        except UnicodeDecodeError as error:  # even a name in the file may be damaged
+            raise StoreCorrupt(
+                f"it holds text that is none ({error}). Use a copy of it.",
+                location=self.location,
+            ) from error
+
+    def begin(self, info: RunInfo) -> int:
+        """Adds a run; its id."""
+        started = info.started or datetime.now(UTC).isoformat(timespec="seconds")
+        values = vars(info) | {
+            "parameters": dict(info.parameters),
+            "versions": dict(info.versions),
+            "started": started,
+            "state": "running",
+        }
+        insert = sa.insert(schema.runs).values(storable(values, Blobs().add))
+        with self.writing() as on:
+            run = on.scalar(insert.returning(schema.runs.c.id))
+        self._seqs[run] = 0
+        return run
+
+    def write(self, run: int, *batches: Batch) -> None:
+        """Writes batches in one transaction; see ``Store``."""
+        with self.writing() as on:
+            seq = self._seqs.get(run)
+            seq = self._last_seq(on, run) if seq is None else seq
+            new = together(batches, seq)
+            self._refuse_finished(on, run, new.steps)
+            for table, rows in new.inserts.items():
+                if rows:
+                    self.insert(on, run, table, rows)
+            for kind, rows in new.changes.items():
+                if rows:
+                    self._change(on, run, kind, rows)
+            if new.inserts["checkpoints"]:
+                self._prune(on, run)
+        self._seqs[run] = new.seq
+
+    def _refuse_finished(self, on: sa.Connection, run: int, new: list[float]) -> None:
+        step = schema.steps.c.step
+        query = sa.select(step).filter_by(run=run).where(step.in_(new))
+        found = on.scalar(query) if new else None
+        if found is not None:
+            raise StoreError(
+                f"step {found:g} of run {run} is written already. Go on with the next "
+                "step, or take the run back with truncate(run, after_step).",
+                location=self.location,
+            )
+
+    def _change(self, on: sa.Connection, run: int, kind: str, rows: list) -> None:
+        changed = self.update(on, run, kind, rows)
+        if changed != len(rows):
+            raise StoreError(
+                f"{len(rows) - changed} of {len(rows)} records to be {kind} are not in "
+                f"run {run}, such as one of {[row['id'] for row in rows[:5]]}. Record "
+                "from the first step on; nothing of this batch was written.",
+                location=self.location,
+            )
+
+    def _last_seq(self, on: sa.Connection, run: int) -> int:
+        self._known(on, run)
+        last = [
+            on.scalar(sa.select(sa.func.max(table.c.seq)).filter_by(run=run)) or 0
+            for table in schema.NUMBERED
+        ]
+        return max(last)
+
+    def _known(self, on: sa.Connection, run: int) -> None:
+        if not on.execute(sa.select(schema.runs.c.id).filter_by(id=run)).first():
+            ids = list(on.scalars(sa.select(schema.runs.c.id).limit(20)))
+            raise StoreError(
+                f"there is no run {run!r} here, but {ids}", location=self.location
+            )
+
+    def end(self, run: int, state: str) -> None:
+        """Sets the state of a run."""
+        if state not in STATES:
+            raise ValueError(f"a run's state is one of {STATES}, got {state!r}")
+        with self.writing() as on:
+            self._known(on, run)
+            on.execute(sa.update(schema.runs).filter_by(id=run).values(state=state))
+
+    def truncate(self, run: int, after_step: float) -> None:
+        """Takes a run back to a step's end; see ``Store``."""
+        steps, records = schema.steps, schema.records
+        with self.writing() as on:
+            self._known(on, run)
+            kept = sa.select(sa.func.max(steps.c.seq)).filter_by(run=run)
+            seq = on.scalar(kept.where(steps.c.step <= after_step)) or 0
+            late = sa.select(records.c.id).where(records.c.run == run)
+            late = late.where(records.c.seq > seq)
+            reopened = sa.update(records).filter_by(run=run)
+            reopened = reopened.where(
+                (records.c.valid_to > after_step) | records.c.superseded_by.in_(late)
+            )
+            on.execute(reopened.values(dict.fromkeys(CHANGES["closed"])))
+            for table in schema.NUMBERED:
+                gone = sa.delete(table).filter_by(run=run)
+                on.execute(gone.where(table.c.seq > seq))
+            for table in (steps, schema.checkpoints):
+                gone = sa.delete(table).filter_by(run=run)
+                on.execute(gone.where(table.c.step > after_step))
+            on.execute(sa.update(schema.runs).filter_by(id=run).values(state="running"))
+        self._seqs[run] = seq
+
+    def checkpoint(
+        self, run: int, step: float | None = None
+    ) -> tuple[float, dict[str, Any]]:
+        """A checkpoint's step and states; see ``Store``."""
+        table = schema.checkpoints
+        with self.reading() as on:
+            self._known(on, run)
+            found = self._checkpoints(on, run)
+            wanted = found[0] if found and step is None else step
+            if wanted is None or wanted not in found:
+                raise StoreError(
+                    f"run {run} has no checkpoint of step {step}, only of {found}",
+                    location=self.location,
+                )
+            query = sa.select(table.c.agent, table.c.state)
+            query = query.filter_by(run=run, step=wanted).order_by(table.c.agent)
+            return wanted, dict(on.execute(query).tuples().all())
+
+    def _checkpoints(self, on: sa.Connection, run: int) -> list[float]:
+        """Their steps, newest first."""
+        step = schema.checkpoints.c.step
+        query = sa.select(step).filter_by(run=run).distinct().order_by(step.desc())
+        return list(on.scalars(query))
+
+    def _prune(self, on: sa.Connection, run: int) -> None:
+        every, table = self.options.checkpoint_every, schema.checkpoints
+        old = self._checkpoints(on, run)[self.options.keep :]
+        gone = [step for step in old if not every or step % every]
+        if gone:
+            delete = sa.delete(table).filter_by(run=run)
+            on.execute(delete.where(table.c.step.in_(gone)))
+
+    def check(self) -> None:
+        """Reads everything once; see ``Store``."""
+        with self.reading() as on:
+            for table in schema.metadata.sorted_tables:
+                rows = on.execution_options(yield_per=1000).execute(sa.select(table))
+                for _ in rows:
+                    pass
+
+    def close(self) -> None:
+        """Lets go of the database."""
+        self.engine.dispose()

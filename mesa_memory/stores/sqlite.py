@@ -1,0 +1,210 @@
+"""Runs in a SQLite file, or in memory."""
+
+import itertools
+import os
+import sqlite3
+import time
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError
+
+from mesa_memory.errors import StoreCorrupt, StoreError, StoreUnavailable
+from mesa_memory.stores import migrations, schema, sqlite_file
+from mesa_memory.stores.base import Options
+from mesa_memory.stores.batches import CHANGES
+from mesa_memory.stores.rows import Blobs, texts
+from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sqlite_faults import fault
+
+#: no field may be longer, in bytes; a stranger's file cannot fill the memory
+LONGEST_FIELD = 64 * 2**20
+#: kept in memory of indexes and tables, in KiB
+CACHE = 128 * 1024
+#: so many pages may wait beside the file: each step changes the ends of many lists,
+#: and a page that waits is written back once for several steps
+WAITING_PAGES = 16 * 1024
+#: each row as one value, taken out of the text once and not once for each column
+_ROWS = "(SELECT value AS v FROM json_each(CAST(:rows AS TEXT)) LIMIT -1 OFFSET 0)"
+_numbers = itertools.count(1)
+
+
+class SqliteStore(SqlStore):
+    """A store in a SQLite file.
+
+    Args:
+        address: for ``sqlite3.connect``, a URI.
+        path: of the file; None in memory.
+    """
+
+    def __init__(
+        self, address: str, location: str, options: Options, path: str | None
+    ) -> None:
+        self._address, self._path = address, path
+        self._file: tuple[int, int] | None = None
+        engine = sa.create_engine(
+            "sqlite://", creator=self._connect, poolclass=sa.QueuePool
+        )
+        super().__init__(engine, location, options)
+        sa.event.listen(engine, "begin", _begin)
+        # While one connection is open, a database in memory stays.
+        self._anchor = None if path else self._connect()
+
+    def _connect(self) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self._address,
+            timeout=self.options.timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=True,
+        )
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_FIELD)
+        for name, value in sqlite_file.CAREFUL.items():
+            connection.execute(f"PRAGMA {name}={value}")
+        if not self.options.read_only:
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint={WAITING_PAGES}")
+            connection.execute(f"PRAGMA cache_size=-{CACHE}")
+        return connection
+
+    def prepare(self) -> None:
+        """Makes the tables of a new file, and migrates an old one."""
+        if not self.read_only:
+            with self.writing() as on:
+                # Another process may have been faster; now nobody can be.
+                if not on.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
+                    migrations.create(on)
+                    mark = f"PRAGMA application_id={schema.APPLICATION_ID}"
+                    on.execute(sa.text(mark))
+        migrations.bring_up(self)
+        if self._path:
+            if not self.read_only:
+                # Only now, so that the file itself always says whose it is.
+                self._write_ahead()
+            self._file = self._identity()
+
+    def _write_ahead(self) -> None:
+        """Lets readers read while a writer writes; another opener may be in the way."""
+        deadline = time.monotonic() + self.options.timeout
+        while True:
+            connection = self._connect()
+            try:
+                connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.Error as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
+                    raise fault(error, self.location) from error
+            finally:
+                connection.close()
+            time.sleep(0.01)
+
+    def _identity(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path or "")
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def guard(self) -> None:
+        """Raises if the file was deleted or replaced since it was opened."""
+        if self._file is not None and self._identity() != self._file:
+            raise StoreUnavailable(
+                "the file was deleted, moved or replaced while the run was recorded. "
+                "Nothing more is written. Put it back, or record into a new file.",
+                location=self.location,
+            )
+
+    def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
+        """Adds rows with one statement; see ``SqlStore``."""
+        blobs = Blobs()
+        for text in texts(rows, blobs.add):
+            values = {"run": run, "rows": text, "blob": blobs.taken()}
+            on.execute(_insert(table), values)
+
+    def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
+        """Changes records with one statement; see ``SqlStore``."""
+        blobs, changed = Blobs(), 0
+        for text in texts(rows, blobs.add):
+            values = {"run": run, "rows": text, "blob": blobs.taken()}
+            changed += on.execute(_update(kind), values).rowcount
+        return changed
+
+    def fault(self, error: DBAPIError) -> StoreError:
+        """What an error of SQLite means."""
+        return fault(error, self.location)
+
+    def check(self) -> None:
+        """SQLite's own check of the file's structure, then of every field."""
+        with self.reading() as on:
+            said = on.scalar(sa.text("PRAGMA integrity_check(1)"))
+        if said != "ok":
+            raise StoreCorrupt(f"SQLite says: {said}", location=self.location)
+        super().check()
+
+    def close(self) -> None:
+        """Closes the file."""
+        super().close()
+        if self._anchor is not None:
+            self._anchor.close()
+
+
+def _begin(connection: sa.Connection) -> None:
+    writing = connection.get_execution_options().get("writing")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+
+def open_sqlite(path: str, options: Options) -> SqliteStore:
+    """Opens a SQLite file; see ``mesa_memory.stores.open_store``."""
+    if path == ":memory:":
+        address, file = f"file:/mesa-memory-{next(_numbers)}?vfs=memdb", None
+        options = replace(options, read_only=False)
+    else:
+        path = file = os.path.abspath(os.path.expanduser(path))
+        new = sqlite_file.inspect(path, options)
+        how = "rwc" if new else "rw"
+        mode = sqlite_file.mode(path, options) if options.read_only else how
+        address = sqlite_file.address(path, mode)
+    store = SqliteStore(address, path, options, file)
+    try:
+        store.prepare()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _value(name: str, kind: Any) -> str:
+    """A column's value as taken out of a row's JSON."""
+    if isinstance(kind, schema.Embedding):
+        # A vector is part of one long blob: where it begins, and its length.
+        return f"substr(:blob, v ->> '$.{name}[0]', v ->> '$.{name}[1]')"
+    if isinstance(kind, schema.Document):
+        return f"nullif(v -> '$.{name}', 'null')"
+    return f"v ->> '$.{name}'"
+
+
+@cache
+def _insert(name: str) -> sa.TextClause:
+    table = schema.metadata.tables[name]
+    values = {"run": ":run"}
+    for column in table.columns:
+        values.setdefault(column.name, _value(column.name, column.type))
+    names = ", ".join(f'"{key}"' for key in values)
+    verb = "INSERT OR REPLACE" if name == "agents" else "INSERT"
+    taken = ", ".join(values.values())
+    return sa.text(f"{verb} INTO {name} ({names}) SELECT {taken} FROM {_ROWS}")  # noqa: S608
+
+
+@cache
+def _update(kind: str) -> sa.TextClause:
+    columns = schema.records.c
+    new = ", ".join(
+        f"{name} = {_value(name, columns[name].type)}" for name in CHANGES[kind]
+    )
+    return sa.text(
+        f"UPDATE records SET {new} FROM {_ROWS} "  # noqa: S608
+        "WHERE records.run = :run AND records.id = v ->> '$.id'"
+    )

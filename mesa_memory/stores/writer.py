@@ -1,0 +1,152 @@
+"""Writes a run's batches in a thread of its own, so that the simulation goes on."""
+
+import threading
+from collections import deque
+from collections.abc import Callable
+from itertools import islice
+
+from mesa_memory.checks import whole
+from mesa_memory.errors import StoreError
+from mesa_memory.stores.base import Batch, Store
+
+#: so many waiting batches are written in one transaction: neighbours change the same
+#: pages, and each page is written once
+GROUP = 8
+
+
+#: makes a batch in the writer's thread, see ``Writer.put``
+type Making = Callable[[bool], Batch]
+
+
+class Writer:
+    """A queue of batches of one run, and the thread that writes them in order.
+
+    A batch that cannot be written stays at the head of the queue with those behind it.
+    Its error is raised by the next ``put`` or ``flush``; from then on the thread waits
+    until ``flush`` is called again, which tries once more.
+
+    Args:
+        store: open for writing; it stays open.
+        run: id of the run.
+        max_behind: ``put`` waits while so many batches are unwritten.
+    """
+
+    def __init__(self, store: Store, run: int, max_behind: int = 64) -> None:
+        self.store, self.run = store, run
+        self.max_behind = whole("max_behind", max_behind)
+        self._batches: deque[Batch | Making] = deque()
+        self._changed = threading.Condition()
+        self._error: BaseException | None = None
+        self._closing = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def behind(self) -> int:
+        """How many batches are not written yet."""
+        return len(self._batches)
+
+    def put(self, batch: Batch | Making) -> None:
+        """Queues a batch; waits only if ``max_behind`` are unwritten.
+
+        Args:
+            batch: a batch, or what makes it in the writer's thread: a function that is
+                told whether this is the last of those written together, whose
+                checkpoint alone will be needed.
+
+        Raises:
+            StoreError: the one that stopped the writing; the batch was not taken.
+            ValueError: after ``close``.
+        """
+        with self._changed:
+            if self._closing:
+                raise ValueError("the writer is closed: make a new one for more")
+            self._start()
+            while len(self._batches) >= self.max_behind and self._error is None:
+                self._changed.wait()
+            self._raise()
+            self._batches.append(batch)
+            self._changed.notify_all()
+
+    def flush(self) -> None:
+        """Waits until everything is written; tries again what has failed before.
+
+        Raises:
+            StoreError: if it cannot be written; all that was not written is kept.
+        """
+        with self._changed:
+            self._error = None
+            if self._batches:
+                self._start()
+            self._changed.notify_all()
+            while self._batches and self._error is None:
+                self._changed.wait()
+            self._raise()
+
+    def close(self) -> None:
+        """Writes what is left and ends the thread; may be called again.
+
+        Raises:
+            StoreError: if it cannot be written; the thread has ended all the same.
+        """
+        try:
+            self.flush()
+        finally:
+            with self._changed:
+                self._closing = True
+                self._changed.notify_all()
+                thread, self._thread = self._thread, None
+            if thread is not None:
+                thread.join()
+
+    def _raise(self) -> None:
+        """Raises the thread's error; a new object each time, with the same text."""
+        if self._error is not None:
+            raise self._error
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._closing = False
+            self._thread = threading.Thread(
+                target=self._work, name="mesa-memory-store", daemon=True
+            )
+            self._thread.start()
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                while not self._ready():
+                    if self._closing:
+                        return
+                    self._changed.wait()
+                group = list(islice(self._batches, GROUP))
+            error: BaseException | None = None
+            written = 0
+            try:
+                written = self._write(group)
+            except BaseException as raised:  # whoever waits must learn of it
+                error = raised
+            with self._changed:
+                for _ in range(written):
+                    self._batches.popleft()
+                self._error = error
+                self._changed.notify_all()
+
+    def _ready(self) -> bool:
+        return bool(self._batches) and self._error is None
+
+    def _write(self, group: list[Batch | Making]) -> int:
+        """Writes all of them, or the first alone; how many."""
+        try:
+            self.store.write(self.run, *_made(group))
+        except StoreError:
+            if len(group) == 1:
+                raise
+            # One of them cannot be written; those before it can.
+            self.store.write(self.run, *_made(group[:1]))
+            return 1
+        return len(group)
+
+
+def _made(group: list[Batch | Making]) -> list[Batch]:
+    last = len(group) - 1
+    return [b(i == last) if callable(b) else b for i, b in enumerate(group)]

@@ -1,0 +1,45 @@
+"""Whom an event is about."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def subjects(kind: str, content: Any) -> list[Any]:
+    """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
+
+    Messages name sender and recipients; observations have the agents seen as keys of
+    ``local_state``, ``"ClassName 7"``.
+    """
+    if not isinstance(content, Mapping):
+        return []
+    if kind == "message":
+        recipients = content.get("recipients") or ()
+        several = recipients if isinstance(recipients, list | tuple) else [recipients]
+        return [i for i in (content.get("sender"), *several) if _is_id(i)]
+    if kind == "observation" and isinstance(content.get("local_state"), Mapping):
+        return [_id_of(key) for key in content["local_state"]]
+    return []
+
+
+def counterpart(kind: str, content: Any, me: Any) -> Any:
+    """The one other agent that a message or an observation is about; None if several.
+
+    Of a message heard it is the sender, of one sent the only recipient.
+
+    Args:
+        me: unique id of the agent that remembers the event.
+    """
+    met = subjects(kind, content)
+    if kind == "message" and met and met[0] == content.get("sender") != me:
+        return met[0]
+    others = [agent for agent in dict.fromkeys(met) if agent != me]
+    return others[0] if len(others) == 1 else None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def _id_of(key: Any) -> Any:
+    last = str(key).rpartition(" ")[2]
+    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last

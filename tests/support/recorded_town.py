@@ -1,0 +1,84 @@
+"""A small town with every kind of memory, recorded; run by tests and by their children.
+
+python -m tests.support.recorded_town FILE STEPS
+"""
+
+import sys
+from typing import Any
+
+from benchmarks.town import Town
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    Recording,
+    Reflection,
+    Scoring,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+)
+
+
+def stream(agent: Any) -> EpisodicMemory:
+    """A small stream whose recalls count as accesses, with the paper's reflection."""
+    return EpisodicMemory(
+        agent,
+        max_capacity=15,
+        reflection=Reflection.questions(2, per_question=4),
+        reflect_threshold=20,
+        scoring=Scoring(refresh="throttled", refresh_every=2),
+    )
+
+
+MEMORIES = [
+    lambda agent: EpisodicMemory(agent, reflect_threshold=20, max_capacity=15),
+    STLTMemory,
+    LongTermMemory,
+    ImpressionMemory,
+    ShortTermMemory,
+    stream,
+]
+
+
+class RecordedTown(Town):
+    """Citizens who read their memory, in a town that keeps a diary of its own."""
+
+    def __init__(self, file: str, n: int = 7, llm: Any = "offline", **given: Any):
+        self.file, self.n, self.llm = file, n, llm
+        self.diary: list[str] = []
+        given.setdefault("record", Recording(file, checkpoint_every=4))
+        super().__init__(
+            n,
+            lambda agent: MEMORIES[agent.unique_id % len(MEMORIES)](agent),
+            setup=lambda model: configure(model, llm=llm, **given),
+        )
+
+    def step(self) -> None:
+        """All act, then read what they remember, in a random order."""
+        super().step()
+        for citizen in self.random.sample(self.citizens, len(self.citizens)):
+            text = citizen.memory.get_prompt_ready()
+            self.diary.append(f"{self.steps}: {citizen.unique_id} {len(text)}")
+
+    def get_state(self) -> dict[str, Any]:
+        """What the town keeps besides its citizens' memories."""
+        return {"diary": self.diary}
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes it up again."""
+        self.diary = state["diary"]
+
+
+def main() -> None:
+    """Runs a town, and says after each step how far it is."""
+    town = RecordedTown(sys.argv[1])
+    for _ in range(int(sys.argv[2])):
+        town.step()
+        print(town.steps, flush=True)
+    Services.of(town).recorder.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,32 @@
+"""The rows of a recorded run, for comparison with those of another one."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+TABLES = ("records", "recalls", "prompts", "calls", "steps")
+
+
+def tables(file: str | Path, run: int = 1, ignore: tuple = ()) -> dict[str, list]:
+    """Rows by table, in order; without what may differ between equal runs."""
+    unequal = {"run", "latency", *ignore}
+    with sqlite3.connect(file) as on:
+        return {name: _rows(on, name, run, unequal) for name in TABLES}
+
+
+def _rows(on: Any, name: str, run: int, unequal: set) -> list[dict]:
+    found = on.execute(f"SELECT * FROM {name} WHERE run = ? ORDER BY seq", (run,))
+    columns = [column[0] for column in found.description]
+    return [
+        {key: value for key, value in zip(columns, row) if key not in unequal}
+        for row in found
+    ]
+
+
+def assert_equal(one: dict[str, list], other: dict[str, list]) -> None:
+    """The runs are the same, row by row."""
+    for name, rows in one.items():
+        assert len(rows) == len(other[name]), name
+        for left, right in zip(rows, other[name]):
+            different = {k: (left[k], right[k]) for k in left if left[k] != right[k]}
+            assert not different, (name, left.get("agent"), left["step"], different)

@@ -1,0 +1,199 @@
+"""What a researcher does to a memory, and asks of it."""
+
+import pytest
+
+from mesa_memory import (
+    BadReply,
+    EpisodicMemory,
+    ScriptedLLM,
+    Services,
+    configure,
+    edit,
+    erase,
+    implant,
+    probe,
+    swap,
+)
+from tests.support.models import citizen
+from tests.support.recorded_town import MEMORIES, RecordedTown
+from tests.support.tables import assert_equal, tables
+
+
+def town(tmp_path, steps=6, **given):
+    """A town that has lived for some steps."""
+    made = RecordedTown(str(tmp_path / "run.sqlite"), **given)
+    for _ in range(steps):
+        made.step()
+    Services.of(made).flush()
+    return made
+
+
+def texts(citizen):
+    """What the citizen remembers, as one text."""
+    memory = citizen.memory
+    found = [str(record.content) for record in memory.current_records()]
+    return "\n".join([*found, memory.get_prompt_ready()])
+
+
+@pytest.mark.parametrize("which", range(len(MEMORIES)))
+def test_an_implanted_event_is_remembered_like_any_other(which, tmp_path):
+    place = town(tmp_path)
+    mind = place.citizens[which]
+    record = implant(mind, "message", {"message": "The mill burns!", "sender": 99})
+    assert record in mind.memory.current_records()
+    assert "The mill burns!" in mind.memory.get_prompt_ready()
+    place.step()
+    assert "The mill burns!" in texts(mind)
+
+
+def test_an_implanted_grade_is_kept(tmp_path):
+    place = town(tmp_path)
+    stream = next(c for c in place.citizens if isinstance(c.memory, EpisodicMemory))
+    record = implant(stream, "message", {"message": "Flee!"}, importance=5)
+    place.step()
+    assert record.importance == 5
+    with pytest.raises(ValueError, match="1 to 5"):
+        implant(stream, "message", {"message": "Flee!"}, importance=9)
+
+
+@pytest.mark.parametrize("which", range(len(MEMORIES)))
+def test_an_erased_record_is_gone_and_nothing_else(which, tmp_path):
+    place = town(tmp_path)
+    mind = place.citizens[which]
+    before = mind.memory.current_records()
+    gone = before[len(before) // 2]
+    erase(mind, gone.id)
+    assert mind.memory.current_records() == [r for r in before if r is not gone]
+    assert gone.closed_because == "erased"
+    with pytest.raises(ValueError, match="no current record"):
+        erase(mind, gone)
+    place.step()
+    place.step()
+
+
+@pytest.mark.parametrize("which", range(len(MEMORIES)))
+def test_an_edited_record_is_read_in_place_of_the_old_one(which, tmp_path):
+    place = town(tmp_path)
+    mind = place.citizens[which]
+    old = mind.memory.current_records()[-1]
+    own = old.content if old.sources else {}
+    new = edit(mind, old, own | {"text": "Owls!"})
+    assert old.superseded_by == new.id
+    assert (new.kind, new.step, new.importance) == (old.kind, old.step, old.importance)
+    current = mind.memory.current_records()
+    assert new in current and old not in current
+    place.step()
+    place.step()
+
+
+def test_a_summary_and_an_impression_can_be_edited(tmp_path):
+    place = town(tmp_path, steps=10)
+    for mind in place.citizens:
+        for record in mind.memory.current_records():
+            if record.kind in ("summary", "impression"):
+                new = edit(mind, record, record.content | {"text": "All was a dream."})
+                assert new.sources == record.sources
+                with pytest.raises(ValueError, match="must have"):
+                    edit(mind, new, {"words": "none"})
+    shown = [c.memory.get_prompt_ready() for c in place.citizens]
+    assert sum("All was a dream." in text for text in shown) >= 3
+    place.step()
+
+
+def test_two_agents_swap_what_they_remember(tmp_path):
+    place = RecordedTown(str(tmp_path / "run.sqlite"), n=14)
+    for _ in range(8):
+        place.step()
+    for one, other in zip(place.citizens, place.citizens[len(MEMORIES) :]):
+        if one.unique_id > len(MEMORIES):
+            break
+        mine, yours = one.memory.get_prompt_ready(), other.memory.get_prompt_ready()
+        before = len(one.memory.current_records()), len(other.memory.current_records())
+        swap(one, other)
+        assert one.memory.get_prompt_ready() == yours
+        assert other.memory.get_prompt_ready() == mine
+        after = len(other.memory.current_records()), len(one.memory.current_records())
+        assert after == before
+        assert {r.agent for r in one.memory.current_records()} == {one.unique_id}
+    place.step()
+    place.step()
+
+
+def test_only_memories_of_one_class_are_swapped(tmp_path):
+    place = town(tmp_path, 1)
+    with pytest.raises(ValueError, match="of one class"):
+        swap(place.citizens[0], place.citizens[1])
+    with pytest.raises(ValueError, match="of one class"):
+        swap(place.citizens[0], place.citizens[0])
+
+
+def test_interventions_are_recorded_as_such(tmp_path):
+    place = town(tmp_path, 2)
+    mind = place.citizens[1]
+    old = implant(mind, "message", {"message": "Owls!"})
+    edit(mind, old, {"message": "Bats!"})
+    place.step()
+    Services.of(place).recorder.close()
+    found = rows(tmp_path / "run.sqlite", "interventions")
+    assert [(row["agent"], row["step"], row["kind"]) for row in found] == [
+        (str(mind.unique_id), 2.0, "implant"),
+        (str(mind.unique_id), 2.0, "edit"),
+    ]
+
+
+def rows(file, table):
+    """The rows of one table."""
+    import sqlite3
+
+    with sqlite3.connect(file) as on:
+        on.row_factory = sqlite3.Row
+        return on.execute(f"SELECT * FROM {table} ORDER BY seq").fetchall()
+
+
+def test_a_probe_leaves_no_trace(tmp_path):
+    files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
+    diaries = []
+    for file in files:
+        place = RecordedTown(str(file))
+        for step in range(9):
+            place.step()
+            if file is files[1]:
+                mind = place.citizens[step % len(place.citizens)]
+                assert probe(mind, "Who sold fish?")
+        Services.of(place).recorder.close()
+        diaries.append((place.diary, place.random.getstate()))
+    assert diaries[0] == diaries[1]
+    without, probed = (tables(file, ignore=("seq",)) for file in files)
+    asked = [row for row in probed["calls"] if row["purpose"] == "probe"]
+    assert len(asked) == 9
+    assert all("Who sold fish?" in row["prompt"] for row in asked)
+    probed["calls"] = [row for row in probed["calls"] if row not in asked]
+    for name in ("steps",):
+        del without[name], probed[name]
+    assert_equal(without, probed)
+
+
+def test_a_probe_answers_from_the_memory():
+    agent = citizen()
+    configure(agent.model, llm="offline")
+    agent.memory = EpisodicMemory(agent)
+    for step, text in enumerate(["The mill burns", "Bread is dear"], 1):
+        agent.model.steps = step
+        agent.memory.process_step(pre_step=True)
+        agent.memory.add_to_memory("message", {"message": text, "sender": 4})
+        agent.memory.process_step()
+    assert "The mill burns" in probe(agent, "What happened to the mill?")
+    assert probe(agent, "Qqq zzz?") == "I do not know."
+
+
+def test_a_wrong_probe_is_refused():
+    agent = citizen()
+    llm = ScriptedLLM(rules={"probe": "  "})
+    configure(agent.model, llm=llm)
+    with pytest.raises(TypeError, match="must have a memory of mesa_memory"):
+        probe(agent, "Who?")
+    agent.memory = EpisodicMemory(agent)
+    with pytest.raises(ValueError, match="question must be a text"):
+        probe(agent, " ")
+    with pytest.raises(BadReply, match="empty"):
+        probe(agent, "Who?")

@@ -1,0 +1,211 @@
+"""A recorded run: what is written, resumed, forked and replayed."""
+
+import socket
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from mesa_memory import (
+    Recording,
+    ReplayMismatch,
+    Services,
+    checkpoint,
+    fork,
+    implant,
+    open_run,
+    resume,
+)
+from tests.support.recorded_town import RecordedTown
+from tests.support.tables import assert_equal, tables
+
+STEPS = 12
+
+
+def lived(file, steps=STEPS, town=None, **given):
+    """A town's life, written to the file."""
+    town = town or RecordedTown(str(file), **given)
+    for _ in range(steps):
+        town.step()
+    Services.of(town).recorder.close()
+    return town
+
+
+def state(file):
+    """The state of the newest run."""
+    with sqlite3.connect(file) as on:
+        return on.execute("SELECT state FROM runs ORDER BY id DESC").fetchone()[0]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A run that nothing interrupts: its file, its model, its rows."""
+    file = tmp_path_factory.mktemp("whole") / "run.sqlite"
+    town = lived(file)
+    return file, town, tables(file)
+
+
+def test_everything_of_a_run_is_written(whole):
+    file, town, rows = whole
+    kinds = {row["kind"] for row in rows["records"]}
+    assert kinds >= {"message", "observation", "summary", "reflection", "impression"}
+    assert [row["step"] for row in rows["steps"]] == list(range(1, STEPS + 1))
+    purposes = {row["purpose"] for row in rows["calls"]}
+    assert purposes == {"grade", "consolidate", "impression", "questions", "reflect"}
+    assert {row["purpose"] for row in rows["recalls"]} >= {"prompt", "reflect"}
+    assert len(rows["prompts"]) == STEPS * town.n
+    assert state(file) == "finished"
+
+
+def test_a_run_is_written_the_same_twice(whole, tmp_path):
+    lived(tmp_path / "again.sqlite")
+    assert_equal(whole[2], tables(tmp_path / "again.sqlite"))
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+def test_every_execution_writes_the_same(whole, execution, tmp_path):
+    lived(tmp_path / "run.sqlite", execution=execution)
+    assert_equal(whole[2], tables(tmp_path / "run.sqlite"))
+
+
+def test_a_run_that_is_not_recorded_is_the_same(whole, tmp_path):
+    town = RecordedTown(str(tmp_path / "none"), record=None)
+    for _ in range(STEPS):
+        town.step()
+    assert town.diary == whole[1].diary
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("at", [1, 5, 11])
+def test_a_resumed_run_ends_like_one_that_was_never_interrupted(whole, at, tmp_path):
+    file = tmp_path / "run.sqlite"
+    lived(file, at)
+    town = resume(RecordedTown, file)
+    assert (town.steps, town.time) == (at, at)
+    lived(file, STEPS - at, town)
+    assert_equal(whole[2], tables(file))
+    assert town.diary == whole[1].diary
+
+
+def test_a_run_is_resumed_from_an_earlier_step(whole, tmp_path):
+    file = tmp_path / "run.sqlite"
+    lived(file)
+    town = resume(RecordedTown, file, step=4)
+    assert town.steps == 4
+    lived(file, STEPS - 4, town)
+    assert_equal(whole[2], tables(file))
+
+
+def test_a_killed_run_has_every_finished_step_and_no_half_one(whole, tmp_path):
+    command = [sys.executable, "-m", "tests.support.killed", str(tmp_path), "20"]
+    told = subprocess.run(command, check=True, capture_output=True, text=True)
+    lasts = []
+    for trial, seen in enumerate(map(int, told.stdout.split())):
+        file = tmp_path / f"{trial}.sqlite"
+        rows = tables(file)
+        lasts.append(last := len(rows["steps"]))
+        assert [row["step"] for row in rows["steps"]] == list(range(1, last + 1))
+        # What was told last may not be written yet; what was not told may not be there.
+        assert last <= seen + 1
+        seq = rows["steps"][-1]["seq"] if last else 0
+        expected = {
+            name: [row for row in found if row["seq"] <= seq]
+            for name, found in whole[2].items()
+        }
+        assert {n: len(r) for n, r in rows.items()} == {
+            n: len(r) for n, r in expected.items()
+        }
+        if last:
+            lived(file, STEPS - last, resume(RecordedTown, file))
+            assert_equal(whole[2], tables(file))
+    assert len(set(lasts)) > 4, f"all were killed at the same steps: {lasts}"
+
+
+def test_a_fork_is_a_run_of_its_own(whole, tmp_path):
+    file = tmp_path / "run.sqlite"
+    lived(file)
+    before = tables(file)
+    town = fork(RecordedTown, file, step=8, name="what if")
+    lived(file, STEPS - 8, town)
+    assert tables(file, 1) == before
+    assert_equal(before, tables(file, 2))
+    other = fork(RecordedTown, file, step=8, run=1, edit=rumour)
+    lived(file, 2, other)
+    assert tables(file, 1) == before
+    changed = [r["text"] for r in tables(file, 3)["records"] if "burns" in r["text"]]
+    assert changed, "the edit left no trace in the fork"
+    assert open_run(file, run=3).parent == 1
+
+
+def rumour(town):
+    """Lets the first citizen remember a fire."""
+    implant(town.citizens[0], "message", {"message": "The mill burns!", "sender": 9})
+
+
+def test_a_checkpoint_says_from_where_the_run_can_go_on(tmp_path):
+    town = RecordedTown(str(tmp_path / "run.sqlite"))
+    with pytest.raises(ValueError, match="finished step"):
+        checkpoint(town)
+    town.step()
+    assert checkpoint(town) == (1, 1)
+    again = resume(RecordedTown, tmp_path / "run.sqlite")
+    assert again.steps == 1
+
+
+def test_what_happens_in_a_step_that_fails_is_not_written(tmp_path):
+    file = tmp_path / "run.sqlite"
+    town = RecordedTown(str(file))
+    town.step()
+    town.citizens[3].step = lambda: 1 / 0
+    with pytest.raises(ZeroDivisionError):
+        town.step()
+    Services.of(town).recorder.close()
+    assert {row["step"] for row in tables(file)["records"]} == {1}
+    assert state(file) == "failed"
+
+
+def test_a_replayed_run_is_the_same_without_a_model_and_without_a_network(
+    whole, tmp_path, monkeypatch
+):
+    def refuse(*_args, **_kwargs):
+        raise AssertionError("a replay needs no network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    file = tmp_path / "again.sqlite"
+    town = lived(file, llm=None, replay=whole[0])
+    same = [tables(f, ignore=("cached", "cost")) for f in (whole[0], file)]
+    assert_equal(*same)
+    assert town.diary == whole[1].diary
+    assert all(row["cached"] for row in tables(file)["calls"])
+
+
+def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        "mesa_memory.prompts._DATA", "Lines that begin with '- ' are mere records."
+    )
+    with pytest.raises(ReplayMismatch) as raised:
+        lived(tmp_path / "again.sqlite", llm=None, replay=whole[0])
+    assert "+system: Judge the content" in str(raised.value) or "+" in str(raised.value)
+    assert "mere records" in str(raised.value)
+    assert raised.value.step == 1
+
+
+def test_a_replay_may_ask_the_model_for_what_is_not_there(whole, tmp_path):
+    file = tmp_path / "again.sqlite"
+    town = lived(file, STEPS + 3, replay=whole[0], on_miss="call")
+    assert town.steps == STEPS + 3
+    calls = tables(file)["calls"]
+    assert {row["step"] for row in calls} == set(range(1, STEPS + 4))
+
+
+def test_a_replay_needs_a_run_with_the_seed(whole, tmp_path):
+    with pytest.raises(ValueError, match="has the runs"):
+        lived(tmp_path / "a.sqlite", replay=f"{whole[0]}#7")
+    with pytest.raises(ValueError, match="on_miss"):
+        lived(tmp_path / "b.sqlite", replay=whole[0], on_miss="guess")
+
+
+def test_recording_refuses_a_wrong_argument():
+    with pytest.raises(ValueError, match="on_failure must be one of"):
+        Recording("run.sqlite", on_failure="ignore")

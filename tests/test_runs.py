@@ -1,0 +1,401 @@
+"""Recorded runs, asked: what was remembered, when and why, and what it cost."""
+
+import random
+
+import pytest
+
+from mesa_memory.errors import StoreCorrupt, StoreUnavailable
+from mesa_memory.runs import open_run
+from mesa_memory.stores import Batch, RunInfo, open_store
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.recorded import Story
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def place(request, tmp_path_factory):
+    """Where a store may be."""
+    if request.param == "sqlite":
+        return str(tmp_path_factory.mktemp("runs") / "run.sqlite")
+    return request.getfixturevalue("postgres").database()
+
+
+@pytest.fixture(scope="module")
+def told(place):
+    """A story in a store, and the store's place."""
+    store = open_store(place)
+    story = Story(store, name="told")
+    store.close()
+    return story, place
+
+
+@pytest.fixture
+def run(told):
+    with open_run(told[1], told[0].run) as opened:
+        yield opened
+
+
+def ids(rows):
+    return [row["id"] for row in rows]
+
+
+# -- the run --------------------------------------------------------------------------
+
+
+def test_a_run_says_what_it_is(run):
+    assert (run.name, run.model, run.seed, run.status) == (
+        "told",
+        "Town",
+        "1",
+        "finished",
+    )
+    assert run.parameters == {"n": 2}
+    assert run.versions == {}
+    assert run.parent is None
+    assert run.steps == [1, 2, 3, 4, 5, 6]
+
+
+def test_agents_have_their_own_ids_and_what_they_remember(run):
+    rows = run.agents(as_records=True)
+    assert [row["agent"] for row in rows] == [7, "b"]
+    assert rows[0] == {
+        "agent": 7,
+        "class": "Citizen",
+        "memory": "LayeredMemory",
+        "layers": ["stlt", "facts"],
+        "records": 20,
+        "first_step": 1,
+        "last_step": 6,
+    }
+
+
+def test_the_newest_run_is_opened_and_others_by_number_or_name(tmp_path):
+    path = tmp_path / "two.sqlite"
+    store = open_store(path)
+    for name in ("one", "two"):
+        Story(store, steps=1, name=name)
+    with open_run(path) as newest, open_run(path, 1) as first:
+        assert (newest.name, first.name) == ("two", "one")
+        rows = newest.runs(as_records=True)
+        assert [(r["id"], r["name"], r["steps"]) for r in rows] == [
+            (1, "one", 1),
+            (2, "two", 1),
+        ]
+        assert rows[0]["agents"] == 2
+    with open_run(str(path), "one") as named:
+        assert named.id == 1
+    for unknown in (3, "three", True, -1):
+        with pytest.raises(ValueError, match=r"its runs are 1 'one', 2 'two'"):
+            open_run(path, unknown)
+    store.close()
+
+
+def test_what_is_not_there_is_not_made(tmp_path):
+    with pytest.raises(StoreUnavailable, match="no recorded run"):
+        open_run(tmp_path / "none.sqlite")
+    assert not list(tmp_path.iterdir())
+    empty = open_store(tmp_path / "empty.sqlite")
+    with pytest.raises(ValueError, match=r"there is no run; its runs are none"):
+        open_run(empty)
+    empty.close()
+
+
+def test_a_frame_has_the_same_rows_as_plain_records(run):
+    for ask in (
+        lambda **how: run.state(7, **how),
+        lambda **how: run.agents(**how),
+        lambda **how: run.recalls("b", 2, **how),
+        lambda **how: run.cost(("agent", "step"), **how),
+        lambda **how: run.interventions(**how),
+        lambda **how: run.because("7/stlt/summary/2", **how),
+    ):
+        frame, rows = ask(), ask(as_records=True)
+        assert len(frame) == len(rows)
+        if rows:
+            assert list(frame.columns) == list(rows[0])
+    assert "detail" in run.interventions().columns  # also without a row
+
+
+# -- memory ---------------------------------------------------------------------------
+
+
+def test_state_is_what_was_current_at_the_end_of_each_step(told, run):
+    story, _ = told
+    for agent, step in story.current:
+        found = ids(run.state(agent, step, as_records=True))
+        assert sorted(found) == sorted(story.current[agent, step])
+    last = run.state(7, as_records=True)
+    assert sorted(ids(last)) == sorted(story.current["7", 6])
+    assert [row["seq"] for row in last] == sorted(row["seq"] for row in last)
+
+
+def test_state_equals_a_memory_that_lives_through_random_changes(tmp_path):
+    choose = random.Random(3)
+    store = open_store(tmp_path / "random.sqlite")
+    number = store.begin(RunInfo(model="Town"))
+    live, expected = {}, {}
+    for step in range(1, 60):
+        batch = Batch(step)
+        batch.agents = [{"agent": "1", "unique_id": 1, "layers": ["l"]}]
+        for name in choose.sample(sorted(live), len(live) // 3):
+            batch.closed.append((name, step, "evicted", None))
+            del live[name]
+        for n in range(choose.randrange(4)):
+            row = {"id": f"{step}-{n}", "agent": "1", "layer": "l", "kind": "k",
+                   "step": step, "text": "t", "valid_from": step}  # fmt: skip
+            batch.opened.append(row)
+            if choose.random() < 0.2:  # gone before the step ended
+                batch.closed.append((row["id"], step, "evicted", None))
+            else:
+                live[row["id"]] = True
+        expected[step] = set(live)
+        store.write(number, batch)
+    with open_run(store) as run:
+        for step, names in expected.items():
+            assert set(ids(run.state(1, step, as_records=True))) == names
+    store.close()
+
+
+def test_layer_and_kind_narrow_the_state(run):
+    facts = run.state(7, 2, layer="facts", as_records=True)
+    assert ids(facts) == ["7/facts/fact/1"]
+    assert ids(run.state(7, kind="summary", as_records=True)) == ["7/stlt/summary/5"]
+    assert run.state(7, layer="none", as_records=True) == []
+
+
+@pytest.mark.parametrize(
+    ("ask", "message"),
+    [
+        (lambda run: run.state(8), r"no agent 8; its agents are 7, b"),
+        (lambda run: run.state(7, 9), r"step 9; finished are 1, 2, 3, 4, 5, 6"),
+        (lambda run: run.state(7, True), "True; finished"),
+        (lambda run: run.state(7, float("nan")), "nan"),
+        (lambda run: run.prompt("b", 2.5), r"2\.5"),
+        (lambda run: run.calls(agent="8"), "no agent '8'"),
+        (lambda run: run.history("7/x"), r"such as '\w/"),
+        (lambda run: run.because("7/x"), "no record '7/x'"),
+        (lambda run: run.history(), "one of them"),
+        (lambda run: run.history("7/x", agent=7), "one of them"),
+        (lambda run: run.cost("who"), "cost is by purpose, agent"),
+        (lambda run: run.search(""), "needs a text"),
+        (lambda run: run.search("x", k=-1), "k must be 0 or more"),
+        (lambda run: run.search("x", across=True, step=1), "a step is one of a run"),
+    ],
+)
+def test_what_is_unknown_is_named_with_what_there_is(run, ask, message):
+    with pytest.raises(ValueError, match=message):
+        ask(run)
+
+
+def operations(rows):
+    return [(r["step"], r["operation"], r["id"].split("/", 1)[1]) for r in rows]
+
+
+def test_history_is_the_chain_of_versions(run):
+    expected = [
+        (1, "ADD", "stlt/impression/1"),
+        (4, "UPDATE", "stlt/impression/2"),
+    ]
+    for name in ("7/stlt/impression/1", "7/stlt/impression/2"):
+        rows = run.history(name, as_records=True)
+        assert operations(rows) == expected
+    assert rows[1]["previous"] == ["7/stlt/impression/1"]
+    assert rows[1]["subject"] == "b"
+
+
+def test_a_fact_that_was_deleted_says_why(run):
+    rows = run.history("b/facts/fact/1", as_records=True)
+    assert operations(rows) == [
+        (1, "ADD", "facts/fact/1"),
+        (3, "DELETE", "facts/fact/1"),
+    ]
+    assert rows[1]["because"] == "deleted"
+
+
+def test_a_version_made_from_one_that_ended_with_it_takes_its_place(tmp_path):
+    def forget_names(step, batch):
+        batch.closed = [(*closed[:3], None) for closed in batch.closed]
+        if step == 4:
+            for row in batch.opened:
+                if row["kind"] == "summary":
+                    row |= {
+                        "text": "All until step 2",
+                        "content": {"text": "All until step 2"},
+                    }
+
+    store = open_store(tmp_path / "run.sqlite")
+    Story(store, steps=4, edit=forget_names)
+    with open_run(store) as run:
+        rows = run.history("7/stlt/summary/2", as_records=True)
+    assert operations(rows) == [
+        (2, "ADD", "stlt/summary/1"),
+        (3, "UPDATE", "stlt/summary/2"),
+        (4, "NONE", "stlt/summary/3"),  # it says the same
+    ]
+    store.close()
+
+
+def test_the_log_of_an_agent_has_every_operation_in_order(run):
+    rows = run.history(agent=7, layer="facts", as_records=True)
+    assert operations(rows) == [
+        (1, "ADD", "facts/fact/1"),
+        (3, "DELETE", "facts/fact/1"),
+    ]
+    everything = run.history(agent=7, as_records=True)
+    steps = [row["step"] for row in everything]
+    assert steps == sorted(steps)
+    opened = [row for row in everything if row["operation"] != "DELETE"]
+    assert len(opened) == 20
+    consolidated = [row for row in everything if row["because"] == "consolidated"]
+    assert len(consolidated) == 10
+
+
+# -- evidence -------------------------------------------------------------------------
+
+
+def test_evidence_goes_down_to_raw_events_in_order(run):
+    rows = run.because("7/stlt/summary/2", as_records=True)
+    assert [
+        (row["depth"], row["id"][7:], row["parent"] and row["parent"][7:])
+        for row in rows
+    ] == [
+        (0, "summary/2", None),
+        (1, "summary/1", "summary/2"),
+        (2, "message/1", "summary/1"),
+        (2, "observation/1", "summary/1"),
+        (1, "message/2", "summary/2"),
+        (1, "observation/2", "summary/2"),
+    ]
+    assert not any(row["missing"] or row["repeated"] for row in rows)
+    assert {row["agent"] for row in rows} == {7}
+
+
+def test_the_tree_has_the_same_evidence_nested(run):
+    top = run.tree("7/stlt/summary/2")
+    assert ids(top["sources"]) == [
+        "7/stlt/summary/1",
+        "7/stlt/message/2",
+        "7/stlt/observation/2",
+    ]
+    assert ids(top["sources"][0]["sources"]) == [
+        "7/stlt/message/1",
+        "7/stlt/observation/1",
+    ]
+
+
+def linked(store, sources):
+    """A run of records with these sources."""
+    number = store.begin(RunInfo(model="Town"))
+    batch = Batch(1)
+    batch.agents = [{"agent": "1", "unique_id": 1}]
+    batch.opened = [
+        {"id": name, "agent": "1", "layer": "l", "kind": "k", "step": 1, "text": name,
+         "valid_from": 1, "sources": given}
+        for name, given in sources.items()
+    ]  # fmt: skip
+    store.write(number, batch)
+    return open_run(store, number)
+
+
+def test_a_circle_ends_and_what_is_missing_is_said(place):
+    store = open_store(place)
+    sources = {"a": ["b", "gone", "a"], "b": ["c", "c"], "c": ["a"], "odd": {"k": "a"}}
+    run = linked(store, sources)
+    rows = run.because("a", as_records=True)
+    told = [(r["depth"], r["id"], r["missing"], r["repeated"]) for r in rows]
+    assert told == [
+        (0, "a", False, False),
+        (1, "b", False, False),
+        (2, "c", False, False),
+        (3, "a", False, True),
+        (1, "gone", True, False),
+        (1, "a", False, True),
+    ]
+    assert ids(run.tree("a")["sources"]) == ["b", "gone", "a"]
+    assert ids(run.because("odd", as_records=True)) == ["odd"]
+    store.close()
+
+
+def test_evidence_that_branches_without_end_is_told_once(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+    # A ladder whose paths double with each rung: 2 ** 300 of them.
+    sources = {}
+    for rung in range(300):
+        below = [f"{rung + 1}x", f"{rung + 1}y"]
+        sources[f"{rung}x"] = sources[f"{rung}y"] = below
+    run = linked(store, sources)
+    rows = run.because("0x", as_records=True)
+    assert len(rows) == 1 + 2 * (2 * 300 - 1)
+    assert max(row["depth"] for row in rows) == 300
+    store.close()
+
+
+def test_more_evidence_than_any_memory_makes_is_refused(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+    run = linked(store, {"a": [str(n) for n in range(100_001)]})
+    with pytest.raises(StoreCorrupt, match="more than 100,000 lines"):
+        run.because("a")
+    store.close()
+
+
+# -- recalls, prompts, calls ----------------------------------------------------------
+
+
+def test_each_candidate_of_a_recall_is_a_row_with_its_parts(run):
+    rows = run.recalls(7, 3, as_records=True)
+    assert [(row["rank"], row["shown"], row["score"]) for row in rows] == [
+        (1, True, 1.0),
+        (2, False, 0.5),
+    ]
+    first = rows[0]
+    assert first["text"] == "The mill of ward 3 is on fire"
+    assert (first["query"], first["purpose"], first["agent"]) == ("fire?", "read", 7)
+    parts = ("relevance", "dense", "lexical", "importance", "recency")
+    assert [first[name] for name in parts] == [0.9, 0.5, 2.5, 0.5, 1.0]
+    assert len(run.recalls(7)) == 2 * 6
+
+
+def test_the_prompt_is_the_text_that_was_shown(run):
+    expected = (
+        "short memory of 7 in step 2:\n- fire\n\nlong memory of 7 in step 2:\n- fire"
+    )
+    assert run.prompt(7, 2) == expected
+    assert [row["section"] for row in run.prompts(7, 2, as_records=True)] == [
+        "short",
+        "long",
+    ]
+    assert len(run.prompts("b")) == 12
+
+
+def test_calls_are_chosen_by_agent_step_and_purpose(run):
+    assert len(run.calls()) == 24
+    assert len(run.calls(agent="b", purpose="reasoning")) == 6
+    (call,) = run.calls(7, 2, "consolidate", as_records=True)
+    assert call["prompt"] == [{"role": "user", "content": "consolidate 2"}]
+    assert (call["reply"], call["cost"], call["cached"]) == ("yes", 0.25, False)
+
+
+def test_an_unknown_price_makes_the_sum_unknown(run):
+    known, unknown = run.cost(as_records=True)
+    assert (known["purpose"], known["calls"], known["cost"]) == ("consolidate", 12, 3.0)
+    assert (known["tokens_in"], known["latency"], known["unpriced"]) == (120, 6.0, 0)
+    assert (unknown["purpose"], unknown["cost"], unknown["unpriced"]) == (
+        "reasoning",
+        None,
+        12,
+    )
+    (total,) = run.cost((), as_records=True)
+    assert (total["calls"], total["cost"], total["tokens_out"]) == (24, None, 48)
+    by = run.cost(("agent", "step"), as_records=True)
+    assert [(row["agent"], row["step"]) for row in by][:2] == [(7, 1), (7, 2)]
+
+
+def test_the_cost_of_nothing_is_zero(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+    store.begin(RunInfo(model="Town"))
+    run = open_run(store)
+    assert run.cost(as_records=True) == []
+    assert run.cost((), as_records=True)[0]["cost"] == 0.0
+    assert run.agents(as_records=True) == []
+    with pytest.raises(ValueError, match="does not have any finished step"):
+        run.prompt(1)
+    store.close()

@@ -1,0 +1,299 @@
+"""Two runs side by side, and runs as files."""
+
+import csv
+import json
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from mesa_memory.errors import MissingExtra, StoreCorrupt
+from mesa_memory.runs import open_run
+from mesa_memory.stores import open_store
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.recorded import Story, vector
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(tmp_path / "runs.sqlite")
+    yield opened
+    opened.close()
+
+
+def first(store, edit=None, **changes):
+    """The first difference of a story and the same with changes."""
+    one = Story(store).run
+    other = Story(store, edit=edit, **changes).run
+    with open_run(store, one) as left, open_run(store, other) as right:
+        found = left.differences(right)
+        mirrored = right.differences(left)
+    if found:
+        assert (mirrored.table, mirrored.step) == (found.table, found.step)
+        assert (mirrored.left, mirrored.right) == (found.right, found.left)
+    return found
+
+
+# -- differences ----------------------------------------------------------------------
+
+
+def test_equal_runs_have_no_difference_whoever_ran_them(store):
+    def slower(_, batch):
+        for call in batch.calls:
+            call |= {"latency": 99.0, "cost": 5.0, "attempts": 3, "cached": True}
+
+    assert first(store, slower, name="again", started="2001-01-01") is None
+
+
+def test_the_order_in_which_agents_thought_is_no_difference(store):
+    def reversed_agents(_, batch):
+        for name in ("opened", "calls", "recalls", "prompts"):
+            getattr(batch, name).sort(key=lambda row: row["agent"], reverse=True)
+
+    assert first(store, reversed_agents) is None
+
+
+def test_runs_in_different_databases_are_compared(store, postgres):  # noqa: F811
+    other = open_store(postgres.database())
+    with open_run(store, Story(store).run) as left:
+        with open_run(other, Story(other).run) as right:
+            assert left.differences(right) is None
+        changed = Story(other, edit=lambda s, b: b.prompts.pop() if s == 2 else None)
+        with open_run(other, changed.run) as right:
+            assert left.differences(right).table == "prompts"
+    other.close()
+
+
+def change(table, step, **fields):
+    def edit(now, batch):
+        if now == step:
+            getattr(batch, table)[0] |= fields
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    ("table", "fields"),
+    [
+        ("opened", {"text": "another"}),
+        ("opened", {"content": {"message": "another"}}),
+        ("opened", {"importance": 5.0}),
+        ("recalls", {"query": "another"}),
+        ("recalls", {"candidates": []}),
+        ("prompts", {"text": "another"}),
+        ("calls", {"prompt_hash": "another"}),
+        ("calls", {"reply": "another"}),
+    ],
+)
+def test_the_first_change_is_found_with_both_sides(store, table, fields):
+    found = first(store, change(table, 3, **fields))
+    (field, value) = next(iter(fields.items()))
+    assert found.table == {"opened": "records"}.get(table, table)
+    assert (found.step, found.fields) == (3, (field,))
+    assert found.left[field] != found.right[field] == value
+
+
+def test_the_earliest_of_several_changes_counts(store):
+    def several(step, batch):
+        for table, at in (("calls", 5), ("prompts", 2), ("opened", 4)):
+            change(table, at, text="x", reply="x")(step, batch)
+
+    assert first(store, several).table == "prompts"
+
+
+def test_a_lifetime_that_ended_otherwise_differs_when_it_ended(store):
+    def keep_the_fact(step, batch):
+        batch.closed = [c for c in batch.closed if "fact" not in c[0]]
+
+    found = first(store, keep_the_fact)
+    assert (found.step, found.table) == (3, "records")
+    assert found.fields == ("valid_to", "closed_because")
+    assert found.left["valid_to"] == 3
+    assert found.right["valid_to"] is None
+
+    def and_a_prompt(step, batch):
+        keep_the_fact(step, batch)
+        change("prompts", 2, text="x")(step, batch)
+
+    assert first(store, and_a_prompt).table == "prompts"
+
+
+def test_a_row_that_only_one_run_has_is_a_difference(store):
+    def drop(step, batch):
+        if step == 2:
+            batch.calls.pop(0)
+
+    found = first(store, drop)
+    assert (found.table, found.step, found.right, found.fields) == (
+        "calls",
+        2,
+        None,
+        (),
+    )
+    assert found.left["purpose"] == "consolidate"
+
+
+def test_a_longer_run_differs_at_its_next_step(store):
+    found = first(store, steps=4)
+    assert (found.step, found.left["step"]) == (5, 5)
+    assert found.right is None
+
+
+def test_an_intervention_is_a_difference(store):
+    def implant(step, batch):
+        if step == 2:
+            row = {"step": 2, "agent": "7", "kind": "implant", "detail": {"text": "x"}}
+            batch.interventions.append(row)
+
+    assert first(store, implant).table == "interventions"
+
+
+# -- export ---------------------------------------------------------------------------
+
+ODD = '=HYPERLINK("http://x"), "quoted"\nnext ../line \ud83d\ude00'
+ODD = ODD.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+@pytest.fixture
+def odd(store):
+    """A run in which an agent says odd things."""
+    story = Story(store, steps=3, edit=change("opened", 2, text=ODD))
+    Story(store, steps=1)
+    with open_run(store, story.run) as run:
+        yield run
+
+
+def test_csv_holds_every_row_of_this_run_and_no_formula(odd, tmp_path):
+    paths = odd.export(tmp_path / "new" / "out")
+    assert {p.name for p in paths} == {p.name for p in (tmp_path / "new/out").iterdir()}
+    assert {"runs.csv", "records.csv", "calls.csv"} <= {p.name for p in paths}
+    with (tmp_path / "new/out/records.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2 * (2 * 3 + 1 + 1 + 2)
+    assert [row["text"] for row in rows if "HYPER" in row["text"]] == ["'" + ODD]
+    summary = next(row for row in rows if row["id"] == "7/stlt/summary/1")
+    assert json.loads(summary["sources"]) == [
+        "7/stlt/message/1",
+        "7/stlt/observation/1",
+    ]
+    with (tmp_path / "new/out/runs.csv").open() as file:
+        assert len(file.readlines()) == 2
+
+
+def test_json_lines_hold_everything_as_it_is(odd, tmp_path):
+    odd.export(tmp_path, "jsonl")
+    lines = (tmp_path / "records.jsonl").read_text(encoding="utf-8").split("\n")[:-1]
+    rows = [json.loads(line) for line in lines]
+    assert ODD in [row["text"] for row in rows]
+    assert rows[0]["content"] == {
+        "message": "The mill of ward 1 is on fire",
+        "sender": "b",
+    }
+    assert [row["seq"] for row in rows] == sorted(row["seq"] for row in rows)
+
+
+def test_parquet_holds_everything_with_its_type(odd, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    paths = odd.export(tmp_path, "parquet")
+    tables = {path.stem: parquet.read_table(path) for path in paths}
+    rows = tables["records"].to_pylist()
+    assert ODD in [row["text"] for row in rows]
+    assert rows[0]["embedding"] == [0, 1, 0, 0, 0, 0, 0, 0]
+    assert len(vector(1)) == 16
+    assert rows[0]["valid_from"] == 1.0
+    assert tables["interventions"].num_rows == 0
+    assert str(tables["calls"].schema.field("cached").type) == "bool"
+
+
+def test_without_pyarrow_the_command_that_brings_it_is_named(
+    odd, tmp_path, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"pip install \"mesa-memory\[parquet\]\""):
+        odd.export(tmp_path / "out", "parquet")
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_file_is_written_over(odd, tmp_path):
+    (tmp_path / "steps.csv").write_text("mine")
+    with pytest.raises(FileExistsError, match="choose another folder"):
+        odd.export(tmp_path)
+    assert [p.name for p in tmp_path.glob("*.csv")] == ["steps.csv"]
+    with pytest.raises(ValueError, match="csv, jsonl, parquet, got 'xls'"):
+        odd.export(tmp_path, "xls")
+
+
+# -- the store ------------------------------------------------------------------------
+
+
+def test_a_run_is_read_while_another_process_writes_it(tmp_path):
+    path = tmp_path / "run.sqlite"
+    code = (
+        "import sys\n"
+        "from mesa_memory.stores import open_store\n"
+        "from tests.support.recorded import Story\n"
+        "def told(step, batch):\n"
+        "    print(step, flush=True)\n"
+        "    sys.stdin.readline()\n"
+        f"Story(open_store({str(path)!r}), edit=told)\n"
+    )
+    writer = subprocess.Popen(
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        writer.stdout.readline()
+        with open_run(path) as run:
+            assert (run.status, run.steps) == ("running", [])
+            for step in range(1, 6):
+                writer.stdin.write("\n")
+                writer.stdin.flush()
+                assert writer.stdout.readline().strip() == str(step + 1)
+                assert run.steps == [*range(1, step + 1)]
+                assert len(run.state("b", step)) > 0
+            writer.communicate("\n", timeout=60)
+            assert run.status == "finished"
+    finally:
+        writer.kill()
+        writer.wait()
+
+
+def test_asking_changes_nothing_in_the_file(tmp_path):
+    path = tmp_path / "run.sqlite"
+    store = open_store(path)
+    Story(store)
+    store.close()
+    before = path.read_bytes()
+    with open_run(path) as run:
+        run.search("fire")
+        run.history(agent=7)
+        run.export(tmp_path / "out")
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("bad", [{"id": "x"}, ["x"], [{"rank": 1}], 5])
+def test_candidates_that_are_none_are_a_damaged_file(store, bad):
+    run = Story(store, steps=1, edit=change("recalls", 1, candidates=bad)).run
+    with open_run(store, run) as opened:
+        with pytest.raises(StoreCorrupt, match="does not hold a list of candidates"):
+            opened.recalls(7)
+        assert len(opened.recalls("b")) == 2
+
+
+@pytest.mark.parametrize("json", ["{", "[1", "nonsense"])
+def test_a_field_that_is_no_json_is_a_damaged_file(tmp_path, json):
+    path = tmp_path / "run.sqlite"
+    store = open_store(path)
+    Story(store)
+    store.close()
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE records SET sources = ?, content = ?", (json, json))
+    file.close()
+    with open_run(path) as run:
+        for ask in (run.state, lambda agent: run.because("7/stlt/summary/3")):
+            with pytest.raises(StoreCorrupt):
+                ask(7)
+        assert run.prompt(7, 1).startswith("short memory")

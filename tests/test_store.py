@@ -1,0 +1,345 @@
+"""What every store promises, for a SQLite file, memory and PostgreSQL."""
+
+import random
+import threading
+
+import pytest
+import sqlalchemy as sa
+
+from mesa_memory.errors import StoreError, StoreReadOnly
+from mesa_memory.stores import Batch, RunInfo, open_store
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.stored import everything, full, record, rows, vector
+
+INFO = RunInfo("Town", {"n": 3, "a": 1}, "42", {"mesa": "3.5.1"}, "first")
+HOSTILE = ["'); DROP TABLE records; --", "\0nul\0", "\ud800 half", "🦊 \U0001f9d1\u200d🚀",
+           'say "hi" \\ \\u0000 $1 :run %s', "", "\u2028\r\n\t", "ABC" * 5000]  # fmt: skip
+
+
+@pytest.fixture(params=["file", "memory", "postgres"])
+def location(request, tmp_path):
+    if request.param == "file":
+        return str(tmp_path / "run.sqlite")
+    if request.param == "memory":
+        return ":memory:"
+    return request.getfixturevalue("postgres").database()
+
+
+@pytest.fixture
+def store(location):
+    opened = open_store(location, timeout=5)
+    yield opened
+    opened.close()
+
+
+def test_a_run_begins_with_what_is_known_of_it(store):
+    first, second = (
+        store.begin(INFO),
+        store.begin(RunInfo("Town", parent=1, parent_step=4)),
+    )
+    assert (first, second) == (1, 2)
+    one, two = rows(store, "runs")
+    assert one.pop("started").startswith("20")
+    assert one == {"id": 1, "name": "first", "model": "Town", "parameters": {"n": 3, "a": 1}, "seed": "42",
+                   "versions": {"mesa": "3.5.1"}, "state": "running", "parent": None, "parent_step": None}  # fmt: skip
+    assert (two["parent"], two["parent_step"]) == (1, 4.0)
+
+
+def test_everything_of_a_step_is_there_as_it_was_given(store):
+    run, batch = store.begin(INFO), full(1)
+    store.write(run, batch)
+    found = everything(store, run)
+    for table, given in [("recalls", batch.recalls), ("prompts", batch.prompts),
+                         ("calls", batch.calls), ("interventions", batch.interventions),
+        ("answers", batch.answers),
+                         ("agents", batch.agents)]:  # fmt: skip
+        for row, kept in zip(given, found[table], strict=True):
+            assert row.items() <= kept.items()
+    for row, kept in zip(batch.opened, found["records"], strict=True):
+        assert (row | {"importance": 2}).items() <= kept.items()
+    assert list(found["interventions"][0]["detail"]) == ["b", "a"], (
+        "keys keep their order"
+    )
+    assert found["steps"] == [
+        {"run": run, "step": 1, "seq": 8, "records": 3, "recalls": 1, "calls": 1}
+    ]
+
+
+def test_what_is_written_counts_up_over_all_tables(store):
+    run = store.begin(INFO)
+    store.write(run, full(1), full(2))
+    found = everything(store, run)
+    seqs = [
+        row["seq"]
+        for table in (
+            "records",
+            "recalls",
+            "prompts",
+            "calls",
+            "interventions",
+            "answers",
+        )
+        for row in found[table]
+    ]
+    assert sorted(seqs) == list(range(1, 17))
+    assert [row["seq"] for row in found["steps"]] == [8, 16]
+
+
+def test_a_record_is_graded_embedded_and_closed_later(store):
+    run = store.begin(INFO)
+    store.write(run, Batch(1, opened=[record(1), record(2)]))
+    one, two = record(1)["id"], record(2)["id"]
+    change = Batch(
+        2, graded=[(one, 4)], embedded=[(one, vector(0.1, 65504, -0.0), "e")]
+    )
+    change.closed = [(one, 2, "superseded", two)]
+    store.write(run, change)
+    first, second = rows(store, "records")
+    assert first["importance"] == 4 and first["embedding"] == vector(0.1, 65504, -0.0)
+    assert (first["valid_to"], first["closed_because"], first["superseded_by"]) == (
+        2,
+        "superseded",
+        two,
+    )
+    assert (second["importance"], second["valid_to"], second["embedding"]) == (
+        None,
+        None,
+        None,
+    )
+
+
+def test_changes_within_a_batch_leave_the_callers_rows_alone(store):
+    run, row = store.begin(INFO), record(1)
+    store.write(
+        run,
+        Batch(
+            1,
+            opened=[row],
+            graded=[(row["id"], 3)],
+            closed=[(row["id"], 1, "evicted", None)],
+        ),
+    )
+    assert row == record(1) | {"seq": 1}
+    (kept,) = rows(store, "records")
+    assert (kept["importance"], kept["valid_to"], kept["closed_because"]) == (
+        3,
+        1,
+        "evicted",
+    )
+
+
+def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
+    run = store.begin(INFO)
+    store.write(run, full(1))
+    before = everything(store, run)
+    with pytest.raises(StoreError, match=r"step 1 of run 1 is written already"):
+        store.write(run, Batch(1, opened=[record(99)]))
+    with pytest.raises(
+        StoreError, match="1 of 2 records to be graded are not in run 1"
+    ):
+        store.write(
+            run,
+            Batch(
+                2, opened=[record(98)], graded=[("0/episodic/message/1", 5), ("x", 1)]
+            ),
+        )
+    with pytest.raises(StoreError, match=r"\(.*(UNIQUE|unique)"):
+        store.write(run, full(2), Batch(3, opened=[record(1, agent="0")]))
+    assert everything(store, run) == before
+    store.write(run, full(2))
+
+
+def test_trailing_events_leave_no_finished_step(store):
+    run = store.begin(INFO)
+    store.write(run, full(1), Batch(1, opened=[record(50)], finished=False))
+    assert len(rows(store, "records")) == 4
+    assert len(rows(store, "steps")) == 1
+
+
+def test_an_agent_that_comes_again_is_replaced(store):
+    run = store.begin(INFO)
+    for memory in ("ShortTermMemory", "STLTMemory"):
+        agent = {"agent": "a/b", "unique_id": "a/b", "memory": memory}
+        store.write(run, Batch(0, agents=[agent], finished=False))
+    (kept,) = rows(store, "agents")
+    assert (kept["unique_id"], kept["memory"], kept["layers"]) == (
+        "a/b",
+        "STLTMemory",
+        None,
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_what_agents_say_is_data(store, text):
+    run = store.begin(RunInfo("Town", {text: text}, name=text))
+    row = record(
+        1, agent=text, text=text, content={"message": text, text: [text]}, subject=text
+    )
+    store.write(run, Batch(1, opened=[row], prompts=[{"step": 1, "agent": text, "text": text}],
+                           checkpoint={text: {"said": text}}))  # fmt: skip
+    said = text.replace("\0", "\ufffd").replace("\ud800", "\ufffd")
+    (kept,) = rows(store, "records")
+    assert (kept["text"], kept["agent"], kept["subject"]) == (said, said, said)
+    assert kept["content"] == ({"message": said, said: [said]})
+    assert rows(store, "prompts")[0]["text"] == said
+    assert rows(store, "runs")[0]["parameters"] == {said: said}
+    assert store.checkpoint(run) == (1, {said: {"said": said}})
+
+
+def test_numbers_come_back_exactly_and_nan_is_null(store):
+    run, rng = store.begin(INFO), random.Random(1)
+    exact = [rng.uniform(-1, 1) * 10 ** rng.randint(-30, 30) for _ in range(500)]
+    content = {
+        "f": exact,
+        "big": [2**63, -(2**70)],
+        "odd": [float("nan"), float("inf")],
+        7: True,
+    }
+    given = [
+        record(i, step=x, valid_from=x, importance=float("nan"))
+        for i, x in enumerate(exact)
+    ]
+    store.write(run, Batch(1, opened=[record(900, content=content), *given]))
+    kept = {row["id"]: row for row in rows(store, "records")}
+    expected = {"f": exact, "big": [2**63, -(2**70)], "odd": [None, None], "7": True}
+    assert kept[record(900)["id"]]["content"] == expected
+    assert [kept[row["id"]]["step"] for row in given] == exact
+    assert kept[given[0]["id"]]["importance"] is None
+
+
+def test_truncating_gives_the_store_of_a_run_that_ended_there(store, tmp_path):
+    run = store.begin(INFO)
+    for step in range(1, 7):
+        store.write(run, full(step))
+        if step == 3:
+            before = everything(store, run)
+    store.write(run, Batch(6, opened=[record(77)], finished=False))
+    store.end(run, "failed")
+    store.truncate(run, 3)
+    assert everything(store, run) | {"checkpoints": 0} == before | {"checkpoints": 0}
+    assert rows(store, "runs")[0]["state"] == "running"
+    store.write(run, full(4))
+    assert rows(store, "steps")[-1]["seq"] == 32
+
+
+def test_truncating_touches_no_other_run(store):
+    first, second = store.begin(INFO), store.begin(INFO)
+    for step in (1, 2):
+        store.write(first, full(step))
+        store.write(second, full(step))
+    before = everything(store, second)
+    store.truncate(first, 0)
+    assert everything(store, second) == before
+    assert not any(
+        rows for name, rows in everything(store, first).items() if name != "agents"
+    )
+
+
+def test_a_reopened_store_goes_on_where_the_run_ended(tmp_path):
+    path = tmp_path / "run.sqlite"
+    store = open_store(path)
+    run = store.begin(INFO)
+    store.write(run, full(1))
+    store.close()
+    store = open_store(path)
+    store.write(run, full(2))
+    assert [row["seq"] for row in rows(store, "steps")] == [8, 16]
+    store.close()
+
+
+@pytest.mark.parametrize("every, left", [(None, [9, 10]), (4, [4, 8, 9, 10])])
+def test_the_newest_checkpoints_stay_and_those_asked_for(location, every, left):
+    store = open_store(location, keep=2, checkpoint_every=every)
+    run = store.begin(INFO)
+    for step in range(1, 11):
+        store.write(run, full(step))
+    assert sorted({row["step"] for row in rows(store, "checkpoints")}) == left
+    assert store.checkpoint(run) == (10, {"": {"steps": 10}, "0": {"z": [10], "a": 1}})
+    assert list(store.checkpoint(run, 9)[1]["0"]) == ["z", "a"]
+    with pytest.raises(StoreError, match="no checkpoint of step 3"):
+        store.checkpoint(run, 3)
+    store.close()
+
+
+def test_each_candidate_of_a_recall_is_a_row_of_the_view(store):
+    run = store.begin(INFO)
+    store.write(run, full(1))
+    with store.reading() as on:
+        found = (
+            on.execute(sa.text("SELECT * FROM recalled ORDER BY rank")).mappings().all()
+        )
+    first, second = found
+    assert (first["id"], first["score"], first["recency"], bool(first["shown"])) == (
+        "0/episodic/message/1",
+        0.5,
+        1.0,
+        True,
+    )
+    assert (second["rank"], second["dense"], bool(second["shown"])) == (2, None, False)
+    assert (first["run"], first["step"], first["query"]) == (run, 1, "mill")
+
+
+def test_a_run_ends_in_a_state_that_exists(store):
+    run = store.begin(INFO)
+    store.end(run, "finished")
+    assert rows(store, "runs")[0]["state"] == "finished"
+    with pytest.raises(ValueError, match="got 'done'"):
+        store.end(run, "done")
+    with pytest.raises(StoreError, match="no run 9"):
+        store.end(9, "finished")
+    with pytest.raises(StoreError, match="no run 9"):
+        store.write(9, full(1))
+
+
+def test_readers_in_other_threads_see_whole_steps_while_a_run_is_written(store):
+    run, seen, done = store.begin(INFO), [], threading.Event()
+
+    def read():
+        while not done.is_set():
+            with store.reading() as on:
+                steps = on.scalar(sa.text("SELECT count(*) FROM steps"))
+                seen.append((steps, on.scalar(sa.text("SELECT count(*) FROM records"))))
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for step in range(1, 21):
+        store.write(run, full(step))
+    done.set()
+    reader.join()
+    if store.location.startswith("postgresql"):
+        # Each of its statements sees what is committed by then.
+        assert all(records >= 3 * steps and records % 3 == 0 for steps, records in seen)
+    else:
+        assert all(records == 3 * steps for steps, records in seen)
+    assert len(rows(store, "records")) == 60
+
+
+def test_a_store_opened_for_reading_writes_nothing(location):
+    if location == ":memory:":
+        pytest.skip("a new database in memory has nothing to read")
+    store = open_store(location)
+    run = store.begin(INFO)
+    store.write(run, full(1))
+    reader = open_store(location, read_only=True)
+    assert everything(reader, run) == everything(store, run)
+    with pytest.raises(StoreReadOnly, match="read_only=True"):
+        reader.write(run, full(2))
+    with pytest.raises(StoreReadOnly), reader.reading() as on:
+        on.execute(sa.text("DELETE FROM records"))
+    reader.close()
+    store.close()
+
+
+def test_many_rows_and_long_texts_are_split_and_stay_in_order(store, monkeypatch):
+    from mesa_memory.stores import rows as module
+
+    monkeypatch.setattr(module, "MOST", 100)
+    monkeypatch.setattr(module, "LONGEST", 10_000)
+    run = store.begin(INFO)
+    given = [record(i, embedding=vector(i % 7, 1)) for i in range(333)]
+    store.write(run, Batch(1, opened=given))
+    kept = sorted(rows(store, "records"), key=lambda row: row["seq"])
+    assert [row["seq"] for row in kept] == list(range(1, 334))
+    assert [(row["id"], row["embedding"]) for row in kept] == [
+        (row["id"], row["embedding"]) for row in given
+    ]

@@ -1,0 +1,319 @@
+"""What goes wrong with a file on a disk: each fault has its error, and nothing is lost."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from mesa_memory.errors import (
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from mesa_memory.stores import Batch, RunInfo, Writer, open_store
+from tests.support.stored import everything, full, record, rows
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A file system of 3 MB of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder]
+    if (
+        not shutil.which("mount")
+        or subprocess.run(command, capture_output=True).returncode
+    ):
+        pytest.skip("a file system cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "run.sqlite"
+
+
+def recorded(path, steps=5):
+    """A file with a run, closed; what is in it."""
+    store = open_store(path)
+    run = store.begin(RunInfo("Town"))
+    for step in range(1, steps + 1):
+        store.write(run, full(step))
+    found = everything(store, run)
+    store.close()
+    return found
+
+
+def test_a_full_disk_is_said_and_all_steps_before_are_kept(disk):
+    store = open_store(disk / "run.sqlite")
+    run, steps = store.begin(RunInfo("Town")), 0
+    with pytest.raises(StoreFull, match="disk is full") as caught:
+        for step in range(1, 1000):
+            store.write(run, full(step, agents=200, start=1))
+            steps = step
+    assert caught.value.location == str(disk / "run.sqlite")
+    assert steps > 2
+    assert len(rows(store, "steps")) == steps
+    assert len(rows(store, "records")) == 200 * steps
+    store.close()
+    reader = open_store(disk / "run.sqlite", read_only=True)
+    reader.check()
+    assert len(rows(reader, "steps")) == steps
+    reader.close()
+
+
+def test_a_run_goes_on_after_room_was_made_on_the_disk(disk):
+    ballast = disk / "ballast"
+    ballast.write_bytes(b"x" * 2**20)
+    store = open_store(disk / "run.sqlite")
+    writer = Writer(store, store.begin(RunInfo("Town")), max_behind=2)
+    step = 0
+    with pytest.raises(StoreFull):
+        while step < 1000:
+            step += 1
+            writer.put(full(step, agents=100, start=1))
+        writer.flush()
+    with pytest.raises(StoreFull):
+        writer.flush()
+    written, left = len(rows(store, "steps")), writer.behind
+    assert left
+    ballast.unlink()
+    writer.flush()
+    assert [row["step"] for row in rows(store, "steps")] == list(
+        range(1, written + left + 1)
+    )
+    writer.close()
+    store.close()
+
+
+def test_a_file_on_a_disk_that_is_read_only_may_be_read(disk):
+    before = recorded(disk / "run.sqlite")
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    with pytest.raises(StoreReadOnly, match="read_only=True"):
+        open_store(disk / "run.sqlite")
+    with pytest.raises(StoreReadOnly, match="may not be written"):
+        open_store(disk / "new.sqlite")
+    reader = open_store(disk / "run.sqlite", read_only=True)
+    assert everything(reader, 1) == before
+    reader.close()
+
+
+def test_a_file_that_may_not_be_changed_is_said_to_be_read_only(path):
+    before = recorded(path)
+    if (
+        not shutil.which("chattr")
+        or subprocess.run(["chattr", "+i", path], capture_output=True).returncode
+    ):
+        pytest.skip("files cannot be made immutable here")
+    try:
+        with pytest.raises(StoreReadOnly):
+            open_store(path)
+        reader = open_store(path, read_only=True)
+        assert everything(reader, 1) == before
+        reader.close()
+    finally:
+        subprocess.run(["chattr", "-i", path], check=True)
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_a_file_deleted_or_replaced_while_recording_is_noticed(path, replace):
+    store = open_store(path)
+    run = store.begin(RunInfo("Town"))
+    store.write(run, full(1))
+    path.rename(path.with_name("moved.sqlite"))
+    if replace:
+        path.write_bytes(b"something else")
+    with pytest.raises(StoreUnavailable, match="deleted, moved or replaced"):
+        store.write(run, full(2))
+    if replace:
+        assert path.read_bytes() == b"something else"
+        path.unlink()
+    path.with_name("moved.sqlite").rename(path)
+    store.write(run, full(2))
+    assert len(rows(store, "steps")) == 2
+    store.close()
+
+
+def test_two_writers_of_one_file_both_complete_their_runs(path):
+    def write():
+        store = open_store(path)
+        with_run = Writer(store, store.begin(RunInfo("Town")))
+        for step in range(1, 31):
+            with_run.put(full(step))
+        with_run.close()
+        store.close()
+
+    threads = [threading.Thread(target=write) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    store = open_store(path)
+    for run in (1, 2):
+        found = everything(store, run)
+        assert (len(found["steps"]), len(found["records"])) == (30, 90)
+    store.close()
+
+
+def test_a_writer_that_does_not_let_go_is_said_to_be_busy_and_can_be_waited_for(path):
+    first, second = open_store(path), open_store(path, timeout=0.1)
+    run = second.begin(RunInfo("Town"))
+    with first.writing(), pytest.raises(StoreBusy, match="timeout"):
+        second.write(run, full(1))
+    second.write(run, full(1))
+    assert len(rows(second, "steps")) == 1
+    first.close()
+    second.close()
+
+
+OPENERS = """
+import os, sys
+from mesa_memory.stores import RunInfo, open_store
+from tests.support.stored import full
+children = []
+for _ in range(4):
+    children.append(os.fork())
+    if not children[-1]:
+        store = open_store(sys.argv[1])
+        run = store.begin(RunInfo("Town"))
+        for step in range(1, 6):
+            store.write(run, full(step))
+        store.close()
+        os._exit(0)
+sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children))
+"""
+
+
+def test_four_processes_may_make_the_same_new_file_at_once(path):
+    subprocess.run([sys.executable, "-c", OPENERS, path], check=True, timeout=60)
+    store = open_store(path)
+    assert len(rows(store, "steps")) == 20
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"garbage" * 1000, b"x", b"SQLite format 3\0" + b"\xff" * 5000]
+)
+def test_garbage_is_corrupt_and_stays_as_it_is(path, content):
+    path.write_bytes(content)
+    with pytest.raises(StoreCorrupt):
+        open_store(path)
+    with pytest.raises(StoreCorrupt):
+        open_store(path, read_only=True)
+    assert path.read_bytes() == content
+    assert os.listdir(path.parent) == [path.name]
+
+
+def test_a_file_cut_off_is_corrupt_at_the_latest_when_it_is_checked(path):
+    recorded(path, 30)
+    whole = path.read_bytes()
+    for length in (150, 5000, len(whole) // 2, len(whole) - 4096):
+        path.write_bytes(whole[:length])
+        with pytest.raises(StoreCorrupt):
+            store = open_store(path, read_only=True)
+            try:
+                store.check()
+            finally:
+                store.close()
+
+
+def test_flipped_bytes_give_typed_errors_or_data_but_never_anything_else(path):
+    recorded(path, 30)
+    whole, rng, corrupt = path.read_bytes(), random.Random(3), 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        page = rng.randrange(len(whole) // 4096) * 4096
+        for _ in range(rng.choice([1, 20, 400])):
+            damaged[page + rng.randrange(4096)] = rng.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            store = open_store(path, read_only=True)
+        except StoreError:
+            corrupt += 1
+            continue
+        try:
+            store.check()
+            everything(store, 1)
+        except StoreCorrupt:
+            corrupt += 1
+        finally:
+            store.close()
+    assert corrupt > 30
+
+
+def test_an_empty_file_becomes_a_new_store(path):
+    path.touch()
+    with pytest.raises(StoreUnavailable, match="no recorded run"):
+        open_store(path, read_only=True)
+    recorded(path)
+
+
+def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
+    with pytest.raises(StoreUnavailable, match="there is no folder"):
+        open_store(path.parent / "no" / "run.sqlite")
+    with pytest.raises(StoreUnavailable, match="this is a folder"):
+        open_store(path.parent)
+    with pytest.raises(StoreUnavailable, match="there is no recorded run"):
+        open_store(path, read_only=True)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("address", ["", "mysql://x/y", "a\0b"])
+def test_an_address_of_nothing_known_is_a_wrong_argument(address):
+    with pytest.raises(ValueError):
+        open_store(address)
+
+
+@pytest.mark.parametrize(
+    "name", ["a b?mode=memory#%41.sqlite", "täst🦊.sqlite", "'; --.sqlite"]
+)
+def test_a_path_may_have_any_characters(tmp_path, name):
+    recorded(tmp_path / name)
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+    store = open_store(f"sqlite:///{tmp_path / name}", read_only=True)
+    assert len(rows(store, "steps")) == 5
+    store.close()
+
+
+def test_an_error_says_where_and_travels_between_processes():
+    import pickle
+
+    error = StoreFull("the disk is full.", location="/data/run.sqlite")
+    copy = pickle.loads(pickle.dumps(error))
+    assert str(copy) == str(error) == "/data/run.sqlite: the disk is full."
+
+
+def test_a_batch_with_what_is_no_plain_data_is_refused_whole(path):
+    store = open_store(path)
+    run = store.begin(RunInfo("Town"))
+    with pytest.raises(TypeError, match="no plain data"):
+        store.write(run, Batch(1, opened=[record(1, content={"x": object()})]))
+    assert rows(store, "records") == []
+    store.close()
+
+
+def test_a_stores_process_is_its_own(path):
+    store = open_store(path)
+    child = os.fork()
+    if not child:
+        try:
+            store.begin(RunInfo("Town"))
+        except StoreError:
+            os._exit(7)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    store.close()
+
+
+def test_no_faults_leave_files_beside_the_store(path):
+    recorded(path)
+    assert [p.name for p in Path(path.parent).iterdir()] == ["run.sqlite"]

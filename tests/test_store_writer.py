@@ -1,0 +1,195 @@
+"""The thread that writes a run: order, waiting, errors, and being killed."""
+
+import multiprocessing
+import random
+import threading
+import time
+
+import pytest
+
+from mesa_memory.errors import StoreBusy, StoreError, StoreFull
+from mesa_memory.stores import Batch, RunInfo, Writer, open_store
+from tests.support.stored import everything, full, record, rows
+
+
+class Troubled:
+    """A store that counts what it is asked, and fails or waits when told to."""
+
+    def __init__(self):
+        self.written, self.asked = [], []
+        self.error = None
+        self.open = threading.Event()
+        self.open.set()
+
+    def write(self, run, *batches):
+        self.open.wait()
+        self.asked.append([batch.step for batch in batches])
+        if self.error is not None and any(b.step >= self.error[0] for b in batches):
+            raise self.error[1]
+        self.written += [batch.step for batch in batches]
+
+
+@pytest.fixture
+def troubled():
+    return Troubled()
+
+
+def test_what_is_put_is_written_in_order_by_another_thread(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+    run = store.begin(RunInfo("Town"))
+    writer = Writer(store, run)
+    for step in range(1, 51):
+        writer.put(full(step))
+    writer.flush()
+    assert [row["step"] for row in rows(store, "steps")] == list(range(1, 51))
+    assert [row["seq"] for row in rows(store, "steps")] == list(range(8, 401, 8))
+    writer.close()
+    store.close()
+
+
+def test_batches_that_wait_are_written_together(troubled):
+    troubled.open.clear()
+    writer = Writer(troubled, 1)
+    for step in range(20):
+        writer.put(Batch(step))
+    troubled.open.set()
+    writer.close()
+    assert troubled.written == list(range(20))
+    assert len(troubled.asked) <= 5
+
+
+def test_putting_waits_only_when_too_many_batches_are_behind(troubled):
+    troubled.open.clear()
+    writer = Writer(troubled, 1, max_behind=3)
+    for step in range(3):
+        writer.put(Batch(step))
+    fourth = threading.Thread(target=writer.put, args=(Batch(3),))
+    fourth.start()
+    fourth.join(0.2)
+    assert fourth.is_alive() and writer.behind == 3
+    troubled.open.set()
+    fourth.join()
+    writer.close()
+    assert troubled.written == [0, 1, 2, 3]
+
+
+def test_an_error_is_raised_at_the_next_put_and_nothing_later_is_written(troubled):
+    troubled.error = (2, StoreFull("the disk is full"))
+    writer = Writer(troubled, 1)
+    with pytest.raises(StoreFull):
+        for step in range(4):
+            writer.put(Batch(step))
+            time.sleep(0.05)
+    with pytest.raises(StoreFull):
+        writer.put(Batch(9))
+    assert troubled.written == [0, 1]
+
+
+def test_sound_batches_before_a_bad_one_are_written_though_they_waited_together(
+    troubled,
+):
+    troubled.open.clear()
+    troubled.error = (5, StoreFull("the disk is full"))
+    writer = Writer(troubled, 1)
+    for step in range(7):
+        writer.put(Batch(step))
+    troubled.open.set()
+    with pytest.raises(StoreFull):
+        writer.flush()
+    assert troubled.written == [0, 1, 2, 3, 4]
+    assert writer.behind == 2
+
+
+def test_flushing_again_writes_what_could_not_be_written(troubled):
+    troubled.error = (1, StoreBusy("somebody else writes"))
+    writer = Writer(troubled, 1)
+    with pytest.raises(StoreBusy):
+        for step in range(100):
+            writer.put(Batch(step))
+            time.sleep(0.01)
+    left = writer.behind
+    assert left >= 1
+    troubled.error = None
+    writer.close()
+    assert troubled.written == list(range(1 + left))
+
+
+def test_a_closed_writer_takes_no_more_and_its_thread_has_ended(troubled):
+    before = set(threading.enumerate())
+    writer = Writer(troubled, 1)
+    writer.put(Batch(1))
+    writer.close()
+    writer.close()
+    with pytest.raises(ValueError, match="closed"):
+        writer.put(Batch(2))
+    assert set(threading.enumerate()) <= before
+
+
+def test_closing_after_an_error_raises_it_and_ends_the_thread(troubled):
+    before = set(threading.enumerate())
+    troubled.error = (1, StoreError("no"))
+    writer = Writer(troubled, 1)
+    writer.put(Batch(1))
+    with pytest.raises(StoreError, match="no"):
+        writer.close()
+    assert set(threading.enumerate()) <= before
+
+
+def test_an_error_that_is_no_store_error_is_not_swallowed(troubled):
+    troubled.error = (1, ZeroDivisionError("a bug"))
+    writer = Writer(troubled, 1)
+    writer.put(Batch(1))
+    with pytest.raises(ZeroDivisionError):
+        writer.flush()
+
+
+def record_for_ever(path, progress):
+    """Runs in a process of its own, until that is killed."""
+    store = open_store(path)
+    writer = Writer(store, store.begin(RunInfo("Town")), max_behind=4)
+    step = 0
+    while True:
+        step += 1
+        writer.put(full(step, agents=40, start=1))
+        progress.send(step)
+
+
+def test_a_killed_process_leaves_every_finished_step_and_no_half_one(tmp_path):
+    rng = random.Random(7)
+    processes = multiprocessing.get_context("forkserver")
+    processes.set_forkserver_preload([__name__])
+    finished = []
+    for number in range(20):
+        path, wanted = tmp_path / f"{number}.sqlite", rng.randrange(1, 30)
+        ours, theirs = processes.Pipe()
+        recorder = processes.Process(target=record_for_ever, args=(path, theirs))
+        recorder.start()
+        while ours.recv() < wanted:
+            pass
+        time.sleep(rng.uniform(0, 0.02))
+        recorder.kill()
+        recorder.join()
+        finished.append(whole_steps(path))
+        # So many may have waited, and one had been put but not been taken yet.
+        assert finished[-1] >= wanted - 5
+    assert max(finished) > 3, finished
+
+
+def whole_steps(path):
+    """How many steps are there; fails if anything in the file contradicts them."""
+    store = open_store(path)
+    store.check()
+    found = everything(store, 1)
+    last = len(found["steps"])
+    assert [row["step"] for row in found["steps"]] == list(range(1, last + 1))
+    for table, each in [("records", 40), ("recalls", 1), ("prompts", 1), ("calls", 1)]:
+        assert len(found[table]) == each * last
+    for row in found["records"]:
+        closed = None if row["step"] == last else row["step"] + 1
+        assert row["valid_to"] == closed and row["importance"] == 1 + row["step"] % 5
+    assert {row["step"] for row in found["checkpoints"]} == set(
+        range(max(1, last - 1), last + 1)
+    )
+    store.write(1, Batch(last + 1, opened=[record("next", last + 1)]))
+    store.close()
+    return last
