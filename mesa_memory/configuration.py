@@ -9,10 +9,12 @@ from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.pooling import EmbeddingPool
 from mesa_memory.recording.attaching import Recording, start
 from mesa_memory.services import Services, execution_of
 
 ON_FAILURE = ("retry", "raise")
+ON_MISS = ("raise", "call")
 
 
 def configure(
@@ -68,21 +70,29 @@ def configure(
         "model": name,
         "llm": None if name else _llm(llm),
         "embedder": embedder_of(embedder),
-        "replay": None,
+        "pool": EmbeddingPool(),  # what waits there is of another embedder
     }
     services = Services.of(model)
-    if replay is not None:
-        from mesa_memory.recording import replaying
-
-        live = services.live_client
-        chosen["replay"] = replaying.replay(model, replay, on_miss, live)
+    chosen["replay"] = _replay(model, services, replay, on_miss)
+    before, services.recorder = services.recorder, None
+    if before is not None:
+        before.close()
+    if recording is not None:
+        chosen["recorder"] = start(model, services, recording)
     vars(services).update(chosen)
     services.ledger.budget = budget or Budget()
     services._litellm = None  # made anew, with these settings
-    if services.recorder is not None:
-        services.recorder.close()
-    services.recorder = None if recording is None else start(model, services, recording)
     return services
+
+
+def _replay(model: Any, services: Services, location: Any, on_miss: str) -> Any:
+    if on_miss not in ON_MISS:
+        raise ValueError(f"on_miss must be one of {ON_MISS}, got {on_miss!r}")
+    if location is None:
+        return None
+    from mesa_memory.recording import replaying
+
+    return replaying.replay(model, location, on_miss, services.live_client)
 
 
 def _recording(record: Any) -> Recording | None:

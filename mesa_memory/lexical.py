@@ -9,7 +9,9 @@ lower-cased and stemmed (Snowball), function words are left out.
 import math
 import re
 from array import array
+from bisect import bisect_left
 from collections import Counter
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -59,12 +61,40 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def terms(said: str | list[str]) -> list[str]:
+def spans(text: str) -> list[tuple[int, int]]:
+    """Where the words, numbers and pictograms in ``text`` begin and end."""
+    return [found.span() for found in _WORD.finditer(text)]
+
+
+def terms(said: str | Sequence[str]) -> list[str]:
     """The terms of a text, or of the words and numbers in it, in order."""
     found: list[str] = []
     for word in words(said) if isinstance(said, str) else said:
         found.extend(_split_before(word) if len(word) <= LONG else _split(word))
     return found
+
+
+def _phrase(name: Sequence[str]) -> tuple[str, ...]:
+    """The terms of a name, as they follow each other in a text."""
+    found: list[str] = []
+    for word in name:
+        parts = _split(word)
+        if not parts:
+            return ()
+        # In a script without spaces the name may be part of a longer word.
+        found += parts[1:] or parts
+    return tuple(found)
+
+
+def _stands(phrase: tuple[str, ...], document: tuple[str, ...] | None) -> bool:
+    """Whether the terms follow each other in a document."""
+    if document is None:
+        return False
+    if len(phrase) == 1:
+        return True
+    last = len(document) - len(phrase)
+    starts = (at for at in range(last + 1) if document[at] == phrase[0])
+    return any(document[at : at + len(phrase)] == phrase for at in starts)
 
 
 class LexicalIndex:
@@ -78,7 +108,9 @@ class LexicalIndex:
         # For each term, the documents that have it and how often, in order of arrival.
         self._postings: dict[str, tuple[array, array]] = {}
         self._gone: Counter[str] = Counter()  # removed documents with a term
-        self._documents: list[tuple[str, ...] | None] = []  # distinct terms of each
+        self._documents: list[tuple[str, ...] | None] = []  # the terms of each
+        # For each phrase asked for, the documents that have it, and up to which one.
+        self._phrases: dict[tuple[str, ...], tuple[int, array]] = {}
         self._lengths = array("f")
         self._alive = array("b")
         self._total = 0.0
@@ -102,7 +134,7 @@ class LexicalIndex:
                 posting = postings[term] = (array("q"), array("f"))
             posting[0].append(number)
             posting[1].append(count)
-        self._documents.append(tuple(counted))
+        self._documents.append(tuple(found))
         self._lengths.append(len(found))
         self._alive.append(1)
         self._total += len(found)
@@ -121,12 +153,12 @@ class LexicalIndex:
             return
         self._documents[number] = None
         self._alive[number] = 0
-        self._gone.update(known)
+        self._gone.update(dict.fromkeys(known))
         self._total -= self._lengths[number]
         self._living -= 1
         self._damping = None
 
-    def scores(self, query: str | list[str]) -> np.ndarray:
+    def scores(self, query: str | Sequence[str]) -> np.ndarray:
         """BM25 of each document, shape (n,); 0 without a common term.
 
         Args:
@@ -152,6 +184,28 @@ class LexicalIndex:
         if self._living < count:
             scored *= np.frombuffer(self._alive, dtype=np.int8)
         return scored.astype(np.float32)
+
+    def holding(self, name: Sequence[str]) -> np.ndarray:
+        """Numbers of the documents in which a name stands, ascending, shape (n,).
+
+        Removed ones may be among them. What was found is kept, so that only newer
+        documents are looked through the next time.
+
+        Args:
+            name: its words. A name with a function word, which no document keeps, is
+                found nowhere.
+        """
+        phrase = _phrase(name)
+        upto, found = self._phrases.get(phrase, (0, array("q")))
+        if upto < len(self._documents):
+            postings = [self._postings.get(term) for term in phrase]
+            held = [posting[0] for posting in postings if posting]
+            if phrase and len(held) == len(phrase):
+                rarest = min(held, key=len)
+                newer = rarest[bisect_left(rarest, upto) :]
+                found.extend(n for n in newer if _stands(phrase, self._documents[n]))
+            self._phrases[phrase] = len(self._documents), found
+        return np.array(found, dtype=np.intp)
 
     def _damped(self) -> np.ndarray:
         """What is added to a term's count below the line, for each document."""
@@ -181,7 +235,7 @@ class LexicalIndex:
                     array("q", left),
                     array("f", np.array(counts)[stay].tolist()),
                 )
-        self._postings = postings
+        self._postings, self._phrases = postings, {}
         self._gone = Counter()
         self._documents = [self._documents[number] for number in kept]
         self._lengths = array("f", np.array(self._lengths)[kept].tolist())

@@ -1,8 +1,9 @@
 """One agent's records as arrays, and which of them come to mind.
 
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
-over the candidates by min-max. What was said right before and after counts, too: an
-answer often lacks the words of its question.
+over the candidates by min-max. In a dialogue what was said right before and after
+counts, too: an answer often lacks the words of its question. Whom and what time the
+query asks for are read from its words, see ``cues``.
 
 Cosines are summed in single precision, whose last bits depend on the machine and on
 its number of threads. If scores at the top are so close that this could change their
@@ -11,15 +12,16 @@ tie. So the same vectors are ranked the same everywhere.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mesa_memory import retrieval
-from mesa_memory.lexical import words
+from mesa_memory.cues import Cues
+from mesa_memory.naming import NamedRecords
 from mesa_memory.records import MemoryRecord
-from mesa_memory.recordtable import RecordTable, Slots
+from mesa_memory.recordtable import Slots
 from mesa_memory.relevance import NOISE, cosines, relevance_of
 from mesa_memory.retrieval import Scoring
 
@@ -30,10 +32,11 @@ class Recalled(NamedTuple):
     """A record that came to mind, and why.
 
     Attributes:
-        score: the weighted sum of relevance, importance and recency.
+        score: the weighted sum of relevance, importance, recency and asked.
         rank: 1 is the best.
-        parts: ``relevance``, ``importance``, ``recency`` before weighting, and what
-            relevance was made of: ``dense`` (cosine) and ``lexical`` (BM25).
+        parts: ``relevance``, ``importance``, ``recency`` and ``asked`` before
+            weighting, and what relevance was made of: ``dense`` (cosine) and
+            ``lexical`` (BM25). ``asked`` is 0 if the query asks for no time.
     """
 
     record: MemoryRecord
@@ -51,7 +54,7 @@ def _check(query: Any, scoring: Any, now: Any) -> None:
         raise ValueError(f"now must be a finite number, got {now}")
 
 
-class RecallIndex(RecordTable):
+class RecallIndex(NamedRecords):
     """The live records of one agent, ranked for a query."""
 
     def __init__(self) -> None:
@@ -78,8 +81,8 @@ class RecallIndex(RecordTable):
         Args:
             query: what it is about; None leaves relevance out.
             k: at most so many; None is all.
-            vector, source: the query's embedding and the name of the embedder that made
-                it; without it, words alone make relevance.
+            vector, source: the embedding of the query, best of its ``body``, and the
+                name of the embedder that made it; without it, words alone make relevance.
             scoring: by default ``Scoring()``.
             now: the clock; by default the newest step.
             kinds: only records of these kinds.
@@ -102,8 +105,8 @@ class RecallIndex(RecordTable):
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
             return []
-        said = words(query) if query else []
-        best, total, parts = self._ranked(slots, steps, said, asked, scoring, now, k)
+        cues = (Cues.of if scoring.asked else Cues.none)(query or "")
+        best, total, parts = self._ranked(slots, steps, cues, asked, scoring, now, k)
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
         return self._found(chosen, [part[best].tolist() for part in (total, *parts)])
@@ -112,7 +115,7 @@ class RecallIndex(RecordTable):
         self,
         slots: Slots,
         steps: np.ndarray,
-        said: list[str],
+        cues: Cues,
         asked: np.ndarray | None,
         scoring: Scoring,
         now: float,
@@ -120,21 +123,27 @@ class RecallIndex(RecordTable):
     ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
         """Positions of the best, all scores, and all parts."""
         importance, recency, prior, joined = self._prior(slots, scoring, now)
-        lexical = self._lexical_part(slots, said, scoring)
+        lexical = self._lexical_part(slots, cues.said, scoring)
+        named = self._named(slots, cues.said) if scoring.named else []
         if not self.dim or not scoring.relevance:
             asked = None
         # Nothing is gained by a first try if it will not do anyway.
         wide = asked is None or scoring.rescale or k is None or 2 * k >= len(steps)
-        sure = False
+        wide, sure = wide or bool(cues.before), False
         while not sure:
             dense = self._dense_part(slots, asked, wide)
-            fits, stretch = self._fits(slots, said, dense, lexical, joined, scoring)
+            fits, stretch = self._fits(dense, lexical, joined, named, scoring)
             total = prior + scoring.relevance * fits
+            near = self._near(slots, steps, cues, total, scoring.decay, now)
+            if near is not None:
+                total += scoring.asked * near
             stretch *= scoring.relevance * (1 + sum(scoring.neighbours))
             off = 0.0 if wide else NOISE * stretch
             best, sure = retrieval.top_k(total, k, steps, off)
             sure, wide = sure or wide, True
-        return best, total, (fits, importance, recency, dense, lexical)
+        if near is None:
+            near = np.zeros(len(total))
+        return best, total, (fits, importance, recency, near, dense, lexical)
 
     def _found(self, slots: np.ndarray, columns: list[list[float]]) -> list[Recalled]:
         rows = enumerate(zip(slots.tolist(), *columns), 1)
@@ -147,11 +156,14 @@ class RecallIndex(RecordTable):
                     "relevance": fits,
                     "importance": importance,
                     "recency": recency,
+                    "asked": near,
                     "dense": dense,
                     "lexical": lexical,
                 },
             )
-            for rank, (slot, score, fits, importance, recency, dense, lexical) in rows
+            for rank, (
+                *(slot, score, fits, importance, recency, near, dense, lexical),
+            ) in rows
         ]
 
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
@@ -171,7 +183,7 @@ class RecallIndex(RecordTable):
             importance = retrieval.min_max(importance, scoring.flat)
             recency = retrieval.min_max(recency, scoring.flat)
         weighted = scoring.importance * importance + scoring.recency * recency
-        joined = self._joined(slots) if any(scoring.neighbours) else None
+        joined = self._company(slots).joined if any(scoring.neighbours) else None
         made = importance, recency, weighted, joined
         if whole:
             self._prior_kept = key, made
@@ -184,7 +196,7 @@ class RecallIndex(RecordTable):
         return cosines(rows, vector, wide)[slots]
 
     def _lexical_part(
-        self, slots: Slots, said: list[str], scoring: Scoring
+        self, slots: Slots, said: Sequence[str], scoring: Scoring
     ) -> np.ndarray:
         if not said or not scoring.lexical_share or not scoring.relevance:
             return np.zeros(len(self._records))[slots]
@@ -192,24 +204,45 @@ class RecallIndex(RecordTable):
 
     def _fits(
         self,
-        slots: Slots,
-        said: list[str],
         dense: np.ndarray,
         lexical: np.ndarray,
         joined: np.ndarray | None,
+        named: Sequence[np.ndarray],
         scoring: Scoring,
     ) -> tuple[np.ndarray, float]:
         """Relevance, and how many times as far as the cosines it may be off."""
         fits, stretch = relevance_of(
             dense, lexical, scoring.lexical_share, joined, scoring.neighbours
         )
-        if scoring.named:
-            for code in self._speakers.named_in(said):
-                theirs = (self._columns["who"][slots] == code).nonzero()[0]
-                fits[theirs] += scoring.named
+        for positions in named:
+            fits[positions] += scoring.named
         if scoring.rescale:
             fits = retrieval.min_max(fits, scoring.flat)
         return fits, stretch
+
+    def _near(
+        self,
+        slots: Slots,
+        steps: np.ndarray,
+        cues: Cues,
+        total: np.ndarray,
+        decay: float,
+        now: float,
+    ) -> np.ndarray | None:
+        """How near before the time asked for each happened; None if none is asked for."""
+        clock = cues.step
+        if clock is None and cues.before:
+            # What ended that time: it has the words for it, and fits the rest best.
+            ended = self._lexical.scores(cues.before)[slots].astype(float)
+            if ended.any():
+                score = np.where(ended > 0, total + retrieval.min_max(ended), -math.inf)
+                first = retrieval.top_k(score, 1, steps)[0]
+                clock = math.nextafter(float(steps[first[0]]), -math.inf)
+        elif clock is None and cues.present:
+            clock = now
+        if clock is None:
+            return None
+        return retrieval.asked_part(steps, min(clock, now), decay)
 
     def _access(self, slots: np.ndarray, now: float, scoring: Scoring) -> None:
         if scoring.refresh == "off":

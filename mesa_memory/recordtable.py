@@ -19,7 +19,7 @@ Slots = slice | np.ndarray
 _COLUMNS = {
     "importance": "f8", "step": "f8", "accessed": "f8",
     "who": "i4", "kind": "i4", "subject": "i4", "place": "i4",
-    "joined": "f4", "alive": "?", "embedded": "?",
+    "alive": "?", "embedded": "?",
 }  # fmt: skip
 
 
@@ -93,7 +93,6 @@ class RecordTable:
         columns["who"][slot] = self._speakers.code(who)
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot] = place
-        columns["joined"][slot] = slot and columns["place"][slot - 1] == place
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
         self._vectors[slot] = 0 if row is None else row
         self._changes += 1
@@ -190,13 +189,6 @@ class RecordTable:
         wanted[[self._slots[r.id] for r in without if r.id in self._slots]] = False
         return np.flatnonzero(wanted)
 
-    def _joined(self, slots: Slots) -> np.ndarray:
-        """For each but the first, 1 if it has the place of the one before, else 0."""
-        if isinstance(slots, slice):
-            return self._columns["joined"][slots][1:]
-        places = self._columns["place"][slots]
-        return (places[1:] == places[:-1]).astype(np.float32)
-
     def _checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
         """One embedding, or several with 2 axes, of the kind that is kept here."""
         try:
@@ -241,8 +233,6 @@ class RecordTable:
         self._slots = {record.id: slot for slot, record in enumerate(self._records)}
         for column in (*self._columns.values(), self._vectors):
             column[: len(kept)] = column[kept]
-        places = self._columns["place"][: len(kept)]
-        self._columns["joined"][1 : len(kept)] = places[1:] == places[:-1]
 
     def _code(self, thing: Hashable) -> int:
         return self._codes.setdefault(thing, len(self._codes))

@@ -1,6 +1,7 @@
 """How what an agent remembers is ranked: the weights, and the parts of a score.
 
 score = w_relevance · relevance + w_importance · importance + w_recency · recency
+        + w_asked · asked
 
 Importance is ``(grade - 1) / 4`` and recency ``decay ** age``, both in 0..1 on an
 absolute scale (Park et al. 2023 rescale them to the candidates by min-max, which makes
@@ -35,12 +36,16 @@ class Scoring:
             0, relevance is the cosine itself, not rescaled.
         neighbours: shares of the record before and after, of the same step, that are
             added to a record's relevance.
-        named: added to the relevance of records whose speaker the query names.
+        named: added to the relevance of records of a speaker whom the query names, and
+            of records that speak of them.
         rescale: bring each part to 0..1 over the candidates by min-max.
         flat: what a rescaled part counts if it is equal for all candidates.
         refresh: ``"off"``, ``"throttled"`` (at most once in ``refresh_every`` steps) or
             ``"always"``: whether being recalled counts as an access.
         refresh_every: see ``refresh``; at least 1.
+        asked: weight of the part ``asked``: how near before the time that the query
+            asks for something happened, see ``cues``. With 0 the query is not read for
+            time.
 
     Raises:
         ValueError: for a value outside these ranges.
@@ -52,11 +57,12 @@ class Scoring:
     decay: float = 0.995
     lexical_share: float = 0.4
     neighbours: tuple[float, float] = (0.3, 0.15)
-    named: float = 0.4
+    named: float = 0.5
     rescale: bool = False
     flat: float = 0.0
     refresh: str = "off"
     refresh_every: float = 10
+    asked: float = 0.3
 
     def __post_init__(self) -> None:
         if not 0 < self.decay <= 1:
@@ -70,6 +76,7 @@ class Scoring:
             "importance": self.importance,
             "recency": self.recency,
             "named": self.named,
+            "asked": self.asked,
             "neighbour before": self.neighbours[0],
             "neighbour after": self.neighbours[1],
         }
@@ -100,23 +107,24 @@ class Scoring:
         say what a part is that is equal for all; here it is 0.
         """
         return cls(
-            *(1.0, 1.0, 1.0, decay), 0.0, (0.0, 0.0), 0.0, True, refresh="always"
-        )
+            *(1.0, 1.0, 1.0, decay), 0.0, (0.0, 0.0), 0.0, True,
+            refresh="always", asked=0.0,
+        )  # fmt: skip
 
     @classmethod
     def mesa_llm(cls, decay: float = 0.995) -> "Scoring":
         """Mesa-LLM 0.3.2: importance and recency by min-max; a part equal for all: 0.5."""
-        return cls(0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5)
+        return cls(0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5, asked=0.0)
 
     @classmethod
     def relevance_only(cls) -> "Scoring":
         """What fits the query best, however old or trivial."""
-        return cls(importance=0.0, recency=0.0)
+        return cls(importance=0.0, recency=0.0, asked=0.0)
 
     @classmethod
     def without_query(cls, decay: float = 0.995) -> "Scoring":
         """Importance and recency, weights 1, on the absolute scale."""
-        return cls(0.0, 1.0, 1.0, decay)
+        return cls(0.0, 1.0, 1.0, decay, asked=0.0)
 
 
 def importance_of(grade: float | None, top: float = GRADE_MAX) -> float:
@@ -139,6 +147,13 @@ def recency_part(accessed: np.ndarray, now: float, decay: float) -> np.ndarray:
     part = np.minimum(accessed - now, 0.0)
     part *= -math.log(decay)
     return np.exp(part)
+
+
+def asked_part(steps: np.ndarray, clock: float, decay: float) -> np.ndarray:
+    """``decay ** (clock - step)`` of each; what came later than ``clock`` has none."""
+    part = recency_part(steps, clock, decay)
+    part[steps > clock] = 0.0
+    return part
 
 
 def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarray:

@@ -20,6 +20,7 @@ from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import Ledger, Usage, forecast, usage_of
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.pooling import EmbeddingPool
 from mesa_memory.records import Chronicle, Observer
 from mesa_memory.scheduler import Work, at_exit, background
 from mesa_memory.sharing import SharedAnswers
@@ -67,6 +68,7 @@ class Services:
         self.recorder: Recorder | None = None
         self.replay: Any = None
         self.shared = SharedAnswers()
+        self.pool = EmbeddingPool()
         self._seed = seed
         self._litellm: Any = None
         self._offline = OfflineLLM()

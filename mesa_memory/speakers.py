@@ -1,9 +1,11 @@
 """Who speaks in an agent's records, by the names that a query would use."""
 
+import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mesa_memory.lexical import words
+from mesa_memory.lexical import spans, words
 
 
 @lru_cache(maxsize=10_000)
@@ -19,6 +21,7 @@ class Speakers:
         # First word of a name -> how many words such names have; ordered, unlike a set.
         self._starts: dict[str, dict[int, None]] = {}
         self._foreign: list[str] = []
+        self._names: list[str] = [""]
 
     def code(self, who: Any) -> int:
         """The number of a speaker; None and a name without words are nobody."""
@@ -26,6 +29,7 @@ class Speakers:
         code = self._codes.get(name)
         if code is None:
             code = self._codes[name] = len(self._codes)
+            self._names.append(name)
             if name.isascii():
                 first, *others = name.split(" ")
                 self._starts.setdefault(first, {})[1 + len(others)] = None
@@ -33,7 +37,11 @@ class Speakers:
                 self._foreign.append(name)
         return code
 
-    def named_in(self, said: list[str]) -> list[int]:
+    def name(self, code: int) -> list[str]:
+        """The words of a speaker's name."""
+        return self._names[code].split(" ")
+
+    def named_in(self, said: Sequence[str]) -> list[int]:
         """The numbers of those whom the words of a text name, each once."""
         found: dict[str, None] = {}
         for at, word in enumerate(said):
@@ -46,3 +54,25 @@ class Speakers:
             whole = " ".join(said)
             found |= {name: None for name in self._foreign if name in whole}
         return [self._codes[name] for name in found]
+
+    def without(self, text: str, codes: Iterable[int]) -> str:
+        """A text without the names of these speakers; as it is if nothing is left."""
+        left = text
+        for code in codes:
+            left = _without(left, self._names[code])
+        return left if words(left) else text
+
+
+def _without(text: str, name: str) -> str:
+    """Without a name, given by its words in small letters."""
+    if not name.isascii():  # may be part of a word
+        return re.sub(re.escape(name), " ", text, flags=re.IGNORECASE).strip()
+    found, kept, end = spans(text), [], 0
+    said = [text[start:stop].lower() for start, stop in found]
+    length = name.count(" ") + 1
+    for at in range(len(said) - length + 1):
+        start, stop = found[at][0], found[at + length - 1][1]
+        if start >= end and " ".join(said[at : at + length]) == name:
+            kept.append(text[end:start])
+            end = stop
+    return " ".join(" ".join([*kept, text[end:]]).split())

@@ -3,22 +3,20 @@
 from collections.abc import Mapping
 from typing import Any
 
-
 def subjects(kind: str, content: Any) -> list[Any]:
     """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
 
     Messages name sender and recipients; observations have the agents seen as keys of
     ``local_state``, ``"ClassName 7"``.
     """
-    if not isinstance(content, Mapping):
+    if kind not in ("message", "observation") or not isinstance(content, Mapping):
         return []
     if kind == "message":
         recipients = content.get("recipients") or ()
         several = recipients if isinstance(recipients, list | tuple) else [recipients]
         return [i for i in (content.get("sender"), *several) if _is_id(i)]
-    if kind == "observation" and isinstance(content.get("local_state"), Mapping):
-        return [_id_of(key) for key in content["local_state"]]
-    return []
+    seen = content.get("local_state")
+    return [_id_of(key) for key in seen] if isinstance(seen, Mapping) else []
 
 
 def counterpart(kind: str, content: Any, me: Any) -> Any:
@@ -29,6 +27,9 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
     Args:
         me: unique id of the agent that remembers the event.
     """
+    seen = content.get("local_state") if isinstance(content, Mapping) else None
+    if kind == "observation" and isinstance(seen, Mapping) and len(seen) > 2:
+        return None  # a crowd, which would take long to look through
     met = subjects(kind, content)
     if kind == "message" and met and met[0] == content.get("sender") != me:
         return met[0]

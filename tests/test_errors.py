@@ -9,8 +9,11 @@ from mesa_memory import errors
 
 WHERE = {"purpose": "grade", "agent": 7, "step": 3}
 LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.BadReply,
-              errors.BudgetExceeded]  # fmt: skip
+              errors.BudgetExceeded, errors.ReplayMismatch]  # fmt: skip
+STORE_ERRORS = [errors.StoreError, errors.StoreFull, errors.StoreBusy, errors.StoreUnavailable,
+                errors.StoreCorrupt, errors.StoreTooNew, errors.StoreReadOnly]  # fmt: skip
 EXAMPLES = [
+    *[kind("it did not work", location="run.sqlite") for kind in STORE_ERRORS],
     *[kind("it did not work", **WHERE) for kind in LLM_ERRORS],
     errors.LLMError("it did not work", **WHERE),
     errors.MemoryStalled(errors.BadReply("not usable", **WHERE), 10),

@@ -5,6 +5,7 @@ import pytest
 
 from mesa_memory.embedders.static import StaticEmbedder
 from mesa_memory.errors import StoreCorrupt
+from mesa_memory.retrieval import Scoring
 from mesa_memory.runs import candidates, open_run
 from mesa_memory.stores import Batch, RunInfo, open_store
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
@@ -159,3 +160,14 @@ def test_many_words_of_a_query_are_cut_to_their_common_beginnings():
     assert candidates.beginnings("Who was happy and poisoned?") == ["happ", "poison"]
     assert len(candidates.beginnings(" ".join(f"w{n}" for n in range(99)))) == 16
     assert candidates.beginnings("the of and") == []
+
+
+def test_a_search_that_names_a_speaker_prefers_what_it_said(store):
+    with open_run(store, "embedded") as run:
+        by_nine = run.search("What did agent 9 say of music?", k=1, as_records=True)[0]
+        by_nobody = run.search("What did agent 8 say of music?", k=1, as_records=True)[
+            0
+        ]
+    assert by_nine["text"] == by_nobody["text"] == SAID[1]
+    more = by_nine["relevance"] - by_nobody["relevance"]
+    assert more == pytest.approx(Scoring.relevance_only().named, abs=0.05)

@@ -112,6 +112,13 @@ class ReplayOrCall:
         return client.complete(request)
 
 
+def response(raw: Any) -> Any:
+    """A recorded response of a provider, as litellm gives it."""
+    from litellm import ModelResponse
+
+    return ModelResponse(**raw)
+
+
 def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
     if recorded is None:
         return (

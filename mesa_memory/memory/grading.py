@@ -94,11 +94,11 @@ class Grading(MemoryModule):
                 },
             )
 
-        return (
-            yield from grading.grade_together(
-                lines, request, shared=not self.grade_context
-            )
-        )
+        # Own conclusions come when their reply comes; shared, it would depend on that
+        # whose request the others wait for.
+        own = any(event.sources for event in events)
+        shared = not self.grade_context and not own
+        return (yield from grading.grade_together(lines, request, shared))
 
     @abstractmethod
     def _context(self, count: int) -> list[str]:

@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import render
@@ -44,21 +45,35 @@ class Indexing(Grading):
     def _take_in(self) -> None:
         """Brings the index up to date, as late as possible: at a recall.
 
-        A local embedder then has all new events in one call; a remote one was asked
-        when they were graded.
+        A local embedder then has the new events of all agents in one call; a remote one
+        was asked when they were graded.
         """
         self._align()
         for record in [r for r in self._in_question if r.importance is not None]:
             if record in self._index:
                 self._index.grade(record, record.importance)
             self._in_question.remove(record)
-        if self.services.embeds_here:
-            bare = self._index.lacking()
-            if bare:
-                request = self._embed_request([self._entry_of[r.id] for r in bare])
-                found = self.services.embed(request)
-                self._index.embed_all(bare, found.vectors, found.source)
-                self._note_embedded(bare, found)
+        if self.services.embeds_here and (bare := self._index.lacking()):
+            self._embed_here(bare)
+
+    def _announce(self, entries: Iterable[Entry]) -> None:
+        """These entries will be embedded here, with those of other agents."""
+        texts = {entry.events[0].id: self._text_of(entry) for entry in entries}
+        self.services.pool.announce(texts)
+
+    def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
+        def embed(texts: Sequence[str]) -> Any:
+            request = EmbedRequest(tuple(texts), self.agent.unique_id, self._now())
+            return self.services.embed(request).vectors
+
+        rows = self.services.pool.take(
+            [record.id for record in bare],
+            lambda key: self._text_of(self._entry_of[key]),
+            embed,
+        )
+        found = Embedded(np.stack(rows), self.services.embedder.name)
+        self._index.embed_all(bare, found.vectors, found.source)
+        self._note_embedded(bare, found)
 
     def _align(self) -> None:
         """Brings the index in line with the entries, which users may change."""

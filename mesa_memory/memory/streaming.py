@@ -83,7 +83,9 @@ class Streaming(Reflecting):
                 self._journal.grade(entry.events[0], grade)
                 self._gather(entry.events[0])
                 _show_grade(entry)
-        if not self.services.embeds_here:
+        if self.services.embeds_here:
+            self._announce(self._fresh)
+        else:
             self._take_in()
             yield from self._embed(self._fresh)
         self._fresh.clear()

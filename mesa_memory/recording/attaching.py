@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ class Recording:
 
     Raises:
         ValueError: for another ``on_failure`` or a wrong ``checkpoint_every``.
+        TypeError: for another kind of location.
     """
 
     location: Any
@@ -47,6 +49,11 @@ class Recording:
     on_failure: str = "stop"
 
     def __post_init__(self) -> None:
+        if self.location is not True and not isinstance(self.location, str | Path):
+            raise TypeError(
+                "location must be a path, an address or True, got "
+                f"{self.location!r}: configure(model, record='run.sqlite')"
+            )
         if self.on_failure not in ON_FAILURE:
             raise ValueError(
                 f"on_failure must be one of {ON_FAILURE}, got {self.on_failure!r}"

@@ -6,12 +6,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.effects import LLMRequest, Reply
-from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall
+from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.recording.changes import prompt_hash
 from mesa_memory.stores.base import Store, open_store
 from mesa_memory.stores.schema import calls, runs
 
-ON_MISS = ("raise", "call")
 #: all columns but the prompt, which is long and rarely needed
 _SHORT = [column for column in calls.c if column.name != "prompt"]
 
@@ -23,15 +22,13 @@ def replay(
 
     Args:
         location: a store, see ``configure``; ``"run.sqlite#3"`` is its run 3.
-        on_miss: ``"raise"`` or ``"call"``.
+        on_miss: ``"raise"``, or ``"call"`` to ask the client.
         client: gives the client that answers a request that was not recorded.
 
     Raises:
-        ValueError: for another ``on_miss``, or if there is no such run.
+        ValueError: if there is no such run.
         StoreError: if the store cannot be read.
     """
-    if on_miss not in ON_MISS:
-        raise ValueError(f"on_miss must be one of {ON_MISS}, got {on_miss!r}")
     place, _, number = str(location).partition("#")
     store = open_store(place, read_only=True)
     run = _run(store, number, str(getattr(model, "_seed", None)))
@@ -87,12 +84,5 @@ def _reply(row: Any) -> Reply:
         cost=0.0,  # nobody is paid for it again
         attempts=row["attempts"] or 1,
         finish=row["finish"] or "stop",
-        raw=None if row["raw"] is None else _response(row["raw"]),
+        raw=None if row["raw"] is None else response(row["raw"]),
     )
-
-
-def _response(raw: Any) -> Any:
-    """A provider's response as litellm gives it."""
-    from litellm import ModelResponse
-
-    return ModelResponse(**raw)

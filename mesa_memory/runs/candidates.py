@@ -9,11 +9,24 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Double, Integer, Select, Text, case, cast, func, literal, select
+from sqlalchemy import (
+    Double,
+    Integer,
+    Select,
+    Text,
+    case,
+    cast,
+    func,
+    literal,
+    select,
+    type_coerce,
+)
+from sqlalchemy.types import NullType
 
 from mesa_memory.lexical import STOP_WORDS, terms, words
 from mesa_memory.runs.reader import Reader
 from mesa_memory.stores import schema
+from mesa_memory.stores.columns import vector_text
 
 records = schema.records
 #: so many are all ranked
@@ -57,10 +70,9 @@ class Candidates:
             text, vector: the query and its embedding.
             source: name of the embedder; other embeddings do not count.
         """
-        some = self._of_these(records.c.id).limit(FEW + 1)
-        if len(self._reader.rows(some)) <= FEW:
-            wanted = self._of_these(*columns).limit(FEW)
-            return sorted(self._reader.table(wanted).rows, key=_place)
+        found = self._reader.table(self._of_these(*columns).limit(FEW + 1)).rows
+        if len(found) <= FEW:
+            return sorted(found, key=_place)
         found = []
         for run, ids in self._promising(text, vector, source).items():
             of_run = (records.c.run == run, records.c.id.in_(ids))
@@ -119,11 +131,13 @@ class Candidates:
 
     def _nearness(self, vector: np.ndarray, source: str) -> Any:
         """The cosine, where the database can tell; else the embedding."""
-        near: Any = records.c.embedding
+        near: Any = type_coerce(records.c.embedding, NullType())
         if self._reader.dialect == "postgresql":
-            asked = literal(schema.vector_text(vector.astype("<f2").tobytes()), Text)
+            asked = literal(vector_text(vector.astype("<f2").tobytes()), Text)
             # pgvector's <#> is the inner product with its sign changed.
-            near = -near.op("<#>", return_type=Double())(cast(asked, near.type))
+            near = -records.c.embedding.op("<#>", return_type=Double())(
+                cast(asked, records.c.embedding.type)
+            )
         return case((records.c.embedder == source, near))
 
 

@@ -11,7 +11,7 @@ Lines, and a list of numbers in Parquet.
 import base64
 import csv
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,11 +20,11 @@ from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
 from mesa_memory.runs.recorded import Recorded
-from mesa_memory.stores import schema
+from mesa_memory.stores import columns, schema
 
 #: the tables of which a run has rows
 TABLES = [t for t in schema.metadata.sorted_tables if t.name != "schema_version"]
-Chunks = Iterator[list[tuple]]
+Chunks = Iterator[Sequence[Any]]
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
@@ -109,7 +109,7 @@ def _parquet() -> Callable[[Path, SQLTable, Chunks], None]:
 
 
 def _is_json(column: Any) -> bool:
-    return isinstance(column.type, schema.Document)
+    return isinstance(column.type, columns.Document)
 
 
 #: the formats; each gives its writer, or says what is missing

@@ -1,7 +1,7 @@
 """Tables as Parquet files, with pyarrow."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -10,10 +10,10 @@ import numpy as np
 from sqlalchemy import Boolean, Column, Float, Integer, Table
 
 from mesa_memory.errors import MissingExtra
-from mesa_memory.stores import schema
+from mesa_memory.stores import columns
 
 
-def writer() -> Callable[[Path, Table, Iterator[list[tuple]]], None]:
+def writer() -> Callable[[Path, Table, Iterator[Sequence[Any]]], None]:
     """What writes a table's rows into a file.
 
     Raises:
@@ -25,25 +25,25 @@ def writer() -> Callable[[Path, Table, Iterator[list[tuple]]], None]:
     except ImportError as error:
         raise MissingExtra("pyarrow", "parquet") from error
 
-    def write(path: Path, table: Table, chunks: Iterator[list[tuple]]) -> None:
+    def write(path: Path, table: Table, chunks: Iterator[Sequence[Any]]) -> None:
         kinds = [(column.name, _kind(pyarrow, column)) for column in table.columns]
         names = pyarrow.schema(kinds)
         with parquet.ParquetWriter(path, names, compression="zstd") as file:
             for rows in chunks:
-                columns = [
+                filled = [
                     pyarrow.array([_plain(value, column) for value in values], kind)
                     for values, column, (_, kind) in zip(
                         zip(*rows), table.columns, kinds
                     )
                 ]
-                file.write_table(pyarrow.Table.from_arrays(columns, schema=names))
+                file.write_table(pyarrow.Table.from_arrays(filled, schema=names))
 
     return write
 
 
 def _kind(pyarrow: Any, column: Column) -> Any:
     """The type of a column."""
-    if isinstance(column.type, schema.Embedding):
+    if isinstance(column.type, columns.Embedding):
         return pyarrow.list_(pyarrow.float32())
     for kind, arrow in (
         (Boolean, pyarrow.bool_()),
@@ -59,9 +59,9 @@ def _plain(value: Any, column: Column) -> Any:
     """A value as the column takes it."""
     if value is None:
         return None
-    if isinstance(column.type, schema.Document):
+    if isinstance(column.type, columns.Document):
         return json.dumps(value, ensure_ascii=False)
-    if isinstance(column.type, schema.Embedding):
+    if isinstance(column.type, columns.Embedding):
         return np.frombuffer(value, dtype="<f2").astype(np.float32)
     if isinstance(value, str):
         # A lone surrogate, which UTF-8 has not.

@@ -1,6 +1,6 @@
 """Reads a store: statements in, rows out."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mesa_memory.runs.table import Table
@@ -44,12 +44,11 @@ class Reader:
             columns = tuple(result.keys())
             return Table(columns, [dict(zip(columns, row)) for row in result.all()])
 
-    def chunks(self, statement: Any) -> Iterator[list[tuple]]:
+    def chunks(self, statement: Any) -> Iterator[Sequence[Any]]:
         """The rows of a long answer, some thousands at a time."""
         with self._store.reading() as connection:
             ready = connection.execution_options(yield_per=CHUNK)
-            for part in ready.execute(statement).partitions():
-                yield [tuple(row) for row in part]
+            yield from ready.execute(statement).partitions()
 
     def close(self) -> None:
         """Lets go of the store."""

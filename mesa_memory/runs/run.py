@@ -47,7 +47,11 @@ class Run(About):
         return overview(self._reader).given(as_records)
 
     def agents(self, *, as_records: bool = False) -> Any:
-        """Each agent: class, memory, layers, and how many records from when to when."""
+        """Each agent: class, memory, layers, and how many records from when to when.
+
+        ``first_step`` and ``last_step`` are the steps by whose end its first and last
+        record were written; None after the last finished step.
+        """
         return state.agents(self._run).given(as_records)
 
     def state(

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from sqlalchemy import Text, literal
 
 from mesa_memory import retrieval
 from mesa_memory.embedders import embedder as embedder_of
@@ -14,7 +15,6 @@ from mesa_memory.embedders.base import Embedder
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.recall import Recalled, RecallIndex
 from mesa_memory.records import MemoryRecord
-from mesa_memory.render import value_text
 from mesa_memory.retrieval import Scoring
 from mesa_memory.runs.candidates import Candidates
 from mesa_memory.runs.recorded import Recorded
@@ -23,7 +23,14 @@ from mesa_memory.runs.table import Table, table
 from mesa_memory.stores import schema
 
 records = schema.records
-COLUMNS = tuple(c for c in records.columns if c.name != "sources")
+_UNUSED = ("sources", "subject", "content", "closed_because", "superseded_by")
+COLUMNS = (
+    *(c for c in records.columns if c.name not in _UNUSED),
+    # Only this of the content: taking all of it apart is slow.
+    records.c.content.op("->>", return_type=Text())(literal("sender", Text)).label(
+        "sender"
+    ),
+)
 SHOWN = (
     "rank", "score", "relevance", "dense", "lexical", "run", "agent", "layer", "kind",
     "step", "id", "text", "importance", "valid_from", "valid_to",
@@ -86,7 +93,7 @@ def _ranked(
     for number, row in enumerate(rows):
         kept = (str(number), row["agent"], row["layer"], row["kind"], row["step"])
         found.append(MemoryRecord(*kept, {}))
-        texts.append(f"Step {value_text(row['step'])}: {row['text'] or ''}")
+        texts.append(f"Step {row['step']:.15g}: {row['text'] or ''}")
         # Neighbours are what the same agent met in the same step.
         place = (row["run"], row["agent"], row["layer"], row["step"])
         index.add(found[-1], texts[-1], who=_speaker(row), place=place)
@@ -129,10 +136,8 @@ def _stored(rows: list[dict[str, Any]], dim: int, location: str) -> np.ndarray:
 
 
 def _speaker(row: dict[str, Any]) -> str | None:
-    content = row["content"]
-    said = isinstance(content, dict) and row["kind"] == "message"
-    sender = content.get("sender") if said else None
-    return None if sender is None else f"Agent {value_text(sender)}"
+    said = row["kind"] == "message" and row["sender"] is not None
+    return f"Agent {row['sender']}" if said else None
 
 
 def _line(row: dict[str, Any], hit: Recalled) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What an agent remembered at the end of a step; who is there; what was changed."""
 
+from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, func, or_, select
@@ -44,31 +46,41 @@ def state(
 def agents(run: Recorded) -> Table:
     """See ``Run.agents``."""
     who = schema.agents
-    own = and_(run.mine(records), records.c.agent == who.c.agent)
-    count = select(func.count()).select_from(records).where(own)
-    # One look into the index for each agent is faster than GROUP BY over all of it.
+
+    def own(value: Any) -> Any:
+        # One look into the index for each agent is faster than GROUP BY over all of it.
+        of_agent = (run.mine(records), records.c.agent == who.c.agent)
+        return select(value).select_from(records).where(*of_agent).scalar_subquery()
+
     found = run.table(
         select(
             *(who.c.agent, who.c["class"], who.c.memory, who.c.layers),
-            count.scalar_subquery().label("records"),
-            _step_at(own, func.min).label("first_step"),
-            _step_at(own, func.max).label("last_step"),
+            own(func.count()).label("records"),
+            own(func.min(records.c.seq)).label("first_step"),
+            own(func.max(records.c.seq)).label("last_step"),
         ).where(run.mine(who))
     )
-    places = {own: place for place, own in enumerate(run.unique_ids().values())}
-    return Table(
-        found.columns, sorted(found.rows, key=lambda row: places[row["agent"]])
-    )
+    written = _written(run)
+    for row in found.rows:
+        for name in ("first_step", "last_step"):
+            row[name] = written(row[name])
+    places = {name: place for place, name in enumerate(run.unique_ids().values())}
+    found.rows.sort(key=lambda row: places[row["agent"]])
+    return found
 
 
-def _step_at(own: ColumnElement[bool], end: Any) -> Any:
-    """The step of an agent's first or last record."""
-    there = records.alias()
-    seq = select(end(records.c.seq)).where(own).scalar_subquery()
-    at = and_(
-        there.c.run == schema.agents.c.run, there.c.agent == schema.agents.c.agent
-    )
-    return select(there.c.step).where(at, there.c.seq == seq).scalar_subquery()
+def _written(run: Recorded) -> Callable[[int | None], float | None]:
+    """Tells by a record's seq by the end of which step it was written."""
+    table = schema.steps
+    finished = select(table.c.seq, table.c.step).where(run.mine(table))
+    rows = run.reader.rows(finished.order_by(table.c.seq))
+    seqs, steps = [seq for seq, _ in rows], [step for _, step in rows]
+
+    def step(seq: int | None) -> float | None:
+        place = len(seqs) if seq is None else bisect_left(seqs, seq)
+        return steps[place] if place < len(seqs) else None
+
+    return step
 
 
 def interventions(run: Recorded) -> Table:

@@ -13,6 +13,7 @@ from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
 from mesa_memory.stores import migrations, schema
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
+from mesa_memory.stores.columns import vector_text
 from mesa_memory.stores.postgres_faults import fault
 from mesa_memory.stores.rows import texts
 from mesa_memory.stores.sql import SqlStore
@@ -70,13 +71,13 @@ class PostgresStore(SqlStore):
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
         """Adds rows with one statement; see ``SqlStore``."""
-        for text in texts(rows, schema.vector_text):
+        for text in texts(rows, vector_text):
             on.execute(_insert(table), {"run": run, "rows": text.decode()})
 
     def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
         """Changes records with one statement; see ``SqlStore``."""
         changed = 0
-        for text in texts(rows, schema.vector_text):
+        for text in texts(rows, vector_text):
             values = {"run": run, "rows": text.decode()}
             changed += on.execute(_update(kind), values).rowcount
         return changed

@@ -14,8 +14,8 @@ import orjson
 
 #: a text longer than this (in bytes) is split, as databases limit their parameters
 LONGEST = 16 * 2**20
-#: not more rows than this in one text
-MOST = 20_000
+#: not more rows than this in one text, as making it stops the process for so long
+MOST = 5_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 

@@ -15,6 +15,7 @@ from mesa_memory.errors import StoreCorrupt, StoreError, StoreUnavailable
 from mesa_memory.stores import migrations, schema, sqlite_file
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
+from mesa_memory.stores.columns import Document, Embedding
 from mesa_memory.stores.rows import Blobs, texts
 from mesa_memory.stores.sql import SqlStore
 from mesa_memory.stores.sqlite_faults import fault
@@ -178,10 +179,10 @@ def open_sqlite(path: str, options: Options) -> SqliteStore:
 
 def _value(name: str, kind: Any) -> str:
     """A column's value as taken out of a row's JSON."""
-    if isinstance(kind, schema.Embedding):
+    if isinstance(kind, Embedding):
         # A vector is part of one long blob: where it begins, and its length.
         return f"substr(:blob, v ->> '$.{name}[0]', v ->> '$.{name}[1]')"
-    if isinstance(kind, schema.Document):
+    if isinstance(kind, Document):
         return f"nullif(v -> '$.{name}', 'null')"
     return f"v ->> '$.{name}'"
 

@@ -11,7 +11,7 @@ from mesa_memory.stores.base import Batch, Store
 
 #: so many waiting batches are written in one transaction: neighbours change the same
 #: pages, and each page is written once
-GROUP = 8
+GROUP = 32
 
 
 #: makes a batch in the writer's thread, see ``Writer.put``
