@@ -144,7 +144,7 @@ class BigRun:
             *(json.dumps(content), float(1 + number % 5), None),
             json.dumps(sources or []),
             *(step, None, None, None),
-            *(self._vectors[number % 1024], "static:mesa-memory-1"),
+            *(self._vectors[number % 1024], "static:mesa-memory-1", step),
         )
 
     def _recall(self, step: int, agent: int) -> tuple:

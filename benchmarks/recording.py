@@ -56,7 +56,7 @@ def batch(step: int, agents: int, events: int, vectors: bool, grades: bool) -> B
     changed = Batch(step, opened=rows)
     if grades:  # those of the step before, as deferred work does
         ids = [f"{a}/episodic/message/{(step - 1) * events}" for a in range(agents)]
-        changed.graded = [(name, 3.0) for name in ids] if step else []
+        changed.graded = [(name, 3.0, step) for name in ids] if step else []
         changed.closed = [(name, step, "evicted", None) for name in ids] if step else []
     return changed
 

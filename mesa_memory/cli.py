@@ -13,6 +13,7 @@ from mesa_memory import __version__
 from mesa_memory.commands.console import one_line_errors as _one_line_errors
 from mesa_memory.commands.console import plain_console as _console
 from mesa_memory.commands.cost import cost
+from mesa_memory.commands.dashboard import dashboard
 from mesa_memory.commands.diff import diff
 from mesa_memory.commands.export import export, migrate
 from mesa_memory.commands.inspect import inspect
@@ -85,8 +86,19 @@ def main() -> None:
 )
 @_llm
 @_api_base
+@click.option(
+    "--record",
+    metavar="FILE|URL",
+    help="Write the run into a store, to inspect, resume or replay it.",
+)
 def demo(
-    memory: str, agents: int, steps: int, seed: int, llm: str, api_base: str | None
+    memory: str,
+    agents: int,
+    steps: int,
+    seed: int,
+    llm: str,
+    api_base: str | None,
+    record: str | None,
 ) -> None:
     """Plays a town in which a rumour spreads.
 
@@ -97,15 +109,19 @@ def demo(
 
     console, progress = _console(), Console(stderr=True)
     with _one_line_errors():
+        from mesa_memory import Services
         from mesa_memory.examples.rumor import report
         from mesa_memory.examples.rumor.model import RumorModel
 
         started = time.perf_counter()
-        model = RumorModel(agents, memory, llm, api_base=api_base, rng=seed)
+        given = {"api_base": api_base, "rng": seed, "record": record}
+        model = RumorModel(agents, memory, llm, **given)
         quiet = not progress.is_terminal
         for _ in track(range(steps), "Days in town", console=progress, disable=quiet):
             model.step()
         seconds = time.perf_counter() - started
+        if recorder := Services.of(model).recorder:
+            recorder.close()
         console.print(f"Memory {memory}, language model {llm}, seed {seed}.\n")
         report.show(model, seconds, console)
 
@@ -183,7 +199,7 @@ def batch(
             console.print(f"Wrote {path}", soft_wrap=True)
 
 
-for _command in (inspect, cost, diff, export, migrate):
+for _command in (inspect, cost, dashboard, diff, export, migrate):
     main.add_command(_command)
 
 

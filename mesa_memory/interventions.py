@@ -154,12 +154,9 @@ def probe(agent: Any, question: str) -> str:
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question must be a text, got {question!r}")
     asked = render.one_line(" ".join(question.split()))
-    memory._unnoticed = True
-    try:
+    with memory.unnoticed():
         known = memory.get_prompt_ready()
         found = _recalled(memory, asked)
-    finally:
-        memory._unnoticed = False
     request = memory._request(
         "probe",
         system=prompts.probe_system(getattr(agent, "step_prompt", None)),

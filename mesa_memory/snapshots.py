@@ -6,7 +6,7 @@ content that looks like a reference stays what it is.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,14 @@ class Shelf(Protocol):
 
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
         """All of a kind, closed ones too, in order; or only the newest ``last``."""
+
+
+@runtime_checkable
+class Kept(Protocol):
+    """An immutable part of a memory that says later what it holds."""
+
+    def kept(self) -> Any:
+        """What a snapshot holds of it."""
 
 
 class Verbatim:
@@ -77,6 +85,8 @@ def held(value: Any) -> Iterator[MemoryRecord]:
     """The records in a snapshot, in order, some more than once."""
     if isinstance(value, MemoryRecord):
         yield value
+    elif isinstance(value, Kept):
+        yield from held(value.kept())
     elif isinstance(value, Mapping):
         for item in value.values():
             yield from held(item)
@@ -102,6 +112,8 @@ def encode(value: Any) -> Any:
     """A snapshot as JSON-ready data."""
     if isinstance(value, MemoryRecord):
         return {_RECORD: value.id}
+    if isinstance(value, Kept):
+        return encode(value.kept())
     if isinstance(value, Verbatim):
         return {_VALUE: value.value}
     if isinstance(value, Mapping):

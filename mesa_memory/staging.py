@@ -6,7 +6,7 @@ arrived, also when the agent acts only later or never.
 """
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from mesa_memory.records import MemoryRecord
@@ -52,22 +52,16 @@ class Staging:
         self.__dict__.update(state)
         self.lock = threading.RLock()
 
-    def snapshot(self) -> dict[str, Any]:
+    def snapshot(self) -> tuple:
         """What is staged, and how far the agent's step has come."""
         with self.lock:
-            return {
-                "events": self._events.copy(),
-                "frozen": self._frozen,
-                "began": self._began,
-                "hooked": self._hooked,
-            }
+            return (tuple(self._events), self._frozen, self._began, self._hooked)
 
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
+    def restore(self, snapshot: Sequence[Any]) -> None:
         """Takes up a snapshot."""
         with self.lock:
-            self._events = list(snapshot["events"])
-            self._frozen = snapshot["frozen"]
-            self._began, self._hooked = snapshot["began"], snapshot["hooked"]
+            events, self._frozen, self._began, self._hooked = snapshot
+            self._events = list(events)
 
     def add(self, event: MemoryRecord) -> None:
         """Appends an event."""

@@ -13,7 +13,7 @@ ROOT = Path(mesa_memory.__file__).parent
 FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
 
 CORE = {
-    "checks", "consolidation", "content", "effects", "embedding", "errors", "importance", "lexical", "loopback",
+    "checks", "company", "consolidation", "content", "cues", "effects", "embedding", "errors", "importance", "lexical", "loopback", "naming",
     "prompts", "recall", "relevance", "records", "recordtable", "reflection", "refusals", "render", "replies", "retrieval",
     "schemas", "speakers", "snapshots", "staging",
     "subjects",

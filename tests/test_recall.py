@@ -367,17 +367,48 @@ def test_the_memorys_own_scoring_is_used_and_checked():
         memory.recall(5)
 
 
+def test_a_question_is_read_for_time_and_the_focus_is_not():
+    model, agent = village()
+    moves = [(n, f"I live at the {p}.") for n, p in enumerate(["mill", "inn", "abbey"])]
+    memory = memory_with(moves, agent, model)
+    for query, step in [("now", 2), ("at step 1", 1), ("before the inn", 0)]:
+        found = memory.recall(f"Where does Agent 7 live {query}?")
+        nearest = max(found, key=lambda recalled: recalled.parts["asked"])
+        assert nearest.record.step == step
+        assert nearest.parts["asked"] > 0.9
+    memory.add_to_memory("message", {"message": "Do you live here now?", "sender": 7})
+    assert all(r.parts["asked"] == 0 for r in memory.recall(scoring=Scoring()))
+
+
+def test_a_query_is_embedded_without_the_names_and_times_that_count_beside_it():
+    embedder = Counting()
+    model, agent = village(embedder=embedder)
+    memory = memory_with(EVENTS, agent, model)
+    memory.recall("What does Agent 7 say of the mill at step 2?")
+    assert embedder.calls[-1] == ["What does say of the mill ?"]
+    memory.recall("Agent 7 now?", scoring=Scoring.generative_agents())
+    assert embedder.calls[-1] == ["Agent 7 now?"]
+
+
 def test_explain_prints_each_part():
     model, agent = village()
     memory = memory_with([*EVENTS, (5, "[b]bold[/x] wolf")], agent, model)
     console = Console(file=io.StringIO(), width=200)
     console.print(memory.explain("wolf at the mill"))
     shown = console.file.getvalue()
-    for part in ("relevance", "dense", "lexical", "importance", "recency", "[/x]"):
+    for part in (
+        "relevance",
+        "dense",
+        "lexical",
+        "importance",
+        "recency",
+        "asked",
+        "[/x]",
+    ):
         assert part in shown
 
 
-def test_all_events_of_a_step_are_embedded_in_one_request_that_says_who_and_when():
+def test_all_events_of_a_step_are_embedded_in_one_request_as_what_was_said():
     embedder = Counting()
     _, agent = village(embedder=embedder)
     memory = agent.memory = EpisodicMemory(agent, importance="offline")
@@ -385,9 +416,8 @@ def test_all_events_of_a_step_are_embedded_in_one_request_that_says_who_and_when
         memory.add_to_memory("message", {"message": text, "sender": 7})
     memory.process_step()
     assert memory.messages()
-    assert embedder.calls == [
-        [f"Step 0: Agent 7 says: {text}" for text in ("one", "two", "three")]
-    ]
+    assert embedder.calls == [["one", "two", "three"]]
+    assert memory.recall("Agent 7")[0].parts["lexical"] > 0, "words say who and when"
 
 
 def test_forgotten_events_leave_the_index():

@@ -2,6 +2,8 @@
 
 import json
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -144,10 +146,10 @@ def test_recall_and_reciprocal_rank_by_hand():
 
 
 def test_what_a_ranker_does_not_find_has_no_rank():
-    items = [Item(str(n), n, "A", str(n)) for n in range(3)]
+    items = [Item(str(n), n, "A", "", str(n)) for n in range(3)]
     asked = [Question("1", ("2", "0"), "present"), Question("1", ("1",), "past")]
     answered = evidence_ranks(
-        Corpus(items, asked, 2), Plain(), lambda *_: lambda *_: ["1", "2"]
+        Corpus(items, asked, 2), Plain(), lambda *_: lambda _: ["1", "2"]
     )
     assert by_kind(answered) == {"present": [[2, np.inf]], "past": [[1]]}
 
@@ -156,18 +158,22 @@ def test_the_published_formula_by_hand():
     # cosines 1, 0, 0.5 to the query; grades 1, 5, 2; ages 2, 0, 1
     vectors = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0.5, 0.5, 0.5, 0.5]])
     grades = [(0, 8, 1), (1, 10, 5), (2, 9, 2)]
-    items = [Item(str(n), step, "A", "", grade) for n, step, grade in grades]
+    items = [Item(str(n), step, "A", str(n), "", grade) for n, step, grade in grades]
     corpus = Corpus(items, [], 10)
-    one = published.stream(corpus, vectors, "test")
+    rows = SimpleNamespace(embed=lambda texts: vectors[[int(text) for text in texts]])
+    one = published.stream(corpus, rows)
     # 1 + 0 + 0, 0 + 1 + 1, 0.5 + 0.25 + about 0.5
-    assert one("", vectors[0]) == ["1", "2", "0"]
-    other = published.released(corpus, vectors, "test")
+    assert one("0") == ["1", "2", "0"]
+    other = published.released(corpus, rows)
     # 3 + 0 + 0.5, 0 + 2 + 0, 1.5 + 0.5 + about 0.25: the oldest counts as the newest
-    assert other("", vectors[0]) == ["0", "2", "1"]
+    assert other("0") == ["0", "2", "1"]
 
 
 def test_the_preset_ranks_as_the_published_formula_does():
     corpus = world(2, 4, 100)
+    # Both embed the same; otherwise only ours leaves out who and when.
+    items = [replace(item, said=item.text) for item in corpus.items]
+    corpus = replace(corpus, items=items)
     preset = list(evidence_ranks(corpus, EMBEDDER, ours(Scoring.generative_agents())))
     assert preset == list(evidence_ranks(corpus, EMBEDDER, published.stream))
     assert len(preset) > 30
@@ -181,9 +187,9 @@ def test_the_released_code_falls_back_to_a_half_for_what_is_equal_for_all():
 def test_the_sweep_finds_the_ranks_that_recall_finds():
     corpus = world(5, 4, 100)
     questions = list(sweep.asked(corpus, EMBEDDER))
-    scoring = Scoring(importance=0.2, recency=0.3, decay=0.98)
+    scoring = Scoring(importance=0.3, recency=0.2, asked=0.2)
     answered = list(evidence_ranks(corpus, EMBEDDER, ours(scoring)))
-    found = [sweep.ranks(question, 0.2, 0.3, 0.98) for question in questions]
+    found = [sweep.ranks(question, scoring) for question in questions]
     # Of equal scores the sweep counts the best rank, recall the earlier record's.
     equal = [a <= b for (a,), (_, (b,)) in zip(found, answered)]
     close = [b - a <= 1 for (a,), (_, (b,)) in zip(found, answered)]
@@ -192,14 +198,15 @@ def test_the_sweep_finds_the_ranks_that_recall_finds():
 
 def test_the_plot_marks_the_defaults():
     rows = [
-        {"importance": i, "recency": r, "decay": d}
+        {"importance": i, "recency": r, "decay": d, "asked": a}
         | {column: 50.0 + 10 * r for column, *_ in sweep.LINES.values()}
         for i in (0.0, Scoring().importance)
         for r in (0.0, Scoring().recency)
         for d in (0.9, Scoring().decay)
+        for a in (0.0, Scoring().asked)
     ]
     figure = sweep.plot(rows)
-    assert len(figure.axes) == 3
+    assert len(figure.axes) == 4
     for axes in figure.axes:
         *lines, mark = axes.get_lines()
         assert len(lines) == len(sweep.LINES)
@@ -224,14 +231,24 @@ def test_the_default_scoring_finds_more_than_the_published_formulas():
         assert rows["ours"][kind] > max(others), kind
 
 
-def test_more_recency_finds_more_of_the_present_and_less_of_the_past():
-    worlds = [world(seed, 10, 250, "direct") for seed in (50, 51)]
-    low, high = (
-        world_command.measure(worlds, EMBEDDER, ours(Scoring(recency=weight), 5))
-        for weight in (0.0, 0.5)
+@pytest.mark.parametrize("phrasing", PHRASINGS)
+def test_reading_the_question_for_time_finds_more_of_the_past(phrasing):
+    worlds = [world(seed, 10, 250, phrasing) for seed in (50, 51)]
+    without, reading = (
+        world_command.measure(worlds, EMBEDDER, ours(scoring, 5))
+        for scoring in (Scoring(asked=0.0), Scoring())
     )
-    assert high["present"] > low["present"]
-    assert high["past"] < low["past"]
+    for kind in ("past: at a step", "past: before"):
+        assert reading[kind] > without[kind], kind
+    assert reading["unchanged"] == without["unchanged"], "no time is asked for"
+
+
+def test_reading_now_finds_more_of_the_present_in_a_long_life():
+    without, reading = (
+        world_command.measure([world(50)], EMBEDDER, ours(scoring, 5))
+        for scoring in (Scoring(asked=0.0), Scoring())
+    )
+    assert reading["present"] > without["present"]
 
 
 # -- the commands -----------------------------------------------------------------
@@ -281,6 +298,7 @@ def test_the_sweep_command_writes_rows_and_a_picture(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "RECENCIES", (0.0, Scoring().recency))
     monkeypatch.setattr(sweep, "IMPORTANCES", (Scoring().importance,))
     monkeypatch.setattr(sweep, "DECAYS", (Scoring().decay,))
+    monkeypatch.setattr(sweep, "ASKED", (Scoring().asked,))
     monkeypatch.setattr(sweep, "world", lambda seed, phrasing: world(seed, 3, 100))
     picture = tmp_path / "weights.png"
     given = ["--data", str(conversations(tmp_path)), "--seeds", "1", "--json"]
@@ -306,9 +324,9 @@ def test_a_peer_that_is_not_installed_is_reported_and_the_others_are_measured(
 
 
 def test_the_bare_scan_finds_what_is_nearest():
-    items = [Item(str(n), n, "A", str(n / 4)) for n in range(8)]
-    corpus = Corpus(items, [], 7)
-    vectors = Plain().embed([item.text for item in items])
-    ask = peers.cosine(None, 3)(corpus, vectors, "plain")
-    assert ask("", Plain().embed(["1.05"])[0]) == ["4", "5", "3"]
+    items = [Item(str(n), n, "A", str(n / 4), "") for n in range(8)]
+    ask = peers.cosine(lambda text: Plain().embed([text])[0], 3)(
+        Corpus(items, [], 7), Plain()
+    )
+    assert ask("1.05") == ["4", "5", "3"]
     assert importance_of(items[0].grade) == 0.5

@@ -3,6 +3,7 @@
 import logging
 import os
 import sqlite3
+import time
 
 import pytest
 
@@ -59,6 +60,7 @@ def test_a_run_goes_on_unrecorded_only_if_the_user_chose_that(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         for _ in range(6):
             town.step()
+            time.sleep(0.1)  # the writer takes its time
     assert town.steps == 10
     assert not Services.of(town).recorder.active
     said = [r.getMessage() for r in caplog.records if "unrecorded" in r.getMessage()]

@@ -90,7 +90,7 @@ def test_a_record_is_graded_embedded_and_closed_later(store):
     store.write(run, Batch(1, opened=[record(1), record(2)]))
     one, two = record(1)["id"], record(2)["id"]
     change = Batch(
-        2, graded=[(one, 4)], embedded=[(one, vector(0.1, 65504, -0.0), "e")]
+        2, graded=[(one, 4, 2)], embedded=[(one, vector(0.1, 65504, -0.0), "e")]
     )
     change.closed = [(one, 2, "superseded", two)]
     store.write(run, change)
@@ -115,7 +115,7 @@ def test_changes_within_a_batch_leave_the_callers_rows_alone(store):
         Batch(
             1,
             opened=[row],
-            graded=[(row["id"], 3)],
+            graded=[(row["id"], 3, 2)],
             closed=[(row["id"], 1, "evicted", None)],
         ),
     )
@@ -140,7 +140,7 @@ def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
         store.write(
             run,
             Batch(
-                2, opened=[record(98)], graded=[("0/episodic/message/1", 5), ("x", 1)]
+                2, opened=[record(98)], graded=[("0/episodic/message/1", 5, 2), ("x", 1, 2)]
             ),
         )
     with pytest.raises(StoreError, match=r"\(.*(UNIQUE|unique)"):

@@ -56,6 +56,10 @@ class Entry(MemoryEntry):
         """Makes this an entry of ``agent``."""
         self._agent = weakref.ref(agent)
 
+    def kept(self) -> tuple[float | None, tuple[MemoryRecord, ...]]:
+        """See ``snapshots.Kept``."""
+        return (self.step, self.events)
+
     @classmethod
     def of(
         cls, agent: Any, step: float, events: Sequence[MemoryRecord], additive: set[str]
@@ -159,9 +163,9 @@ def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
 
 
 def entry_snapshot(entry: MemoryEntry) -> Any:
-    """An entry for a snapshot: its step with its records, or with its content."""
+    """An entry for a snapshot: itself, or of one made elsewhere step and content."""
     if isinstance(entry, Entry):
-        return (entry.step, entry.events)
+        return entry
     return (entry.step, Verbatim(entry.content))
 
 

@@ -1,7 +1,8 @@
 """What an agent reads: recent steps, messages, and the sections of a prompt."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
@@ -55,6 +56,18 @@ class Reading(Asking):
     def get_prompt_ready(self) -> str:
         """The memory as prompt text."""
         return f"Short term memory:\n{self.format_short_term()}\n"
+
+    @contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        """Reads meanwhile leave no trace: no access, no line in the record.
+
+        For an observer's eye, such as a data collector's; not for what the agent sees.
+        """
+        before, self._unnoticed = self._unnoticed, True
+        try:
+            yield
+        finally:
+            self._unnoticed = before
 
     def messages(
         self, last: int | None = None, with_agent: Any = None

@@ -1,7 +1,8 @@
 """What happened in a run since its last finished step, and the rows that say so.
 
-Noting a change is one append, made by the simulation's thread. The rows are made
-later, by the thread that writes them, in an order that is the same in every execution.
+Noting a change is one append, made by the simulation's thread: no object is made that
+Python's garbage collector would have to look through. The rows are made later, by the
+thread that writes them, in an order that is the same in every execution.
 """
 
 import hashlib
@@ -27,9 +28,9 @@ TEXT_CHARS = 2000
 class Changes:
     """Everything noted, each list in the order of noting."""
 
-    opened: list[tuple[MemoryRecord, float | None]] = field(default_factory=list)
+    opened: list[MemoryRecord] = field(default_factory=list)
     graded: list[tuple[str, float]] = field(default_factory=list)
-    closed: list[tuple[str, float, str, str | None]] = field(default_factory=list)
+    closed: list[MemoryRecord] = field(default_factory=list)
     embedded: list[tuple[Sequence[str], Any, str]] = field(default_factory=list)
     recalls: list[tuple[tuple[int, int], dict]] = field(default_factory=list)
     prompts: list[tuple[tuple[int, int], dict]] = field(default_factory=list)
@@ -68,16 +69,16 @@ def batch(
     Args:
         snapshot: what the run can go on from, not yet encoded.
     """
-    opened = sorted(changes.opened, key=lambda change: change[0].place)
+    opened = sorted(changes.opened, key=lambda record: record.place)
     calls = sorted(
         changes.calls,
         key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
     )
     return Batch(
         step=step,
-        opened=[_record_row(*change) for change in opened],
-        graded=list(changes.graded),
-        closed=list(changes.closed),
+        opened=[_record_row(record) for record in opened],
+        graded=[(record, grade, step) for record, grade in changes.graded],
+        closed=[_closing(record) for record in changes.closed],
         embedded=[
             (record, vector.tobytes(), source)
             for records, vectors, source in changes.embedded
@@ -97,7 +98,13 @@ def batch(
     )
 
 
-def _record_row(record: MemoryRecord, importance: float | None) -> dict[str, Any]:
+def _closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
+    assert record.valid_to is not None
+    return record.id, record.valid_to, record.closed_because, record.superseded_by
+
+
+def _record_row(record: MemoryRecord) -> dict[str, Any]:
+    """What does not change any more; its grade and end are changes of their own."""
     return {
         "id": record.id,
         "agent": str(record.agent),
@@ -106,19 +113,21 @@ def _record_row(record: MemoryRecord, importance: float | None) -> dict[str, Any
         "step": record.step,
         "text": text_of(record),
         "content": record.content,
-        "importance": importance,
         "subject": record.subject,
         "sources": record.sources,
         "valid_from": record.valid_from,
     }
 
 
-def text_of(record: MemoryRecord) -> str:
-    """A record as one line: its own text, or the event as prompts show it."""
+def text_of(record: MemoryRecord) -> str | None:
+    """What a record says; None leaves it to the store to show the content."""
     content = record.content
-    if record.sources and isinstance(content, dict) and "text" in content:
-        return str(content["text"])
-    return render.event_text(record.kind, content, TEXT_CHARS)
+    if isinstance(content, dict):
+        if record.kind == "message" and "message" in content:
+            return render.event_text("message", content, TEXT_CHARS)
+        if record.sources and "text" in content:
+            return str(content["text"])
+    return None
 
 
 def prompt_hash(request: LLMRequest) -> str:

@@ -35,22 +35,17 @@ class Noter:
 
     def opened(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
-        self._changes.opened.append((record, record.importance))
+        self._changes.opened.append(record)
+        if record.importance is not None:
+            self.graded(record)
 
     def graded(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
         self._changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
 
     def closed(self, record: MemoryRecord) -> None:
-        """See ``Observer``."""
-        self._changes.closed.append(
-            (
-                record.id,
-                record.valid_to,  # type: ignore[arg-type]
-                record.closed_because,  # type: ignore[arg-type]
-                record.superseded_by,
-            )
-        )
+        """See ``Observer``; a closed record does not change any more."""
+        self._changes.closed.append(record)
 
     def embedded(
         self, records: Iterable[MemoryRecord], vectors: Any, source: str

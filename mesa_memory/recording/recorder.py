@@ -5,6 +5,7 @@ unfinished work of all memories is joined and the step is handed to the writer w
 A step that was not finished leaves nothing behind.
 """
 
+import gc
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -61,6 +62,10 @@ class Recorder(Noter):
         weakref.finalize(model, _abandon, weakref.ref(self))
         chronicle.observers.append(self)
         _running.add(self)
+        # Records that wait to be written let Python look for garbage more often. What
+        # is here already (libraries, mostly) need not be looked through each time.
+        gc.collect()
+        gc.freeze()
 
     @property
     def active(self) -> bool:
@@ -149,9 +154,10 @@ class Recorder(Noter):
         every = self._recording.checkpoint_every
         return every is not None and step % every == 0
 
-    def _new_agents(self, opened: Iterable[tuple[MemoryRecord, Any]]) -> list[dict]:
+    def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:
         """Rows of the agents met for the first time."""
-        new = {str(record.agent) for record, _ in opened} - self._known
+        new = {str(agent) for agent in {record.agent for record in opened}}
+        new -= self._known
         model = self._model()
         if not new or model is None:
             return []
@@ -176,6 +182,8 @@ class Recorder(Noter):
         if isinstance(hook, StepHook) and hook.then == self.finish_step:
             model._user_step = hook.inner
         _running.discard(self)
+        if not _running:
+            gc.unfreeze()
 
 
 _running: set[Recorder] = set()

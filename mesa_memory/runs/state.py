@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, and_, case, func, or_, select
 
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.runs.table import Table
@@ -13,7 +13,9 @@ from mesa_memory.stores import schema
 records = schema.records
 #: the columns of a record; its embedding is for machines
 COLUMNS = tuple(
-    c for c in records.columns if c.name not in ("run", "embedding", "embedder")
+    c
+    for c in records.columns
+    if c.name not in ("run", "embedding", "embedder", "graded_at")
 )
 
 
@@ -27,15 +29,12 @@ def state(
     run: Recorded, agent: Any, step: Any, layer: str | None, kind: str | None
 ) -> Table:
     """See ``Run.state``."""
-    wanted = (
-        select(*COLUMNS)
-        .where(
-            run.mine(records),
-            records.c.agent == run.agent(agent),
-            valid_at(run.step(step)),
-        )
-        .order_by(records.c.seq)
-    )
+    at = run.step(step)
+    known = or_(records.c.graded_at.is_(None), records.c.graded_at <= at)
+    graded = case((known, records.c.importance)).label("importance")
+    columns = [graded if c.name == "importance" else c for c in COLUMNS]
+    mine = run.mine(records), records.c.agent == run.agent(agent)
+    wanted = select(*columns).where(*mine, valid_at(at)).order_by(records.c.seq)
     if layer is not None:
         wanted = wanted.where(records.c.layer == layer)
     if kind is not None:

@@ -43,8 +43,9 @@ class Batch:
 
     Attributes:
         step: the model's clock.
-        opened: rows of ``records``; ``embedding`` is bytes of little-endian float16.
-        graded: (record id, importance).
+        opened: rows of ``records``; ``embedding`` is bytes of little-endian float16;
+            without a ``text``, it is made from kind and content.
+        graded: (record id, importance, step at which it was known).
         closed: (record id, valid_to, closed_because, superseded_by or None).
         embedded: (record id, float16 bytes, name of the embedder).
         recalls, prompts, calls, interventions, answers: rows of these tables.
@@ -56,7 +57,7 @@ class Batch:
 
     step: float
     opened: list[dict[str, Any]] = field(default_factory=list)
-    graded: list[tuple[str, float | None]] = field(default_factory=list)
+    graded: list[tuple[str, float | None, float]] = field(default_factory=list)
     closed: list[tuple[str, float, str | None, str | None]] = field(
         default_factory=list
     )

@@ -17,7 +17,7 @@ NUMBERED = {
 }
 #: the lists of a batch that change records, and the columns they give
 CHANGES = {
-    "graded": ("importance",),
+    "graded": ("importance", "graded_at"),
     "closed": ("valid_to", "closed_because", "superseded_by"),
     "embedded": ("embedding", "embedder"),
 }

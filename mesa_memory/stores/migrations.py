@@ -16,8 +16,17 @@ def _interventions(on: sa.Connection) -> None:
 
 
 def _answers(on: sa.Connection) -> None:
-    """Version 3: what holds for many agents, so that a resumed run knows it."""
+    """Version 3: what holds for many agents, so that a resumed run knows it.
+
+    Also since when a grade is known, and all records of an agent in order, without
+    those of other layers in between.
+    """
     schema.answers.create(on)
+    number = schema.records.c.graded_at.type.compile(on.dialect)
+    on.execute(sa.text(f"ALTER TABLE records ADD COLUMN graded_at {number}"))
+    on.execute(sa.text("DROP INDEX records_by_agent"))
+    by_agent = "CREATE INDEX records_by_agent ON records (run, agent, seq)"
+    on.execute(sa.text(by_agent))
 
 
 #: what leads to a version, by its number
@@ -61,8 +70,8 @@ def check_version(found: int | None, location: str, read_only: bool) -> bool:
     if found < schema.VERSION and read_only:
         raise StoreReadOnly(
             f"has schema version {found} and must become {schema.VERSION} before it "
-            "can be read. Open it once for writing (or a copy of it): "
-            "open_store(location).close()",
+            "can be read. Bring it up to date, or a copy of it: "
+            f"mesa-memory migrate {location}",
             location=location,
         )
     return found < schema.VERSION

@@ -153,8 +153,11 @@ def _recordset(columns: list[sa.Column]) -> str:
 def _insert(name: str) -> sa.TextClause:
     given = [c for c in schema.metadata.tables[name].columns if c.name != "run"]
     names = ", ".join(f'"{column.name}"' for column in given)
+    taken = names
+    if name == "records":
+        taken = names.replace('"text"', "coalesce(text, kind || ': ' || content)")
     statement = (
-        f"INSERT INTO {name} (run, {names}) SELECT :run, {names} "  # noqa: S608
+        f"INSERT INTO {name} (run, {names}) SELECT :run, {taken} "  # noqa: S608
         f"FROM {_recordset(given)}"
     )
     if name == "agents":

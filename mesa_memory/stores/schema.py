@@ -71,7 +71,8 @@ agents = Table(
     PrimaryKeyConstraint("run", "agent"),
 )
 
-#: see ``mesa_memory.records.MemoryRecord``
+#: see ``mesa_memory.records.MemoryRecord``; ``graded_at`` is the step at which the
+#: importance was known
 records = Table(
     "records",
     metadata,
@@ -93,8 +94,9 @@ records = Table(
     Column("superseded_by", Text),
     Column("embedding", Embedding),
     Column("embedder", Text),
+    Column("graded_at", Double),
     PrimaryKeyConstraint("run", "id"),
-    Index("records_by_agent", "run", "agent", "layer", "seq"),
+    Index("records_by_agent", "run", "agent", "seq"),
 )
 Index(
     "records_by_successor",

@@ -178,6 +178,9 @@ class SqlStore:
                 (records.c.valid_to > after_step) | records.c.superseded_by.in_(late)
             )
             on.execute(reopened.values(dict.fromkeys(CHANGES["closed"])))
+            ungraded = sa.update(records).filter_by(run=run)
+            ungraded = ungraded.where(records.c.graded_at > after_step)
+            on.execute(ungraded.values(dict.fromkeys(CHANGES["graded"])))
             for table in schema.NUMBERED:
                 gone = sa.delete(table).filter_by(run=run)
                 on.execute(gone.where(table.c.seq > seq))

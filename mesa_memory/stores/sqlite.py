@@ -193,6 +193,9 @@ def _insert(name: str) -> sa.TextClause:
     values = {"run": ":run"}
     for column in table.columns:
         values.setdefault(column.name, _value(column.name, column.type))
+    if name == "records":
+        said = "(v ->> '$.kind') || ': ' || (v ->> '$.content')"
+        values["text"] = f"coalesce(v ->> '$.text', {said})"
     names = ", ".join(f'"{key}"' for key in values)
     verb = "INSERT OR REPLACE" if name == "agents" else "INSERT"
     taken = ", ".join(values.values())

@@ -1,6 +1,7 @@
 """Writes a run's batches in a thread of its own, so that the simulation goes on."""
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from itertools import islice
@@ -16,6 +17,10 @@ GROUP = 32
 
 #: makes a batch in the writer's thread, see ``Writer.put``
 type Making = Callable[[bool], Batch]
+
+
+#: seconds between two transactions, as long as there is little to write
+PACE = 0.1
 
 
 class Writer:
@@ -38,6 +43,8 @@ class Writer:
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._closing = False
+        self._hurry = 0  # how many wait for everything to be written
+        self._written = -PACE
         self._thread: threading.Thread | None = None
 
     @property
@@ -77,9 +84,11 @@ class Writer:
             self._error = None
             if self._batches:
                 self._start()
+            self._hurry += 1
             self._changed.notify_all()
             while self._batches and self._error is None:
                 self._changed.wait()
+            self._hurry -= 1
             self._raise()
 
     def close(self) -> None:
@@ -115,9 +124,9 @@ class Writer:
         while True:
             with self._changed:
                 while not self._ready():
-                    if self._closing:
+                    if self._closing and not self._batches:
                         return
-                    self._changed.wait()
+                    self._changed.wait(self._pause())
                 group = list(islice(self._batches, GROUP))
             error: BaseException | None = None
             written = 0
@@ -129,10 +138,25 @@ class Writer:
                 for _ in range(written):
                     self._batches.popleft()
                 self._error = error
+                self._written = time.monotonic()
                 self._changed.notify_all()
 
     def _ready(self) -> bool:
-        return bool(self._batches) and self._error is None
+        """True if there is something to write now."""
+        if not self._batches or self._error is not None:
+            return False
+        return self._hurry > 0 or self._closing or not self._pause()
+
+    def _pause(self) -> float | None:
+        """Seconds to wait for more to write with it; None if nothing is to be written.
+
+        A transaction costs much the same for one step as for several.
+        """
+        if not self._batches or self._error is not None:
+            return None
+        if len(self._batches) >= GROUP:
+            return 0.0
+        return max(0.0, self._written + PACE - time.monotonic())
 
     def _write(self, group: list[Batch | Making]) -> int:
         """Writes all of them, or the first alone; how many."""

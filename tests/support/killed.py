@@ -9,6 +9,7 @@ import os
 import random
 import signal
 import sys
+import time
 from pathlib import Path
 
 from mesa_memory import Services
@@ -22,6 +23,7 @@ def live(file: Path, told: int) -> None:
     town = RecordedTown(str(file))
     for _ in range(STEPS):
         town.step()
+        time.sleep(0.04)  # as if a model had been asked
         os.write(told, bytes([town.steps]))
     Services.of(town).recorder.close()
 

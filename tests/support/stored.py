@@ -34,7 +34,7 @@ def full(step, agents=3, start=None):
     batch = Batch(step)
     batch.opened = [record(step, step, str(a), embedding=vector(step, a), embedder="e")
                     for a in range(agents)]  # fmt: skip
-    batch.graded = [(f"{name}/{step}", 1 + step % 5) for name in ids]
+    batch.graded = [(f"{name}/{step}", 1 + step % 5, step) for name in ids]
     if step > first:
         batch.closed = [
             (f"{n}/{step - 1}", step, "superseded", f"{n}/{step}") for n in ids

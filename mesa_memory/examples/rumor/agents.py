@@ -48,7 +48,8 @@ class Townsperson(LLMAgent, FixedAgent):
 
     def opinion(self) -> Opinion:
         """What a reader of its memory would know and believe."""
-        return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
+        with self.memory.unnoticed():
+            return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
 
     def step(self) -> None:
         """Meets a random neighbour and talks."""

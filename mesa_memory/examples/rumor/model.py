@@ -6,7 +6,7 @@ import networkx as nx
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
-from mesa_memory import Services, configure, register_policy
+from mesa_memory import Recording, Services, configure, register_policy
 from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
@@ -29,6 +29,7 @@ class RumorModel(Model):
         api_base: address of the provider, for self-hosted models.
         execution: see ``mesa_memory.configure``.
         rng: seed.
+        record, replay: see ``mesa_memory.configure``.
 
     Attributes:
         opinions: what each person, by unique id, knew at the end of the step.
@@ -48,14 +49,22 @@ class RumorModel(Model):
         api_base: str | None = None,
         execution: str | None = None,
         rng: Any = None,
+        record: Any = None,
+        replay: Any = None,
     ) -> None:
         super().__init__(rng=rng)
+        given = {
+            **{"n_agents": n_agents, "memory": memory, "llm": llm, "degree": degree},
+            **{"correction_step": correction_step, "api_base": api_base, "rng": rng},
+        }
         _at_least("n_agents", n_agents, 3)
         _at_least("degree", degree, 2)
         if correction_step is not None:
             _at_least("correction_step", correction_step, 1)
         self.correction_step = correction_step
-        llm_model = _speaker(self, llm, execution)
+        recording = _recording(record, given)
+        services = {"execution": execution, "record": recording, "replay": replay}
+        llm_model = _speaker(self, llm, services)
         self.grid = self._town(n_agents, degree)
         for cell in self.grid.all_cells:
             Townsperson(self, cell, memory, llm_model, api_base)
@@ -74,6 +83,19 @@ class RumorModel(Model):
             self.sources[CORRECTION].learn(CORRECTION)
         self.agents.shuffle_do("step")
         self._collect()
+
+    def get_state(self) -> dict[str, Any]:
+        """What a resumed town needs besides its memories; see ``mesa_memory.resume``."""
+        return {
+            "sources": {what: who.unique_id for what, who in self.sources.items()},
+            "collected": self.datacollector.model_vars,
+        }
+
+    def set_state(self, state: dict[str, Any]) -> None:
+        """Takes up a ``get_state``."""
+        people = {person.unique_id: person for person in self.agents}
+        self.sources = {what: people[who] for what, who in state["sources"].items()}
+        self.datacollector.model_vars = state["collected"]
 
     def knowing(self, what: str) -> int:
         """How many know of the rumour or the correction."""
@@ -95,13 +117,20 @@ class RumorModel(Model):
         return Network(graph, capacity=1, random=self.random, layout=nx.circular_layout)
 
 
-def _speaker(model: Model, llm: str, execution: str | None) -> str:
+def _speaker(model: Model, llm: str, services: dict[str, Any]) -> str:
     """Sets the services of ``model``; returns the people's ``llm_model``."""
     if llm == "offline":
-        configure(model, llm=llm, execution=execution)
+        configure(model, llm=llm, **services)
         return register_policy("rumor", conversation.reply)
-    configure(model, execution=execution)  # the memories ask the people's own model
+    configure(model, **services)  # the memories ask the people's own model
     return llm
+
+
+def _recording(record: Any, parameters: dict[str, Any]) -> Any:
+    """How to record, with what the model was made with, so that it can be resumed."""
+    if record is None or isinstance(record, Recording):
+        return record
+    return Recording(record, parameters=parameters)
 
 
 def _reporters() -> dict[str, Any]:

@@ -1,0 +1,164 @@
+"""A dashboard in a process of its own, and a browser that looks at it, offline."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+#: what the browser says about the libraries of others, not about us
+KNOWN = ("Failed to evaluate Vue script",)
+
+
+def missing(what: str) -> None:
+    """Skips for want of ``what``; where everything must be there, fails."""
+    if os.environ.get("CI"):
+        pytest.fail(f"{what} is missing, and CI is set")
+    pytest.skip(f"{what} is missing")
+
+
+@contextmanager
+def browser() -> Iterator:
+    """Chromium, as Debian has it."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        missing("chromium (apt-get install chromium)")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing("playwright (uv sync)")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        try:
+            yield started
+        finally:
+            started.close()
+
+
+@contextmanager
+def served(*command: str, announces: str = "Open ") -> Iterator[str]:
+    """A server's address, while it runs; ``{port}`` in the command becomes a free one.
+
+    Args:
+        *command: arguments of Python, such as ``-m mesa_memory.cli dashboard``.
+        announces: how the line begins that says where the page is.
+    """
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "SOLARA_TELEMETRY_MIXPANEL_ENABLE": "false",
+        # Nothing but this machine may be asked, by the server neither.
+        "HTTPS_PROXY": "http://127.0.0.1:9",
+        "HTTP_PROXY": "http://127.0.0.1:9",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-W", "ignore", *command],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    lines: list[str] = []
+    try:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.append(line)
+            if announces in line:
+                found = next(w for w in line.split() if w.startswith("http"))
+                yield found.rstrip("/")
+                return
+        raise RuntimeError(f"the server did not start: {''.join(lines)}")
+    finally:
+        process.terminate()
+        try:
+            process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+
+
+class Window:
+    """A browser window with a session of its own, and all that went wrong in it.
+
+    Args:
+        started: the browser.
+        base: address of the server.
+        **context: of Playwright, such as ``color_scheme="dark"``.
+    """
+
+    def __init__(self, started, base: str, **context) -> None:
+        size = {"width": 1300, "height": 1000}
+        self._context = started.new_context(viewport=size, **context)
+        self.base, self.page = base, self._context.new_page()
+        self.faults: list[str] = []
+        self.page.on("console", self._said)
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("requestfailed", lambda r: self.faults.append(f"failed: {r.url}"))
+        self.page.on("request", self._asked)
+        self.page.on("response", self._answered)
+        self.page.on("dialog", self._dialog)
+
+    def __enter__(self) -> "Window":
+        return self
+
+    def __exit__(self, kind, *_: object) -> None:
+        faults = list(self.faults)
+        self._context.close()
+        if kind is None:
+            assert not faults, "\n".join(faults)
+
+    def open(self, query: str = "", see: str = ".mm-section") -> "Window":
+        """Goes to an address of the server, and waits until ``see`` is there."""
+        self.page.goto(f"{self.base}/{query}")
+        self.page.wait_for_selector(see, timeout=30_000)
+        return self
+
+    def text(self, selector: str = "body") -> str:
+        """What one reads there."""
+        return self.page.inner_text(selector)
+
+    def until(self, what, told: str = "") -> None:
+        """Waits until ``what()`` is true; the page may need some time."""
+        end = time.monotonic() + 15
+        while not what():
+            if time.monotonic() > end:
+                raise AssertionError(f"{told or what} did not happen\n{self.text()}")
+            self.page.wait_for_timeout(50)
+
+    def step(self) -> str:
+        """The step that the slider shows."""
+        return self.text(".mm-step strong")
+
+    def query(self) -> str:
+        """The address behind the question mark."""
+        return urlsplit(self.page.url).query
+
+    def _said(self, message) -> None:
+        known = any(text in message.text for text in KNOWN)
+        if message.type in ("error", "warning") and not known:
+            self.faults.append(f"console {message.type}: {message.text}")
+
+    def _asked(self, request) -> None:
+        address = urlsplit(request.url)
+        own = urlsplit(self.base).netloc
+        if address.scheme not in ("data", "blob") and address.netloc != own:
+            self.faults.append(f"asked another host: {request.url}")
+
+    def _answered(self, response) -> None:
+        if response.status >= 400:
+            self.faults.append(f"{response.status}: {response.url}")
+
+    def _dialog(self, dialog) -> None:
+        self.faults.append(f"a dialog: {dialog.message}")
+        dialog.dismiss()

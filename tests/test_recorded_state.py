@@ -1,0 +1,95 @@
+"""What a recorded run says of the past is what the live memories showed then."""
+
+import random
+
+import pytest
+
+from mesa_memory import Services, open_run
+from tests.support.recorded_town import RecordedTown
+
+AGENTS, STEPS = 30, 40
+
+
+@pytest.fixture(scope="module")
+def lived(tmp_path_factory):
+    """A recorded run, and what each memory showed at the end of each step."""
+    file = str(tmp_path_factory.mktemp("lived") / "run.sqlite")
+    town = RecordedTown(file, n=AGENTS)
+    shown = {}
+    for _ in range(STEPS):
+        town.step()
+        for citizen in town.citizens:
+            memory = citizen.memory
+            shown[citizen.unique_id, town.steps] = [
+                (r.id, r.kind, r.step, r.content, r.importance, list(r.sources))
+                for r in memory.current_records()
+            ]
+    Services.of(town).recorder.close()
+    with open_run(file) as run:
+        yield run, shown, town
+
+
+def test_a_thousand_random_states_are_what_the_memory_showed(lived):
+    run, shown, _ = lived
+    asked = random.Random(11).sample(sorted(shown), 1000)
+    assert any(len(shown[key]) > 12 for key in asked)
+    for agent, step in asked:
+        rows = run.state(agent, step, as_records=True)
+        found = [
+            (r["id"], r["kind"], r["step"], r["content"], r["importance"], r["sources"])
+            for r in rows
+        ]
+        assert sorted(found, key=str) == sorted(shown[agent, step], key=str), (
+            agent,
+            step,
+        )
+
+
+def test_everything_concluded_resolves_to_events_of_the_same_agent(lived):
+    run, _, town = lived
+    concluded = 0
+    for citizen in town.citizens:
+        made = {
+            row["record"] if "record" in row else row["id"]
+            for row in run.history(agent=citizen.unique_id, as_records=True)
+            if row["kind"] in ("summary", "reflection", "impression")
+        }
+        for record in sorted(made)[-4:]:
+            concluded += 1
+            rows = run.because(record, as_records=True)
+            assert not any(row["missing"] for row in rows), record
+            assert {row["agent"] for row in rows} == {citizen.unique_id}
+            leaves = {row["id"] for row in rows} - {row["parent"] for row in rows}
+            kinds = {row["kind"] for row in rows if row["id"] in leaves}
+            assert kinds <= {"message", "observation", "action"}, record
+    assert concluded > 40
+
+
+def test_the_prompt_of_a_step_is_the_text_that_was_shown(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    town = RecordedTown(file)
+    seen = {}
+    for _ in range(6):
+        town.step()
+    for citizen in town.citizens:
+        seen[citizen.unique_id] = citizen.memory.get_prompt_ready()
+    Services.of(town).recorder.close()
+    with open_run(file) as run:
+        for agent, text in seen.items():
+            assert run.prompts(agent, 6, as_records=True)[-1]["text"] == text
+            for row in run.recalls(agent, as_records=True):
+                assert row["agent"] == agent
+
+
+def test_a_run_kept_in_memory_is_asked_while_it_goes_on():
+    town = RecordedTown("", record=True)
+    for _ in range(3):
+        town.step()
+    recorder = Services.of(town).recorder
+    recorder.sync()
+    with open_run(recorder.store) as run:
+        assert list(run.steps) == [1, 2, 3]
+        town.step()
+        recorder.sync()
+        assert list(run.steps) == [1, 2, 3, 4]
+    recorder.close()
