@@ -1,16 +1,24 @@
-"""What a memory costs where no language model is asked, and that it does not grow.
+"""What a memory costs where no language model is asked, that it does not grow, and what
+recording adds to it.
 
     python -m benchmarks.overhead [--agents 100] [--steps 100] [--json]
 
 Agent-steps per second of processor time, against Mesa-LLM's ShortTermMemory in the
-same run, and the objects held after a run three times as long.
+same run, and the objects held after a run three times as long. Of a recorded run: the
+time of the simulation's thread and the time by the clock, as ratios to the same run
+unrecorded, in turns.
 """
 
 import argparse
 import gc
 import json
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from mesa_llm.memory.st_memory import ShortTermMemory as TheirShortTerm
@@ -22,6 +30,7 @@ from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,
     LongTermMemory,
+    Services,
     ShortTermMemory,
     STLTMemory,
     configure,
@@ -68,6 +77,52 @@ def objects(memory: Callable[[Any], Any], steps: int) -> int:
     return len(gc.get_objects()) - before + 0 * id(model)
 
 
+#: the memories of which the recording is measured
+RECORDED = ("ShortTerm", "STLT, offline", "Episodic, offline")
+
+
+def recorded(name: str, agents: int, steps: int, turns: int = 3) -> dict[str, Any]:
+    """What recording adds: medians of runs in turns, after a first one."""
+    times: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+    size = events = 0
+    with TemporaryDirectory() as folder:
+        for turn in range(turns + 1):
+            for record in (False, True):
+                file = Path(folder) / f"{turn}.sqlite"
+                made = file if record else None
+                model = Town(
+                    *(agents, MEMORIES[name], None),
+                    lambda m, made=made: configure(m, llm="offline", record=made),
+                )
+                model.step()
+                gc.collect()
+                clock, thread = time.perf_counter(), time.thread_time()
+                for _ in range(steps):
+                    model.step()
+                took = (time.perf_counter() - clock, time.thread_time() - thread)
+                if recorder := Services.of(model).recorder:
+                    recorder.close()
+                    recorder.store.close()
+                    size = file.stat().st_size
+                    with closing(sqlite3.connect(file)) as on:
+                        events = on.execute("SELECT count(*) FROM records").fetchone()[
+                            0
+                        ]
+                if turn:
+                    times[record].append(took)
+                del model
+    wall, thread = (
+        median(t[kind] for t in times[True]) / median(t[kind] for t in times[False])
+        for kind in (0, 1)
+    )
+    return {
+        "memory": name,
+        "thread_times_unrecorded": thread,
+        "clock_times_unrecorded": wall,
+        "bytes_per_record": size / events,
+    }
+
+
 def measure(agents: int, steps: int) -> list[dict[str, Any]]:
     """The figures of every memory."""
     rows = []
@@ -96,10 +151,16 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     rows = measure(given.agents, given.steps)
+    added = [recorded(name, given.agents, given.steps) for name in RECORDED]
     if given.json:
-        print(json.dumps(rows))
+        print(json.dumps({"memories": rows, "recorded": added}))
         return
-    table = Table(title="Overhead of memories without a language model")
+    _print("Overhead of memories without a language model", rows)
+    _print("What recording adds", added)
+
+
+def _print(title: str, rows: list[dict[str, Any]]) -> None:
+    table = Table(title=title)
     for heading in rows[0]:
         table.add_column(heading.replace("_", " "), justify="right")
     for row in rows:

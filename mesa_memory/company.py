@@ -19,12 +19,13 @@ class Company(NamedTuple):
         run: for each record, the number of its run, shape (n,), ascending.
         crowd: for each run, whether more than two speak in it.
         joined: for each record but the first, 1 if it belongs to the one before: both
-            are in one run that is no crowd; else 0. Shape (n - 1,), float32.
+            are in one run that is no crowd; else 0. Shape (n - 1,), float32; None if
+            none does.
     """
 
     run: np.ndarray
     crowd: np.ndarray
-    joined: np.ndarray
+    joined: np.ndarray | None
 
     @classmethod
     def of(cls, places: np.ndarray, who: np.ndarray) -> "Company":
@@ -38,7 +39,7 @@ class Company(NamedTuple):
         between = (who > low[run]) & (who < high[run])
         crowd = np.logical_or.reduceat(between, starts)
         joined = ~(first | crowd[run])[1:]
-        return cls(run, crowd, joined.astype(np.float32))
+        return cls(run, crowd, joined.astype(np.float32) if joined.any() else None)
 
     def named(self, speaks: np.ndarray, mentions: np.ndarray) -> np.ndarray:
         """Where somebody who is asked for by name speaks or is spoken of.

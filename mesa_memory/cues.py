@@ -5,10 +5,10 @@ English only; a question in another language has no cues and is taken as it is.
 - *Step*: ``step 40``, with ``at``, ``in``, ``around``, ``by``, ``on`` or ``during`` before
   it or without. Not ``after``, ``since`` or ``from step 40``, and not if several steps
   are named.
-- *Present*: ``now``, ``nowadays``, ``currently``, ``at present``, ``presently``, ``these
-  days``, ``at the moment``.
-- *Before*: ``Where did she live before the mill?``, ``until the mill``, ``Before the mill,
-  where did she live?``; ``before step 40`` is the step.
+- *Present*: ``now``, ``right now``, ``nowadays``, ``today``, ``current``, ``currently``,
+  ``at present``, ``presently``, ``these days``, ``at the moment``, ``at this moment``.
+- *Before*, if no step is named: ``Where did she live before the mill?``, ``until the
+  mill``, ``Before the mill, where did she live?``. ``before step 40`` names the step.
 """
 
 import math
@@ -23,11 +23,18 @@ _STEP = re.compile(
     r"(?<!after )(?<!since )(?<!from )step (\d+(?:\.\d+)?)\b",
     re.IGNORECASE,
 )
+_STEPS = re.compile(r"\bstep \d", re.IGNORECASE)
 _PRESENT = re.compile(
-    r"\b(?:now|nowadays|currently|at present|presently|these days|at the moment)\b",
+    r"\b(?:(?:right )?now|nowadays|today|current(?:ly)?|at present|presently|these days"
+    r"|at (?:the|this) moment)\b",
     re.IGNORECASE,
 )
 _BEFORE = re.compile(r"\b(?:before|until)\b", re.IGNORECASE)
+#: a query without any of these words has no cues; one look spares it the patterns
+_HINTS = {
+    "step", "now", "nowadays", "today", "current", "currently", "present", "presently",
+    "days", "moment", "before", "until",
+}  # fmt: skip
 #: longer texts are read each time they come and not kept in the cache
 LONG = 1000
 
@@ -62,11 +69,16 @@ class Cues(NamedTuple):
 
 
 def _read(query: str) -> Cues:
+    said = tuple(words(query))
+    if _HINTS.isdisjoint(said):
+        return Cues(query, said)
     main, ended = _split(query)
     step, limit = _step(query), _step(ended)
     if limit is not None:
         # At the latest time before that step: a model's clock may count in fractions.
         step, ended = math.nextafter(limit, -math.inf), ""
+    elif step is not None:
+        main, ended = query, ""
     body = main if step is None else _STEP.sub(" ", main)
     body = " ".join(_PRESENT.sub(" ", body).split())
     return Cues(
@@ -94,4 +106,5 @@ def _split(query: str) -> tuple[str, str]:
 
 def _step(text: str) -> float | None:
     named = _STEP.findall(text)
-    return float(named[0]) if len(named) == 1 else None
+    only = len(named) == 1 == len(_STEPS.findall(text))
+    return float(named[0]) if only else None

@@ -153,7 +153,7 @@ class LexicalIndex:
             return
         self._documents[number] = None
         self._alive[number] = 0
-        self._gone.update(dict.fromkeys(known))
+        self._gone.update(list(dict.fromkeys(known)))
         self._total -= self._lengths[number]
         self._living -= 1
         self._damping = None

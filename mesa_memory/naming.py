@@ -36,7 +36,7 @@ class NamedRecords(RecordTable):
         who = self._columns["who"][: len(self._records)]
         alive = self._columns["alive"][: len(self._records)]
         named = self._speakers.named_in(said)
-        return [code for code in named if alive[who == code].any()]
+        return [code for code in named if (alive & (who == code)).any()]
 
     def _company(self, slots: Slots) -> Company:
         whole = isinstance(slots, slice)

@@ -129,42 +129,37 @@ class RecallIndex(NamedRecords):
             asked = None
         # Nothing is gained by a first try if it will not do anyway.
         wide = asked is None or scoring.rescale or k is None or 2 * k >= len(steps)
-        wide, sure = wide or bool(cues.before), False
+        sure = False
         while not sure:
             dense = self._dense_part(slots, asked, wide)
             fits, stretch = self._fits(dense, lexical, joined, named, scoring)
             total = prior + scoring.relevance * fits
-            near = self._near(slots, steps, cues, total, scoring.decay, now)
-            if near is not None:
-                total += scoring.asked * near
-            stretch *= scoring.relevance * (1 + sum(scoring.neighbours))
-            off = 0.0 if wide else NOISE * stretch
-            best, sure = retrieval.top_k(total, k, steps, off)
-            sure, wide = sure or wide, True
-        if near is None:
+            off = 0.0 if wide else NOISE * stretch * scoring.relevance
+            clock, clear = self._clock(slots, steps, cues, total, now, off)
             near = np.zeros(len(total))
+            if clock is not None:
+                near = retrieval.asked_part(steps, clock, scoring.decay)
+                total += scoring.asked * near
+            best, sure = retrieval.top_k(total, k, steps, off)
+            sure, wide = (sure and clear) or wide, True
         return best, total, (fits, importance, recency, near, dense, lexical)
 
     def _found(self, slots: np.ndarray, columns: list[list[float]]) -> list[Recalled]:
-        rows = enumerate(zip(slots.tolist(), *columns), 1)
-        return [
-            Recalled(
-                self._records[slot],
-                score,
-                rank,
-                {
-                    "relevance": fits,
-                    "importance": importance,
-                    "recency": recency,
-                    "asked": near,
-                    "dense": dense,
-                    "lexical": lexical,
-                },
-            )
-            for rank, (
-                *(slot, score, fits, importance, recency, near, dense, lexical),
-            ) in rows
+        scores, *parts = columns
+        records = [self._records[slot] for slot in slots.tolist()]
+        ranks = range(1, len(records) + 1)
+        explained = [
+            {
+                "relevance": relevance,
+                "importance": importance,
+                "recency": recency,
+                "asked": asked,
+                "dense": dense,
+                "lexical": lexical,
+            }
+            for relevance, importance, recency, asked, dense, lexical in zip(*parts)
         ]
+        return list(map(Recalled._make, zip(records, scores, ranks, explained)))
 
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
         """What no query changes: importance, recency, their weighted sum, and who is
@@ -220,29 +215,27 @@ class RecallIndex(NamedRecords):
             fits = retrieval.min_max(fits, scoring.flat)
         return fits, stretch
 
-    def _near(
+    def _clock(
         self,
         slots: Slots,
         steps: np.ndarray,
         cues: Cues,
         total: np.ndarray,
-        decay: float,
         now: float,
-    ) -> np.ndarray | None:
-        """How near before the time asked for each happened; None if none is asked for."""
-        clock = cues.step
-        if clock is None and cues.before:
-            # What ended that time: it has the words for it, and fits the rest best.
-            ended = self._lexical.scores(cues.before)[slots].astype(float)
-            if ended.any():
-                score = np.where(ended > 0, total + retrieval.min_max(ended), -math.inf)
-                first = retrieval.top_k(score, 1, steps)[0]
-                clock = math.nextafter(float(steps[first[0]]), -math.inf)
-        elif clock is None and cues.present:
-            clock = now
-        if clock is None:
-            return None
-        return retrieval.asked_part(steps, min(clock, now), decay)
+        off: float,
+    ) -> tuple[float | None, bool]:
+        """The time asked for, if any, and whether it is sure though scores are off."""
+        if cues.step is not None:
+            return min(cues.step, now), True
+        if not cues.before:
+            return now if cues.present else None, True
+        # What ended that time: it has the words for it, and fits the rest best.
+        ended = self._lexical.scores(cues.before)[slots].astype(float)
+        if not ended.any():
+            return None, True
+        score = np.where(ended > 0, total + retrieval.min_max(ended), -math.inf)
+        first, sure = retrieval.top_k(score, 1, steps, off)
+        return min(math.nextafter(float(steps[first[0]]), -math.inf), now), sure
 
     def _access(self, slots: np.ndarray, now: float, scoring: Scoring) -> None:
         if scoring.refresh == "off":

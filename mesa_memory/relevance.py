@@ -1,7 +1,7 @@
 """How well records fit a query: cosine and BM25 as one, and what stands beside it.
 
 ``(1 - share) · min_max(cosine) + share · min_max(BM25)``, plus shares of that of the
-record before and of the one after, if they belong together.
+record before and of the one after, if they belong together (see ``company``).
 """
 
 import math
@@ -48,7 +48,8 @@ def relevance_of(
     Args:
         dense, lexical: cosine and BM25 of each.
         share: that of BM25; with 0, relevance is the cosine as it is.
-        joined: for each but the first, 1 if it belongs to the one before, else 0.
+        joined: for each but the first, 1 if it belongs to the one before, else 0; None
+            if none does.
         neighbours: shares of the one before and of the one after.
 
     Returns:
@@ -66,4 +67,5 @@ def relevance_of(
         before, after = neighbours
         found[1:] += joined * mixed[:-1] * before
         found[:-1] += joined * mixed[1:] * after
+        stretch *= 1 + before + after
     return found, stretch

@@ -1,8 +1,9 @@
 """What the recall benchmarks rank: records, questions, and who puts them in order.
 
-A *ranker* gets a corpus with its vectors and gives a function that, for a question and
-its vector, names records, best first. Ours is one; others are in ``published`` and
-``peers``.
+A *ranker* gets a corpus and an embedder and gives a function that, for a question, names
+records, best first. Ours is one; others are in ``published`` and ``peers``. Ours embeds
+what was said and counts who and when beside it; the others know nothing but texts, and
+embed those that say when and who, which is better for them.
 """
 
 from collections import defaultdict
@@ -22,7 +23,8 @@ class Item:
     """One thing that is remembered.
 
     Attributes:
-        text: says when, who and what; this is embedded and indexed.
+        text: says when, who and what.
+        said: what alone.
         who: whose words these are.
         grade: its importance, 1 to 5, or None.
     """
@@ -31,6 +33,7 @@ class Item:
     step: float
     who: str
     text: str
+    said: str
     grade: float | None = None
 
 
@@ -52,18 +55,19 @@ class Corpus:
     now: float
 
 
-Ask = Callable[[str, np.ndarray], list[str]]
-Ranker = Callable[[Corpus, np.ndarray, str], Ask]
+Ask = Callable[[str], list[str]]
+Ranker = Callable[[Corpus, Any], Ask]
 
 
-def index_of(corpus: Corpus, vectors: np.ndarray, source: str) -> RecallIndex:
+def index_of(corpus: Corpus, embedder: Any) -> RecallIndex:
     """The items as the index of one agent's memory."""
+    vectors = embedder.embed([item.said for item in corpus.items])
     index = RecallIndex()
     for item, vector in zip(corpus.items, vectors):
         record = MemoryRecord(
             item.id, 1, "benchmark", "message", item.step, {}, item.grade
         )
-        index.add(record, item.text, vector, item.who, source=source)
+        index.add(record, item.text, vector, item.who, source=embedder.name)
     return index
 
 
@@ -77,15 +81,15 @@ def ours(scoring: Scoring, k: int | None = None) -> Ranker:
     """
     scoring = replace(scoring, refresh="off")
 
-    def ranker(corpus: Corpus, vectors: np.ndarray, source: str) -> Ask:
-        index = index_of(corpus, vectors, source)
+    def ranker(corpus: Corpus, embedder: Any) -> Ask:
+        index = index_of(corpus, embedder)
 
-        def ask(question: str, vector: np.ndarray) -> list[str]:
+        def ask(question: str) -> list[str]:
             found = index.recall(
                 question,
                 k,
-                vector=vector,
-                source=source,
+                vector=embedder.embed([index.body(question, scoring)])[0],
+                source=embedder.name,
                 scoring=scoring,
                 now=corpus.now,
             )
@@ -102,9 +106,10 @@ SCORINGS: dict[str, Callable[[], Scoring]] = {
     "relevance_only": Scoring.relevance_only,
     "generative_agents": Scoring.generative_agents,
     "mesa_llm": Scoring.mesa_llm,
-    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0),
-    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0),
-    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0),
+    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, asked=0.0),
+    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0, asked=0.0),
+    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0, asked=0.0),
+    "no_cues": lambda: Scoring(asked=0.0),
 }
 
 
@@ -112,11 +117,9 @@ def evidence_ranks(
     corpus: Corpus, embedder: Any, ranker: Ranker
 ) -> Iterator[tuple[Question, list[float]]]:
     """Each question and the ranks of its evidence, 1 the best; not found: infinity."""
-    vectors = embedder.embed([item.text for item in corpus.items])
-    ask = ranker(corpus, vectors, embedder.name)
-    asked = embedder.embed([question.text for question in corpus.questions])
-    for question, vector in zip(corpus.questions, asked):
-        found = ask(question.text, vector)
+    ask = ranker(corpus, embedder)
+    for question in corpus.questions:
+        found = ask(question.text)
         places = {name: rank for rank, name in enumerate(found, 1)}
         yield question, [places.get(name, np.inf) for name in question.evidence]
 

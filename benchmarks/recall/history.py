@@ -44,7 +44,7 @@ class Statement:
 
 
 def world(
-    seed: int, people: int = 20, steps: int = 500, phrasing: str = "plain"
+    seed: int, people: int = 20, steps: int = 500, phrasing: str = "direct"
 ) -> Corpus:
     """The memory of one observer and the questions to it; the same for a seed.
 
@@ -92,6 +92,7 @@ class _World:
                 told.step,
                 told.teller,
                 f"Step {told.step}: {told.teller} says: {told.text}",
+                told.text,
                 told.grade,
             )
             for told in statements

@@ -40,6 +40,7 @@ def corpus_of(conversation: dict) -> Corpus:
             turn["session"],
             turn["speaker"],
             f"({turn['date']}) {turn['speaker']}: {turn['text']}",
+            turn["text"],
         )
         for turn in conversation["turns"]
     ]

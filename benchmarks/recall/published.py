@@ -14,6 +14,8 @@ and 2; a part that is equal for all is 0.5.
 Neither shares code with the package. Being recalled does not count as an access here.
 """
 
+from typing import Any
+
 import numpy as np
 
 from benchmarks.recall.corpus import Ask, Corpus
@@ -41,22 +43,24 @@ def cosines(vectors: np.ndarray, vector: np.ndarray) -> np.ndarray:
     return np.divide(rows @ one, lengths, out=np.zeros(len(rows)), where=lengths > 0)
 
 
-def stream(corpus: Corpus, vectors: np.ndarray, source: str) -> Ask:
+def stream(corpus: Corpus, embedder: Any) -> Ask:
     """Ranks by the formula of the paper."""
+    vectors = embedder.embed([item.text for item in corpus.items])
     steps = np.array([item.step for item in corpus.items], dtype=float)
     recency = normal(DECAY ** (corpus.now - steps), 0.0)
     importance = normal(_grades(corpus), 0.0)
     ids = [item.id for item in corpus.items]
 
-    def ask(question: str, vector: np.ndarray) -> list[str]:
-        relevance = normal(cosines(vectors, vector), 0.0)
+    def ask(question: str) -> list[str]:
+        relevance = normal(cosines(vectors, embedder.embed([question])[0]), 0.0)
         return _ordered(recency + importance + relevance, ids)
 
     return ask
 
 
-def released(corpus: Corpus, vectors: np.ndarray, source: str) -> Ask:
+def released(corpus: Corpus, embedder: Any) -> Ask:
     """Ranks as the released code does."""
+    vectors = embedder.embed([item.text for item in corpus.items])
     steps = [item.step for item in corpus.items]
     longest_ago = sorted(range(len(steps)), key=steps.__getitem__)
     decayed = np.empty(len(steps))
@@ -66,8 +70,8 @@ def released(corpus: Corpus, vectors: np.ndarray, source: str) -> Ask:
     constant += for_importance * normal(_grades(corpus), 0.5)
     ids = [item.id for item in corpus.items]
 
-    def ask(question: str, vector: np.ndarray) -> list[str]:
-        relevance = normal(cosines(vectors, vector), 0.5)
+    def ask(question: str) -> list[str]:
+        relevance = normal(cosines(vectors, embedder.embed([question])[0]), 0.5)
         return _ordered(constant + for_relevance * relevance, ids)
 
     return ask

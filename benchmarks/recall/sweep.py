@@ -2,17 +2,16 @@
 
 python -m benchmarks.recall.sweep --data FILE [--plot docs/_static/recall_weights.png]
 
-Sweeps the weights of importance and recency and the decay over LoCoMo, where old facts
-are asked for, and over changing worlds, where the newest counts. Relevance is computed
-once per question; a record's rank is one more than the number of records that score
-higher. ``--seeds`` worlds are for choosing; ``benchmarks.recall.world`` reports on
-others.
+Sweeps the weights of importance, recency and asked and the decay, one at a time, over
+LoCoMo, where old facts are asked for, and over changing worlds, where the newest counts.
+Relevance and the time asked for are computed once per question, with the defaults; a
+record's rank is one more than the number of records that score higher. ``--seeds``
+worlds are for choosing; ``benchmarks.recall.world`` reports on others.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import product
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +29,7 @@ from mesa_memory.retrieval import Scoring, importance_of, recency_part
 IMPORTANCES = (0.0, 0.05, 0.1, 0.2, 0.4)
 RECENCIES = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 DECAYS = (0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
+ASKED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0)
 #: colours that stay apart for colour-blind readers (Okabe and Ito)
 LINES = {
     "LoCoMo, recall@10": ("locomo@10", "#0072B2", "o"),
@@ -48,46 +48,49 @@ class Asked:
     relevance: np.ndarray
     importance: np.ndarray
     age: np.ndarray
+    since: np.ndarray  # how long before the time asked for; infinite if later or none
     evidence: list[int]
 
 
 def asked(corpus: Corpus, embedder: Any, kind: str = "") -> Iterator[Asked]:
     """Each question of a corpus; ``kind`` names those that have none."""
-    vectors = embedder.embed([item.text for item in corpus.items])
-    index = index_of(corpus, vectors, embedder.name)
+    index, scoring = index_of(corpus, embedder), Scoring()
     places = {item.id: place for place, item in enumerate(corpus.items)}
     importance = np.array([importance_of(item.grade) for item in corpus.items])
     age = corpus.now - np.array([item.step for item in corpus.items], dtype=float)
-    queries = embedder.embed([question.text for question in corpus.questions])
-    for question, vector in zip(corpus.questions, queries):
-        relevance = np.zeros(len(places))
+    for question in corpus.questions:
+        relevance, near = np.zeros(len(places)), np.zeros(len(places))
         for found in index.recall(
             question.text,
-            vector=vector,
+            vector=embedder.embed([index.body(question.text, scoring)])[0],
             source=embedder.name,
-            scoring=Scoring.relevance_only(),
             now=corpus.now,
         ):
-            relevance[places[found.record.id]] = found.parts["relevance"]
+            at = places[found.record.id]
+            relevance[at], near[at] = found.parts["relevance"], found.parts["asked"]
+        with np.errstate(divide="ignore"):
+            since = np.log(near) / np.log(scoring.decay)
         evidence = [places[name] for name in question.evidence]
-        yield Asked(question.kind or kind, relevance, importance, age, evidence)
+        yield Asked(question.kind or kind, relevance, importance, age, since, evidence)
 
 
-def ranks(question: Asked, weight: float, recency: float, decay: float) -> list[int]:
+def ranks(question: Asked, scoring: Scoring) -> list[int]:
     """Of each piece of evidence; of equal scores all have the best rank."""
-    score = question.relevance + weight * question.importance
-    score = score + recency * recency_part(-question.age, 0.0, decay)
+    score = question.relevance + scoring.importance * question.importance
+    for weight, age in [
+        (scoring.recency, question.age),
+        (scoring.asked, question.since),
+    ]:
+        score = score + weight * recency_part(-age, 0.0, scoring.decay)
     return [1 + int(np.count_nonzero(score > score[e])) for e in question.evidence]
 
 
-def measure(
-    questions: Sequence[Asked], weight: float, recency: float, decay: float
-) -> dict[str, float]:
+def measure(questions: Sequence[Asked], scoring: Scoring) -> dict[str, float]:
     """The figures of one setting, in percent."""
     found: dict[str, list[list[int]]] = {}
     for question in questions:
         kind = question.kind.partition(":")[0]
-        found.setdefault(kind, []).append(ranks(question, weight, recency, decay))
+        found.setdefault(kind, []).append(ranks(question, scoring))
     row = {k: recall_at(5, found[k]) for k in found if k != "locomo"}
     for cut in (5, 10, 25):
         row[f"locomo@{cut}"] = recall_at(cut, found.get("locomo", []))
@@ -95,24 +98,31 @@ def measure(
 
 
 def sweep(questions: Sequence[Asked]) -> list[dict[str, float]]:
-    """Every combination, as rows of a table."""
+    """Each setting by itself, the others at their defaults, as rows of a table."""
+    values = {
+        "recency": RECENCIES, "importance": IMPORTANCES, "asked": ASKED, "decay": DECAYS
+    }  # fmt: skip
+    tried = [
+        replace(Scoring(), **{name: value}) for name in values for value in values[name]
+    ]
     return [
-        {"importance": weight, "recency": recency, "decay": decay}
-        | measure(questions, weight, recency, decay)
-        for weight, recency, decay in product(IMPORTANCES, RECENCIES, DECAYS)
+        {name: getattr(scoring, name) for name in values} | measure(questions, scoring)
+        for scoring in dict.fromkeys(tried)
     ]
 
 
 def plot(rows: Iterable[dict[str, float]]) -> Figure:
     """Recall over one setting at a time, the others at their defaults."""
     chosen = Scoring()
-    default = {n: getattr(chosen, n) for n in ("recency", "importance", "decay")}
+    names = ("recency", "importance", "asked", "decay")
+    default = {name: getattr(chosen, name) for name in names}
     rows = list(rows)
-    figure = Figure(figsize=(10.5, 4.4), layout="constrained")
-    panels = figure.subplots(1, 3, sharey=True)
+    figure = Figure(figsize=(12.5, 4.4), layout="constrained")
+    panels = figure.subplots(1, len(names), sharey=True)
     for axes, name in zip(panels, default):
         others = {key: value for key, value in default.items() if key != name}
         line = [r for r in rows if all(r[k] == v for k, v in others.items())]
+        line.sort(key=lambda row: row[name])
         places = range(len(line))
         for label, (column, colour, marker) in LINES.items():
             values = [row[column] for row in line]
@@ -133,7 +143,7 @@ def plot(rows: Iterable[dict[str, float]]) -> Figure:
 @click.command()
 @click.option("--data", type=click.Path(exists=True, path_type=Path), required=True)
 @click.option("--seeds", default=5, show_default=True, help="Worlds to choose by.")
-@click.option("--phrasing", type=click.Choice(list(PHRASINGS)), default="plain")
+@click.option("--phrasing", type=click.Choice(list(PHRASINGS)), default="direct")
 @click.option("--plot", "picture", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="All rows as JSON.")
 def main(

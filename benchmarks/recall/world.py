@@ -64,7 +64,7 @@ def rankers(cut: int = CUT) -> dict[str, Ranker]:
 @click.option("--first", default=1000, show_default=True, help="The first seed.")
 @click.option("--people", default=20, show_default=True)
 @click.option("--steps", default=500, show_default=True)
-@click.option("--phrasing", type=click.Choice(list(PHRASINGS)), default="plain")
+@click.option("--phrasing", type=click.Choice(list(PHRASINGS)), default="direct")
 @click.option("--cut", default=CUT, show_default=True)
 @click.option("--embedder", default="static", show_default=True)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object, no table.")

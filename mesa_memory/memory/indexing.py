@@ -1,7 +1,7 @@
 """Keeps the index of a stream of events in line with its entries."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from mesa_memory import render
 from mesa_memory.effects import Steps
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.errors import EmbedderError
-from mesa_memory.memory.entry import Entry, entry_lines, importance_of
+from mesa_memory.memory.entry import Entry, entry_events, entry_lines, importance_of
 from mesa_memory.memory.grading import Grading
 from mesa_memory.recall import RecallIndex
 from mesa_memory.records import MemoryRecord
@@ -58,7 +58,7 @@ class Indexing(Grading):
 
     def _announce(self, entries: Iterable[Entry]) -> None:
         """These entries will be embedded here, with those of other agents."""
-        texts = {entry.events[0].id: self._text_of(entry) for entry in entries}
+        texts = {entry.events[0].id: self._body_of(entry) for entry in entries}
         self.services.pool.announce(texts)
 
     def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
@@ -68,7 +68,7 @@ class Indexing(Grading):
 
         rows = self.services.pool.take(
             [record.id for record in bare],
-            lambda key: self._text_of(self._entry_of[key]),
+            lambda key: self._body_of(self._entry_of[key]),
             embed,
         )
         found = Embedded(np.stack(rows), self.services.embedder.name)
@@ -108,6 +108,13 @@ class Indexing(Grading):
         lines = "\n".join(entry_lines(entry, self.event_chars))
         return f"Step {render.value_text(entry.step)}: {lines}"
 
+    def _body_of(self, entry: MemoryEntry) -> str:
+        """What was said or done, to be embedded: who and when would blur it."""
+        return "\n".join(
+            render.event_text(kind, _unsigned(kind, content), self.event_chars)
+            for kind, content in entry_events(entry)
+        )
+
     def _embed(self, entries: Iterable[Entry]) -> Steps[None]:
         """Embeds entries of the index, all in one request."""
         new = [e for e in entries if e.events[0] in self._index]
@@ -128,7 +135,7 @@ class Indexing(Grading):
             recorder.embedded(records, found.vectors, found.source)
 
     def _embed_request(self, entries: Iterable[MemoryEntry]) -> EmbedRequest:
-        texts = tuple(self._text_of(entry) for entry in entries)
+        texts = tuple(self._body_of(entry) for entry in entries)
         return EmbedRequest(texts, self.agent.unique_id, self._now())
 
     def _record_of(self, entry: MemoryEntry) -> MemoryRecord:
@@ -162,3 +169,10 @@ class Indexing(Grading):
     @abstractmethod
     def _ungraded(self) -> list[Entry]:
         """The newest entries, which wait for their grade."""
+
+
+def _unsigned(kind: str, content: Any) -> Any:
+    """A message without its sender; all else as it is."""
+    if kind != "message" or not isinstance(content, Mapping):
+        return content
+    return {key: value for key, value in content.items() if key != "sender"}

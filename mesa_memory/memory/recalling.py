@@ -92,7 +92,7 @@ class Recalling(Indexing):
     ) -> Table:
         """``recall`` as a table to print with rich."""
         found = self.recall(query, k, scoring, **filters)
-        parts = ("relevance", "dense", "lexical", "importance", "recency")
+        parts = ("relevance", "dense", "lexical", "importance", "recency", "asked")
         table = Table(title=f"Recalled by agent {self.agent.unique_id}")
         for heading in ("rank", "score", *parts, "step"):
             table.add_column(heading, justify="right")
@@ -124,9 +124,12 @@ class Recalling(Indexing):
         scoring = scoring or self.scoring or self._usual(bool(text))
         if self._unnoticed:
             scoring = replace(scoring, refresh="off")
+        if query is None:  # the focus is what was said, not a question about a time
+            scoring = replace(scoring, asked=0.0)
         asked = None
         if text and scoring.relevance and scoring.lexical_share < 1:
-            asked = self._vector_of(text, must=query is not None)
+            body = self._index.body(text, scoring)
+            asked = self._vector_of(body, must=query is not None)
         found = self._index.recall(
             text or None,
             self.considered_entries if k is None else k,

@@ -13,6 +13,7 @@ from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.viz import make_memory_component
 
 # Okabe and Ito's colours; the marker says the same without colour.
 COLOURS = {RUMOUR: "#D55E00", CORRECTION: "#0072B2", None: "#BBBBBB"}
@@ -54,6 +55,7 @@ page = SolaraViz(
             }
         ),
         make_plot_component("tokens"),
+        make_memory_component(page=1),
     ],
     model_params=model_params,
     name="Rumour",

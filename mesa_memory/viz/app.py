@@ -1,0 +1,115 @@
+"""The dashboard of a running model: inside Mesa's page, or as a page of its own."""
+
+# ruff: noqa: N802 - components are named like classes
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import mesa.visualization.solara_viz as mesa_viz
+import solara
+import solara.lab
+from mesa.visualization.utils import update_counter
+
+from mesa_memory.viz.address import use_selection
+from mesa_memory.viz.dashboard import Dashboard
+from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.views import View, chosen
+
+
+def make_memory_component(
+    views: Sequence[str] | None = None, page: int = 0, *, record: bool = True
+) -> tuple[Callable[..., Any], int]:
+    """The dashboard as a component for ``SolaraViz(model, components=[...])``.
+
+    Args:
+        views: keys of the views to show, such as ``["agent"]``; None is all.
+        page: tab of Mesa's page on which it stands.
+        record: record a model in memory that nobody records, from its first step on.
+
+    Returns:
+        (component, page), as Mesa's own makers do.
+
+    Raises:
+        ValueError: for a view that does not exist.
+    """
+    shown = chosen(list(views) if views else None)
+
+    @solara.component
+    def MemoryComponent(model: Any) -> Any:
+        _Live(model, shown, record)
+
+    return MemoryComponent, page
+
+
+@solara.component
+def _Live(model: Any, views: list[View], record: bool) -> Any:
+    feed = solara.use_memo(lambda: live_feed(model, record), [id(model)])
+    # Mesa counts up after its steps; this has to be read to be told of it.
+    solara.use_memo(feed.refresh, [id(model), update_counter.get()])
+    Dashboard([feed], use_selection(), views)
+
+
+@solara.component
+def MemoryViz(
+    model: Any,
+    components: Sequence[Any] = (),
+    *,
+    model_params: Mapping[str, Any] | None = None,
+    views: Sequence[str] | None = None,
+    name: str | None = None,
+    play_interval: int = 100,
+    record: bool = True,
+) -> Any:
+    """A page with a model's controls, its memories, and components of Mesa.
+
+    Args:
+        model: the model to begin with; Reset makes another one of its class.
+        components: shown on the tabs after the dashboard, as for ``SolaraViz``.
+        model_params: as for ``SolaraViz``.
+        views: keys of the views to show; None is all.
+        name: title; by default the model's class.
+        play_interval: milliseconds between two steps while it plays.
+        record: record a model in memory that nobody records, from its first step on.
+
+    Raises:
+        ValueError: for a view that does not exist.
+    """
+    shown = solara.use_memo(lambda: chosen(list(views) if views else None), [])
+    current = solara.use_reactive(model)
+    tab = solara.use_reactive(0)
+    with solara.AppBar():
+        solara.AppBarTitle(name or type(current.value).__name__)
+        solara.lab.ThemeToggle()
+    with solara.Sidebar():
+        _Controls(current, dict(model_params or {}), play_interval)
+    with solara.Column(gap="0px"):
+        if components:
+            with solara.v.Tabs(v_model=tab.value, on_v_model=tab.set):
+                solara.v.Tab(children=["Memory"])
+                solara.v.Tab(children=["Model"])
+        if tab.value == 0:
+            _Live(current.value, shown, record)
+        else:
+            mesa_viz.ComponentsView(list(components), current.value)
+
+
+@solara.component
+def _Controls(model: Any, params: dict[str, Any], play_interval: int) -> Any:
+    """Mesa's own controls."""
+    values = solara.use_reactive(dict[str, Any]())
+    interval, every = solara.use_reactive(play_interval), solara.use_reactive(1)
+    threads = solara.use_reactive(False)
+    with solara.Card("Controls"):
+        solara.SliderInt("Play interval (ms)", value=interval, min=1, max=500, step=10)
+        solara.SliderInt("Steps between two pictures", value=every, min=1, max=100)
+        mesa_viz.ModelController(
+            model,
+            model_parameters=values,
+            play_interval=interval,
+            render_interval=every,
+            use_threads=threads,
+        )
+    with solara.Card("Model parameters"):
+        mesa_viz.ModelCreator(model, params, model_parameters=values)
+    with solara.Card("Information"):
+        mesa_viz.ShowSteps(model.value)

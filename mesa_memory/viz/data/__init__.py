@@ -1,0 +1,1 @@
+"""What the views show, as plain rows: pure functions of a recorded run."""

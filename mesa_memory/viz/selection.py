@@ -1,0 +1,179 @@
+"""What is being looked at: step, agent, view, …, as one value that is also an address."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+from mesa_memory.viz.source import Source
+
+#: characters of an address that are read; more is no choice of a person
+LONGEST = 4_000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """All that a person has chosen; what is not chosen has its default.
+
+    Attributes:
+        view: key of a view.
+        run: place among the runs of the page, from 0.
+        step: a finished step; None stays with the newest.
+        agent: its unique id as text; None is the first one.
+        other_run, other_agent: to compare with.
+        text: what is searched for.
+        weights: of relevance, importance and recency, 0 or more; None are the run's.
+        options: what single views add, as (name, value), sorted.
+    """
+
+    view: str = ""
+    run: int = 0
+    step: float | None = None
+    agent: str | None = None
+    other_run: int | None = None
+    other_agent: str | None = None
+    text: str = ""
+    weights: tuple[float, ...] | None = None
+    options: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def parse(cls, query: str | None) -> "Choice":
+        """The choice that a query string stands for; what cannot be is left out."""
+        known, options = {}, {}
+        pairs = parse_qsl((query or "")[:LONGEST], keep_blank_values=True)
+        for name, value in pairs:
+            if name not in _READ:
+                options[name] = value
+                continue
+            read = _READ[name](value)
+            if read is not None:
+                known[name] = read
+        return cls(**known, options=tuple(sorted(options.items())))
+
+    def query(self) -> str:
+        """The query string that stands for this choice."""
+        pairs = []
+        for field in fields(self)[:-1]:
+            value = getattr(self, field.name)
+            if value != field.default:
+                pairs.append((field.name, _written(value)))
+        return urlencode([*pairs, *self.options])
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _place(text: str) -> int | None:
+    # Other digits of Unicode are digits, too, but no numbers.
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
+
+
+def _weights(text: str) -> tuple[float, ...] | None:
+    values = [_number(part) for part in text.split(",")]
+    found = tuple(v for v in values if v is not None and v >= 0)
+    return found if len(found) == len(values) == 3 else None
+
+
+_READ: dict[str, Callable[[str], Any]] = {
+    "view": str,
+    "run": _place,
+    "step": _number,
+    "agent": str,
+    "other_run": _place,
+    "other_agent": str,
+    "text": str,
+    "weights": _weights,
+}
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, tuple):
+        return ",".join(f"{v:g}" for v in value)
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+class Selection:
+    """The choice of one browser session; reading it in a component follows it.
+
+    Args:
+        held: an object whose ``value`` is the ``Choice``, such as a Solara reactive.
+    """
+
+    def __init__(self, held: Any) -> None:
+        self._held = held
+
+    @property
+    def choice(self) -> Choice:
+        """All of it."""
+        return self._held.value
+
+    @property
+    def text(self) -> str:
+        """What is searched for."""
+        return self.choice.text
+
+    @property
+    def weights(self) -> tuple[float, ...] | None:
+        """Of relevance, importance, recency; None are those of the run."""
+        return self.choice.weights
+
+    def choose(self, **changes: Any) -> None:
+        """Changes some fields of the ``Choice``; the address follows."""
+        agent = changes.get("agent")
+        if agent is not None:
+            changes["agent"] = str(agent)
+        self._held.value = replace(self.choice, **changes)
+
+    def go_to(self, choice: Choice) -> None:
+        """Takes another choice, whole."""
+        self._held.value = choice
+
+    def step(self, source: Source) -> float | None:
+        """The chosen step, or the last finished one before it; None if there is none."""
+        return nearest(source.steps, self.choice.step)
+
+    def agent(self, source: Source) -> Any:
+        """The chosen agent's unique id, else the first one's; None if there is none."""
+        return _meant(source.agent_ids, self.choice.agent)
+
+    def other_agent(self, source: Source) -> Any:
+        """The agent to compare with; None if none is chosen."""
+        chosen = self.choice.other_agent
+        return None if chosen is None else _meant(source.agent_ids, chosen)
+
+    def option(self, name: str, default: str, allowed: Iterable[str] = ()) -> str:
+        """What a view has stored in the address under its own name.
+
+        Args:
+            name: none of the fields of ``Choice``.
+            default: if there is nothing, or nothing ``allowed``.
+            allowed: the values it may have; none is any.
+        """
+        value = dict(self.choice.options).get(name, default)
+        return value if not allowed or value in allowed else default
+
+    def set_option(self, name: str, value: str | None) -> None:
+        """Stores something of a view in the address; None removes it."""
+        options = {**dict(self.choice.options), name: value}
+        kept = ((k, v) for k, v in options.items() if v is not None)
+        self.choose(options=tuple(sorted(kept)))
+
+
+def nearest(steps: list[float], chosen: float | None) -> float | None:
+    """The last of the steps that is not after the chosen one, else the first."""
+    if not steps:
+        return None
+    if chosen is None:
+        return steps[-1]
+    return max((step for step in steps if step <= chosen), default=steps[0])
+
+
+def _meant(agents: list[Any], chosen: str | None) -> Any:
+    found = (agent for agent in agents if str(agent) == chosen)
+    return next(found, agents[0] if agents else None)

@@ -1,0 +1,48 @@
+"""The views of the dashboard, in the order of their tabs.
+
+A view is one Solara component ``View(source, selection)`` in a file of its own. To add
+one, add its file and its line below.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.viz.views.agent import AgentView
+from mesa_memory.viz.views.population import PopulationView
+
+
+@dataclass(frozen=True)
+class View:
+    """A tab of the dashboard.
+
+    Attributes:
+        key: its name in the address.
+        label: its name for people.
+        icon: of Material Design Icons.
+        component: called with a ``Source`` and the session's ``Selection``.
+    """
+
+    key: str
+    label: str
+    icon: str
+    component: Callable[..., Any]
+
+
+VIEWS = [
+    View("population", "Population", "mdi-account-group", PopulationView),
+    View("agent", "Agent", "mdi-account", AgentView),
+]
+
+
+def chosen(keys: list[str] | tuple[str, ...] | None) -> list[View]:
+    """The views with these keys, in this order; None is all.
+
+    Raises:
+        ValueError: for a key that no view has; names those there are.
+    """
+    known = {view.key: view for view in VIEWS}
+    for key in keys or ():
+        if key not in known:
+            raise ValueError(f"views are {', '.join(known)}, got {key!r}")
+    return [known[key] for key in keys] if keys else list(VIEWS)

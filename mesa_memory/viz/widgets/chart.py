@@ -1,0 +1,69 @@
+"""A chart by Apache ECharts, with PNG and SVG to download."""
+
+# ruff: noqa: N802 - components are named like classes
+
+from collections.abc import Callable
+from typing import Any
+
+import solara
+import solara.lab
+
+#: Okabe and Ito's colours, told apart by all; the first for what matters most
+COLOURS = (
+    "#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442",
+    "#999999",
+)  # fmt: skip
+#: symbols and dashes that tell lines apart without colours
+SYMBOLS = ("circle", "triangle", "rect", "diamond", "roundRect", "pin", "arrow")
+DASHES = ("solid", "dashed", "dotted")
+
+
+@solara.component_vue("chart.vue")
+def _Chart(
+    option: dict[str, Any],
+    cursor: Any,
+    dark: bool,
+    height: int,
+    label: str,
+    file: str,
+    event_pick: Callable[[dict[str, Any]], None],
+) -> None: ...
+
+
+@solara.component
+def Chart(
+    option: dict[str, Any],
+    *,
+    label: str,
+    cursor: Any = None,
+    height: int = 300,
+    file: str = "chart",
+    on_pick: Callable[[dict[str, Any]], None] | None = None,
+) -> Any:
+    """An ECharts figure; its theme follows the page.
+
+    Args:
+        option: as ECharts takes it. Agents' words may stand in it as plain names, but
+            never in a ``formatter``. Keep the same object while nothing changes.
+        label: what the figure shows, for those who cannot see it.
+        cursor: where a line marks the selected step: a name on the x axis; None is no
+            line. It is moved without drawing anything else anew.
+        height: in pixels.
+        file: name of the files, without their ending.
+        on_pick: called with ``series``, ``name``, ``index``, ``kind`` and ``data`` of
+            what was clicked.
+    """
+    dark = solara.lab.use_dark_effective()
+    return _Chart(
+        option=option,
+        cursor=cursor,
+        dark=dark,
+        height=height,
+        label=label,
+        file=file,
+        event_pick=on_pick or _nothing,
+    )
+
+
+def _nothing(_: dict[str, Any]) -> None:
+    """For charts that lead nowhere."""

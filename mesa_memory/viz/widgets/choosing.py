@@ -1,0 +1,94 @@
+"""What one chooses with: an agent, one of a few, a text to search for."""
+
+# ruff: noqa: N802 - components are named like classes
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import solara
+
+from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.source import Source
+
+
+@solara.component
+def AgentPicker(source: Source, selection: Selection, other: bool = False) -> Any:
+    """A list of the agents in which one can type.
+
+    Args:
+        other: choose the agent to compare with.
+    """
+    field = "other_agent" if other else "agent"
+    chosen = selection.other_agent(source) if other else selection.agent(source)
+    items = solara.use_memo(
+        lambda: [{"text": str(a), "value": str(a)} for a in source.agent_ids],
+        [source.stamp, len(source.agent_ids)],
+    )
+    return solara.v.Autocomplete(
+        label="Compare with agent" if other else "Agent",
+        items=items,
+        v_model=None if chosen is None else str(chosen),
+        on_v_model=lambda value: selection.choose(**{field: value}),
+        clearable=other,
+        prepend_inner_icon="mdi-account-multiple" if other else "mdi-account",
+        class_="mm-field",
+        dense=True,
+        hide_details=True,
+        outlined=True,
+        disabled=not items,
+        no_data_text="No such agent",
+    )
+
+
+@solara.component
+def Choose(
+    label: str,
+    value: str,
+    choices: Mapping[str, str],
+    on_value: Callable[[str], None],
+) -> Any:
+    """One of a few.
+
+    Args:
+        label: what is chosen.
+        value: key of what is chosen now.
+        choices: keys and what people read.
+        on_value: called with the key.
+    """
+    return solara.v.Select(
+        label=label,
+        items=[{"text": text, "value": key} for key, text in choices.items()],
+        v_model=value,
+        on_v_model=on_value,
+        class_="mm-field",
+        dense=True,
+        hide_details=True,
+        outlined=True,
+    )
+
+
+@solara.component
+def SearchBox(label: str, value: str, on_value: Callable[[str], None]) -> Any:
+    """A text to search for; takes effect with Enter, or on leaving the field."""
+    typed = solara.use_reactive(value)
+    solara.use_effect(lambda: typed.set(value), [value])
+
+    def done(*_: Any) -> None:
+        if typed.value != value:
+            on_value(typed.value)
+
+    field = solara.v.TextField(
+        label=label,
+        v_model=typed.value,
+        on_v_model=lambda text: typed.set(text or ""),
+        class_="mm-field mm-field-wide",
+        prepend_inner_icon="mdi-magnify",
+        clearable=True,
+        dense=True,
+        hide_details=True,
+        outlined=True,
+    )
+    solara.v.use_event(field, "keydown.enter", done)
+    solara.v.use_event(field, "blur", done)
+    solara.v.use_event(field, "click:clear", lambda *_: on_value(""))
+    return field
