@@ -9,6 +9,7 @@ import pytest
 
 from mesa_memory.errors import StoreBusy, StoreError, StoreFull
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
+from mesa_memory.stores.writer import PACE
 from tests.support.stored import everything, full, record, rows
 
 
@@ -79,7 +80,7 @@ def test_an_error_is_raised_at_the_next_put_and_nothing_later_is_written(trouble
     with pytest.raises(StoreFull):
         for step in range(4):
             writer.put(Batch(step))
-            time.sleep(0.05)
+            time.sleep(2 * PACE)
     with pytest.raises(StoreFull):
         writer.put(Batch(9))
     assert troubled.written == [0, 1]

@@ -33,7 +33,7 @@ _STATE = {
 _RECALLS = {
     "purpose": "for", "rank": "rank", "shown": "shown", "score": "score",
     "relevance": "relevance", "importance": "importance", "recency": "recency",
-    "text": "text",
+    "asked": "asked time", "text": "text",
 }  # fmt: skip
 _HISTORY = {
     "step": "step", "operation": "operation", "text": "text", "because": "because",

@@ -3,6 +3,7 @@
 Ranked as ``Scoring.relevance_only()`` ranks an agent's own records; see ``recall``.
 """
 
+import re
 from collections.abc import Collection
 from typing import Any
 
@@ -63,7 +64,7 @@ def search(
     for row in rows:
         own = row["run"] == run.number
         row["agent"] = run.unique_id(row["agent"]) if own else row["agent"]
-    found = _ranked(rows, run.reader.location, text, k, vector, maker)
+    found = _ranked(rows, run.reader.location, text, k, maker)
     return table(SHOWN, [_line(rows[int(hit.record.id)], hit) for hit in found])
 
 
@@ -85,33 +86,30 @@ def _ranked(
     location: str,
     text: str,
     k: int | None,
-    vector: np.ndarray,
     maker: Embedder,
 ) -> list[Recalled]:
     index = RecallIndex()
-    found, texts = [], []
+    found, said = [], []
     for number, row in enumerate(rows):
         kept = (str(number), row["agent"], row["layer"], row["kind"], row["step"])
         found.append(MemoryRecord(*kept, {}))
-        texts.append(f"Step {row['step']:.15g}: {row['text'] or ''}")
+        text_of = row["text"] or ""
+        said.append(_SPEAKER.sub("", text_of))
         # Neighbours are what the same agent met in the same step.
         place = (row["run"], row["agent"], row["layer"], row["step"])
-        index.add(found[-1], texts[-1], who=_speaker(row), place=place)
+        full = f"Step {row['step']:.15g}: {text_of}"
+        index.add(found[-1], full, who=_speaker(row), place=place)
     ready = [n for n, row in enumerate(rows) if row["embedder"] == maker.name]
-    stored = _stored([rows[n] for n in ready], len(vector), location)
+    stored = _stored([rows[n] for n in ready], maker.dim, location)
     if ready:
         index.embed_all([found[n] for n in ready], stored, maker.name)
     bare = sorted(set(range(len(rows))) - set(ready))
     if bare:
-        vectors = maker.embed([texts[n] for n in bare])
+        vectors = maker.embed([said[n] for n in bare])
         index.embed_all([found[n] for n in bare], vectors, maker.name)
-    return index.recall(
-        text,
-        k,
-        vector=vector,
-        source=maker.name,
-        scoring=Scoring.relevance_only(),
-    )
+    scoring = Scoring.relevance_only()
+    vector = maker.embed([index.body(text, scoring)])[0]
+    return index.recall(text, k, vector=vector, source=maker.name, scoring=scoring)
 
 
 def _stored(rows: list[dict[str, Any]], dim: int, location: str) -> np.ndarray:
@@ -133,6 +131,10 @@ def _stored(rows: list[dict[str, Any]], dim: int, location: str) -> np.ndarray:
         "was changed or damaged; use a copy of it.",
         location=location,
     )
+
+
+#: who says what is said, as texts of messages begin
+_SPEAKER = re.compile(r"^Agent \S{1,60} says: ")
 
 
 def _speaker(row: dict[str, Any]) -> str | None:

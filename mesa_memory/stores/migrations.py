@@ -18,12 +18,14 @@ def _interventions(on: sa.Connection) -> None:
 def _answers(on: sa.Connection) -> None:
     """Version 3: what holds for many agents, so that a resumed run knows it.
 
-    Also since when a grade is known, and all records of an agent in order, without
-    those of other layers in between.
+    Also since when a grade is known, what a query about a time counted for, and all
+    records of an agent in order, without those of other layers in between.
     """
     schema.answers.create(on)
     number = schema.records.c.graded_at.type.compile(on.dialect)
     on.execute(sa.text(f"ALTER TABLE records ADD COLUMN graded_at {number}"))
+    on.execute(sa.text("DROP VIEW recalled"))
+    on.execute(sa.text(schema.view(on.dialect.name)))
     on.execute(sa.text("DROP INDEX records_by_agent"))
     by_agent = "CREATE INDEX records_by_agent ON records (run, agent, seq)"
     on.execute(sa.text(by_agent))

@@ -123,7 +123,7 @@ def _log(name: str, *columns: Column) -> Table:
 
 
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
-#: importance, recency and shown; the view ``recalled`` has a row for each
+#: importance, recency, asked and shown; the view ``recalled`` has a row for each
 recalls = _log(
     "recalls",
     Column("layer", Text),
@@ -200,20 +200,23 @@ _PARTS = {
     "id": "text", "rank": "integer", "score": "double precision",
     "relevance": "double precision", "dense": "double precision",
     "lexical": "double precision", "importance": "double precision",
-    "recency": "double precision", "shown": "boolean",
+    "recency": "double precision", "shown": "boolean", "asked": "double precision",
 }  # fmt: skip
+#: those that came later, by version
+_SINCE = {"asked": 3}
 _OWN = "run, seq, step, agent, layer, purpose, query"
 
 
-def view(dialect: str) -> str:
+def view(dialect: str, version: int = VERSION) -> str:
     """The statement that makes ``recalled``: one row for each candidate."""
+    columns = {n: kind for n, kind in _PARTS.items() if _SINCE.get(n, 1) <= version}
     if dialect == "postgresql":
-        parts = ", ".join(f'"{name}" {kind}' for name, kind in _PARTS.items())
-        names = ", ".join(f'c."{name}"' for name in _PARTS)
+        parts = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
+        names = ", ".join(f'c."{name}"' for name in columns)
         source = f"jsonb_to_recordset(recalls.candidates) AS c({parts})"
     else:
         # Where the schema is not trusted, SQLite allows json_each, but not ->>.
         taken = "(SELECT value FROM json_each(c.value) WHERE key = '{0}') AS \"{0}\""
-        names = ", ".join(taken.format(name) for name in _PARTS)
+        names = ", ".join(taken.format(name) for name in columns)
         source = "json_each(recalls.candidates) AS c"
     return f"CREATE VIEW recalled AS SELECT {_OWN}, {names} FROM recalls, {source}"  # noqa: S608

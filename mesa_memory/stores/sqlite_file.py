@@ -129,10 +129,10 @@ def _look(path: str, options: Options) -> bool:
 
 def _refuse_code(path: str, objects: list[tuple[str, str, str | None]]) -> None:
     """Raises if reading or writing the tables would run what a stranger wrote."""
-    ours = schema.view("sqlite")
+    ours = {schema.view("sqlite", v) for v in range(1, schema.VERSION + 1)}
     for kind, name, sql in objects:
         text = " ".join((sql or "").split()).upper()
-        foreign = kind == "trigger" or (kind == "view" and sql != ours)
+        foreign = kind == "trigger" or (kind == "view" and sql not in ours)
         if foreign or text.startswith("CREATE VIRTUAL"):
             raise StoreCorrupt(
                 f"it has the {kind} {name!r}, which no recorded run has, and which may "

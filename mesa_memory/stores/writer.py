@@ -124,7 +124,7 @@ class Writer:
         while True:
             with self._changed:
                 while not self._ready():
-                    if self._closing and not self._batches:
+                    if self._closing:
                         return
                     self._changed.wait(self._pause())
                 group = list(islice(self._batches, GROUP))
@@ -145,7 +145,7 @@ class Writer:
         """True if there is something to write now."""
         if not self._batches or self._error is not None:
             return False
-        return self._hurry > 0 or self._closing or not self._pause()
+        return self._hurry > 0 or not self._pause()
 
     def _pause(self) -> float | None:
         """Seconds to wait for more to write with it; None if nothing is to be written.
