@@ -114,8 +114,9 @@ def demo(
         from mesa_memory.examples.rumor.model import RumorModel
 
         started = time.perf_counter()
-        given = {"api_base": api_base, "rng": seed, "record": record}
-        model = RumorModel(agents, memory, llm, **given)
+        model = RumorModel(
+            agents, memory, llm, api_base=api_base, rng=seed, record=record
+        )
         quiet = not progress.is_terminal
         for _ in track(range(steps), "Days in town", console=progress, disable=quiet):
             model.step()

@@ -71,6 +71,10 @@ class Streaming(Reflecting):
         for position, kept in snapshot["strangers"]:
             self._stream.insert(position, self._entry_from(kept))
         self._forget_index()
+        if not self.services.embeds_here:  # only what is new is embedded later
+            self._take_in()
+            if bare := self._index.lacking():
+                self._embed_here(bare)
         if snapshot["accessed"]:
             self._take_in()
             self._index.set_accessed(snapshot["accessed"])

@@ -178,9 +178,10 @@ class Recorder(Noter):
         if self in self._chronicle.observers:
             self._chronicle.observers.remove(self)
         model = self._model()
-        hook = getattr(model, "_user_step", None)
-        if isinstance(hook, StepHook) and hook.then == self.finish_step:
-            model._user_step = hook.inner
+        if model is not None:
+            hook = model._user_step
+            if isinstance(hook, StepHook) and hook.then == self.finish_step:
+                model._user_step = hook.inner
         _running.discard(self)
         if not _running:
             gc.unfreeze()

@@ -95,7 +95,7 @@ def fork(
     Raises:
         StoreError, ValueError: see ``resume``.
     """
-    store = open_store(location)
+    store: Any = open_store(location)
     found, recorded = _run(store, run)
     at = _last_finished(store, found) if step is None else step
     states = store.checkpoint(found, at)[1]
@@ -142,13 +142,13 @@ def _answers(attachment: Attachment) -> dict[str, Any]:
         return dict(reversed(on.execute(query).tuples().all()))
 
 
-def _run(store: Store, run: int | None) -> tuple[int, dict[str, Any]]:
+def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
     """A run's id and the parameters its model was made with."""
     query = sa.select(runs.c.id, runs.c.parameters).order_by(runs.c.id.desc())
     with store.reading() as on:
         found = {key: parameters or {} for key, parameters in on.execute(query)}
     chosen = next(iter(found), None) if run is None else run
-    if chosen not in found:
+    if chosen is None or chosen not in found:
         raise ValueError(f"{store.location} has the runs {sorted(found)}, not {run!r}")
     return chosen, found[chosen]
 
