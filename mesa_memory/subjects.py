@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+
 def subjects(kind: str, content: Any) -> list[Any]:
     """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
 

@@ -99,7 +99,7 @@ def test_two_runs_are_written_into_one_file_at_once(tmp_path):
 def test_a_store_that_cannot_be_written_is_refused_before_the_run(tmp_path):
     folder = tmp_path / "run.sqlite"
     folder.mkdir()
-    with pytest.raises(StoreError, match="run.sqlite"):
+    with pytest.raises(StoreError, match=r"run\.sqlite"):
         RecordedTown(str(folder))
     with pytest.raises(StoreError):
         RecordedTown(str(tmp_path / "nowhere" / "run.sqlite"))

@@ -54,8 +54,13 @@ class RumorModel(Model):
     ) -> None:
         super().__init__(rng=rng)
         given = {
-            **{"n_agents": n_agents, "memory": memory, "llm": llm, "degree": degree},
-            **{"correction_step": correction_step, "api_base": api_base, "rng": rng},
+            "n_agents": n_agents,
+            "memory": memory,
+            "llm": llm,
+            "correction_step": correction_step,
+            "degree": degree,
+            "api_base": api_base,
+            "rng": rng,
         }
         _at_least("n_agents", n_agents, 3)
         _at_least("degree", degree, 2)
