@@ -91,6 +91,12 @@ def main() -> None:
     metavar="FILE|URL",
     help="Write the run into a store, to inspect, resume or replay it.",
 )
+@click.option(
+    "--headless",
+    is_flag=True,
+    expose_value=False,
+    help="Open no browser; a demo opens none yet.",
+)
 def demo(
     memory: str,
     agents: int,

@@ -5,18 +5,13 @@
 Everything here reads what a recorder wrote; nothing changes a memory.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
-from mesa_memory.errors import MissingExtra
+from importlib.metadata import version
 
 
 def _check_front_end() -> None:
-    """Solara's front end must be the one that Mesa's pages are made for."""
+    """Raises ImportError if the front end is not the one of Mesa's pages."""
     for package in ("ipyvue", "ipyvuetify"):
-        try:
-            found = version(package)
-        except PackageNotFoundError as error:
-            raise MissingExtra(package, "dashboard") from error
+        found = version(package)
         if int(found.partition(".")[0]) > 1:
             raise ImportError(
                 f"{package} {found} brings Vue 3, with which Mesa's pages stay empty. "

@@ -1,7 +1,5 @@
 """The selection of a browser session, and the browser's address: each follows the other."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any

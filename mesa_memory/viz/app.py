@@ -1,7 +1,5 @@
 """The dashboard of a running model: inside Mesa's page, or as a page of its own."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,10 +8,13 @@ import solara
 import solara.lab
 from mesa.visualization.utils import update_counter
 
+from mesa_memory.errors import StoreError
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
+from mesa_memory.viz.feed import Feed
 from mesa_memory.viz.live import live_feed
 from mesa_memory.viz.views import View, chosen
+from mesa_memory.viz.widgets import Failure
 
 
 def make_memory_component(
@@ -45,8 +46,20 @@ def make_memory_component(
 def _Live(model: Any, views: list[View], record: bool) -> Any:
     feed = solara.use_memo(lambda: live_feed(model, record), [id(model)])
     # Mesa counts up after its steps; this has to be read to be told of it.
-    solara.use_memo(feed.refresh, [id(model), update_counter.get()])
-    Dashboard([feed], use_selection(), views)
+    fault = solara.use_memo(lambda: _fault(feed), [id(model), update_counter.get()])
+    selection = use_selection()
+    if fault is not None:
+        Failure(fault)
+    Dashboard([feed], selection, views)
+
+
+def _fault(feed: Feed) -> StoreError | None:
+    """Looks for new steps; why that cannot be."""
+    try:
+        feed.refresh()
+    except StoreError as error:
+        return error
+    return None
 
 
 @solara.component

@@ -1,7 +1,5 @@
 """The dashboard itself: step, agent, tabs, and the view that is chosen."""
 
-# ruff: noqa: N802 - components are named like classes
-
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -57,7 +55,7 @@ def Dashboard(
 @solara.component
 def Controls(feeds: Sequence[Feed], source: Source, selection: Selection) -> Any:
     """Run, agent and step, for all views."""
-    with solara.Div(classes=["mm-bar"]):
+    with solara.v.Sheet(class_="mm-bar"):
         if len(feeds) > 1:
             names = {str(n): feed.label for n, feed in enumerate(feeds)}
             place = str(min(selection.choice.run, len(feeds) - 1))

@@ -1,11 +1,11 @@
 """The page of recorded runs, and its server."""
 
-# ruff: noqa: N802 - components are named like classes
-
 import threading
 import time
+import warnings
 import webbrowser
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import solara
@@ -15,9 +15,12 @@ from mesa_memory.errors import MesaMemoryError
 from mesa_memory.runs import Run, open_run
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
+from mesa_memory.viz.data import population
 from mesa_memory.viz.feed import Feed
 from mesa_memory.viz.views import VIEWS
 
+#: names of this machine for itself
+OWN = ("127.0.0.1", "localhost")
 #: what this server shows; every session reads the same, and selects for itself
 _feeds: list[Feed] = []
 
@@ -83,6 +86,8 @@ def serve(
     import uvicorn
     from solara.server import settings
 
+    # Solara warns that its cookie is for this site alone, which is as it should be.
+    warnings.filterwarnings("ignore", message="Cookies with samesite=none")
     settings.main.mode = "production"
     settings.telemetry.mixpanel_enable = False
     settings.theme.show_banner = False
@@ -91,14 +96,29 @@ def serve(
 
     _feeds[:] = feeds
     apps["__default__"] = AppScript(f"{__name__}:Page")
-    config = uvicorn.Config(pages.app, host=host, port=port, log_level="warning")
+    app = _for_this_machine(pages.app) if host in OWN else pages.app
+    config = uvicorn.Config(app, host=host, port=port, log_level="warning")
     server = uvicorn.Server(config)
     waiting = threading.Thread(target=_announce, args=(server, open_page), daemon=True)
     waiting.start()
     for feed in feeds:
-        count = feed.source.activity
-        threading.Thread(target=count, name="counting", daemon=True).start()
+        threading.Thread(target=_count, args=(feed,), daemon=True).start()
     server.run()
+
+
+def _count(feed: Feed) -> None:
+    """Begins with what the first page needs and takes seconds for a long run."""
+    source = feed.source
+    with suppress(MesaMemoryError):  # the page itself will meet it, and say so
+        source.activity()
+        source.of(population.occupancy)
+
+
+def _for_this_machine(app: Any) -> Any:
+    """Refuses pages of others whose names were made to point here (DNS rebinding)."""
+    from starlette.middleware.trustedhost import TrustedHostMiddleware
+
+    return TrustedHostMiddleware(app, allowed_hosts=list(OWN), www_redirect=False)
 
 
 def _announce(server: Any, open_page: bool) -> None:

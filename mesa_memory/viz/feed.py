@@ -37,6 +37,7 @@ class Feed:
         self._ended = run is None
         self._kept: OrderedDict[tuple, tuple[tuple, Any]] = OrderedDict()
         self._lock, self._counting = threading.Lock(), threading.Lock()
+        self._looking = threading.Lock()
         self.refresh()
 
     @property
@@ -58,11 +59,11 @@ class Feed:
         """
         if self.run is None:
             return self.source
-        # The state first: a run that ends meanwhile is looked at once more.
-        ended = self.run.status != "running"
-        steps = self.run.steps
-        stamp = (len(steps), steps[-1] if steps else None)
-        with self._lock:
+        with self._looking:
+            # The state first: a run that ends meanwhile is looked at once more.
+            ended = self.run.status != "running"
+            steps = self.run.steps
+            stamp = (len(steps), steps[-1] if steps else None)
             if stamp != self.source.stamp:
                 agents = list(reading.names(self.run).values())
                 self.source = Source(self, steps, agents, stamp)

@@ -4,9 +4,11 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
+import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -48,7 +50,7 @@ def browser() -> Iterator:
 
 @contextmanager
 def served(*command: str, announces: str = "Open ") -> Iterator[str]:
-    """A server's address, while it runs; ``{port}`` in the command becomes a free one.
+    """A server's address, while it runs.
 
     Args:
         *command: arguments of Python, such as ``-m mesa_memory.cli dashboard``.
@@ -69,23 +71,38 @@ def served(*command: str, announces: str = "Open ") -> Iterator[str]:
         stderr=subprocess.STDOUT,
         text=True,
     )
-    lines: list[str] = []
+    said: list[str] = []
+    # Somebody has to read on, or a server with much to say would stand still.
+    reader = threading.Thread(target=_read, args=(process, said), daemon=True)
+    reader.start()
     try:
-        assert process.stdout is not None
-        for line in process.stdout:
-            lines.append(line)
-            if announces in line:
-                found = next(w for w in line.split() if w.startswith("http"))
-                yield found.rstrip("/")
-                return
-        raise RuntimeError(f"the server did not start: {''.join(lines)}")
+        yield _address(process, said, announces)
     finally:
         process.terminate()
         try:
-            process.communicate(timeout=5)
+            process.wait(timeout=5)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.communicate()
+            process.wait()
+
+
+def _read(process: subprocess.Popen, said: list[str]) -> None:
+    assert process.stdout is not None
+    said.extend(iter(process.stdout.readline, ""))
+
+
+def _address(process: subprocess.Popen, said: list[str], announces: str) -> str:
+    """Waits until the server says where it is, and answers there."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end and process.poll() is None:
+        for line in [line for line in said if announces in line]:
+            found = next(word for word in line.split() if word.startswith("http"))
+            with suppress(OSError):
+                own = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+                own.open(f"{found}/readyz", timeout=5).close()
+                return found.rstrip("/")
+        time.sleep(0.1)
+    raise RuntimeError(f"the server did not start: {''.join(said)}")
 
 
 class Window:
@@ -101,6 +118,7 @@ class Window:
         size = {"width": 1300, "height": 1000}
         self._context = started.new_context(viewport=size, **context)
         self.base, self.page = base, self._context.new_page()
+        self.page.set_default_timeout(15_000)
         self.faults: list[str] = []
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))

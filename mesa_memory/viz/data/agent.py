@@ -29,7 +29,7 @@ class Past:
     def at(self, step: float) -> list[Row]:
         """What was remembered at the end of a step."""
         return [
-            row
+            _as_known(row, step)
             for row in self.rows
             if row["valid_from"] <= step
             and (row["valid_to"] is None or row["valid_to"] > step)
@@ -171,6 +171,12 @@ def shown(run: Run, agent: Any, step: float) -> list[Row]:
         known = found.setdefault(key, row | {"tokens": count_tokens(text), "times": 0})
         known["times"] += 1
     return list(found.values())
+
+
+def _as_known(row: Row, step: float) -> Row:
+    """A record without its grade, if that came later."""
+    late = row["graded_at"] is not None and row["graded_at"] > step
+    return row | {"importance": None} if late else row
 
 
 def _any(rows: list[Row], name: str) -> bool:

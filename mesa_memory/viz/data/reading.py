@@ -31,7 +31,8 @@ def names(run: Run) -> dict[str, Any]:
 def records_of(run: Run, agent: Any) -> list[dict[str, Any]]:
     """All records that an agent ever had, in order of arrival."""
     own = records.c.agent == run._run.agent(agent)
-    wanted = select(*COLUMNS).where(records.c.run == run.id, own)
+    wanted = select(*COLUMNS, records.c.graded_at)
+    wanted = wanted.where(records.c.run == run.id, own)
     return run._run.table(wanted.order_by(records.c.seq)).rows
 
 
@@ -73,10 +74,15 @@ def called(run: Run, after: int) -> list[tuple]:
 
 
 def lifetimes(run: Run) -> list[tuple]:
-    """Layer, kind, first step, last step, and how many records have these."""
-    own = (records.c.layer, records.c.kind, records.c.valid_from, records.c.valid_to)
-    counted = select(*own, func.count()).where(records.c.run == run.id)
-    return _rows(run, counted.group_by(*own))
+    """Layer, kind, first step, last step, and how many records have these.
+
+    All kinds of events are ``"event"``.
+    """
+    kind = case((_without_sources(), "event"), else_=records.c.kind).label("kind")
+    own = (records.c.layer, kind, records.c.valid_from, records.c.valid_to)
+    # PostgreSQL does not see that an expression with parameters is the same one.
+    of_run = select(*own).where(records.c.run == run.id).subquery()
+    return _rows(run, select(*of_run.c, func.count()).group_by(*of_run.c))
 
 
 def _per_agent_and_step(run: Run, wanted: Any, table: Any, after: int) -> Any:

@@ -16,7 +16,9 @@ def changes(old: str, new: str) -> list[tuple[str, str]]:
         same = old == new
         return [(SAME, new)] if same else [(REMOVED, old), (ADDED, new)]
     found: list[tuple[str, str]] = []
-    matcher = SequenceMatcher(None, before, after, autojunk=False)
+    # A line that is broken elsewhere has not changed.
+    old_words, new_words = ([w.strip() for w in words] for words in (before, after))
+    matcher = SequenceMatcher(None, old_words, new_words, autojunk=False)
     for what, start, end, first, last in matcher.get_opcodes():
         if what == "equal":
             found.append((SAME, "".join(after[first:last])))

@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
+from mesa_memory.viz.views.evidence import EvidenceView
+from mesa_memory.viz.views.impressions import ImpressionsView
 from mesa_memory.viz.views.population import PopulationView
+from mesa_memory.viz.views.recall import RecallView
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,9 @@ class View:
 VIEWS = [
     View("population", "Population", "mdi-account-group", PopulationView),
     View("agent", "Agent", "mdi-account", AgentView),
+    View("recall", "Recall", "mdi-head-lightbulb-outline", RecallView),
+    View("evidence", "Evidence", "mdi-file-tree", EvidenceView),
+    View("impressions", "Impressions", "mdi-account-switch", ImpressionsView),
 ]
 
 

@@ -1,7 +1,5 @@
 """One agent at a step: what it remembered, what the step changed, what it was shown."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from typing import Any
 
 import solara
@@ -19,6 +17,7 @@ HEADS = {
     "text": Column("text", wide=True),
     "importance": Column("grade", number=True),
     "subject": Column("about"),
+    "kind": Column("kind"),
 }
 #: headings of tables; other kinds are named as they are
 TITLES = {"event": "Events", "reflection": "Reflections", "impression": "Impressions"}
@@ -78,7 +77,7 @@ def Layer(shelf: data.Shelf, agent: Any, step: float) -> Any:
             names = data.columns(rows)
             solara.v.Html(tag="h4", children=[TITLES.get(kind, kind)])
             Table(
-                [HEADS.get(name, Column(name)) for name in names],
+                [HEADS.get(name, Column(name, number=True)) for name in names],
                 data.cells(rows, names),
                 marked=[n for n, row in enumerate(rows) if row["valid_from"] == step],
                 file=f"agent-{agent}-step-{number(step)}-{shelf.layer}-{kind}",

@@ -1,7 +1,5 @@
 """The whole population: who did how much when, and how full the memories are."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from typing import Any
 
 import solara

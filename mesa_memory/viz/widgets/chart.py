@@ -1,12 +1,9 @@
 """A chart by Apache ECharts, with PNG and SVG to download."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Callable
 from typing import Any
 
 import solara
-import solara.lab
 
 #: Okabe and Ito's colours, told apart by all; the first for what matters most
 COLOURS = (
@@ -22,7 +19,6 @@ DASHES = ("solid", "dashed", "dotted")
 def _Chart(
     option: dict[str, Any],
     cursor: Any,
-    dark: bool,
     height: int,
     label: str,
     file: str,
@@ -53,11 +49,9 @@ def Chart(
         on_pick: called with ``series``, ``name``, ``index``, ``kind`` and ``data`` of
             what was clicked.
     """
-    dark = solara.lab.use_dark_effective()
     return _Chart(
         option=option,
         cursor=cursor,
-        dark=dark,
         height=height,
         label=label,
         file=file,

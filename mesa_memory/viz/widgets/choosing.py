@@ -1,7 +1,5 @@
 """What one chooses with: an agent, one of a few, a text to search for."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

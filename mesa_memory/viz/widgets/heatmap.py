@@ -1,14 +1,11 @@
 """A heat map of any size: agents down, steps across."""
 
-# ruff: noqa: N802 - components are named like classes
-
 import base64
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import solara
-import solara.lab
 
 
 @solara.component_vue("heatmap.vue")
@@ -18,11 +15,9 @@ def _Heatmap(
     columns: list[str],
     row: int,
     column: int,
-    dark: bool,
     height: int,
     label: str,
     file: str,
-    zero: bool,
     event_pick: Callable[[dict[str, int]], None],
 ) -> None: ...
 
@@ -55,17 +50,14 @@ def Heatmap(
     packed = solara.use_memo(
         lambda: base64.b64encode(numbers.tobytes()).decode("ascii"), [values]
     )
-    dark = solara.lab.use_dark_effective()
     return _Heatmap(
         values=packed,
         agents=rows,
         columns=columns,
         row=row,
         column=column,
-        dark=dark,
         height=int(min(max(14 * len(rows), 120), 420)),
         label=label,
         file=file,
-        zero=True,
         event_pick=lambda at: on_pick(int(at["row"]), int(at["column"])),
     )

@@ -1,7 +1,5 @@
 """What a page says: headings, facts, texts of agents, what is missing, what failed."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Sequence
 from typing import Any
 

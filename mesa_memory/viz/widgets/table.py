@@ -1,7 +1,5 @@
 """A table that is sorted and searched in the browser, and downloaded as CSV."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +27,7 @@ def _Table(
     columns: list[dict[str, Any]],
     rows: list[list[Any]],
     marked: list[int],
+    mark: str,
     page: int,
     file: str,
     empty: str,
@@ -47,6 +46,7 @@ def Table(
     *,
     file: str = "table",
     marked: Collection[int] = (),
+    mark: str = "new in this step",
     on_pick: Callable[[int], None] | None = None,
     page: int = 10,
     empty: str = "There is nothing here.",
@@ -59,7 +59,8 @@ def Table(
         columns: in order.
         rows: plain values, one for each column.
         file: name of the CSV file, without its ending.
-        marked: places of rows that get a mark at their left; say why in a column.
+        marked: places of rows that get a mark at their left.
+        mark: what it means.
         on_pick: called with the place of the row that was clicked.
         page: rows shown at once.
         empty: what to say without rows: why, and what to do.
@@ -75,6 +76,7 @@ def Table(
         columns=heads,
         rows=[list(row) for row in rows],
         marked=sorted(marked),
+        mark=mark,
         page=page,
         file=file,
         empty=empty,

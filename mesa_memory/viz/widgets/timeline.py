@@ -1,7 +1,5 @@
 """The step slider: time travel for all views at once."""
 
-# ruff: noqa: N802 - components are named like classes
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,0 +1,122 @@
+"""What an agent concluded, and the events that it rests on."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.runs import Run
+from mesa_memory.viz.data.agent import Past, Row, text_of
+
+#: more lines than this, and more of each text, are not sent to a browser
+MOST, CHARS = 5_000, 600
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A record and what it was made from.
+
+    Attributes:
+        lines: of ``Run.because``, depth first, the record itself at the top.
+        events: the raw events among them, each once, oldest first.
+        missing: ids that the run does not have, each once.
+    """
+
+    lines: list[Row]
+    events: list[Row]
+    missing: list[str]
+
+    @property
+    def record(self) -> Row:
+        """The record itself."""
+        return self.lines[0]
+
+    @property
+    def depth(self) -> int:
+        """How many levels are below the record."""
+        return max(line["depth"] for line in self.lines)
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """How many events there are of each kind."""
+        return dict(sorted(Counter(row["kind"] for row in self.events).items()))
+
+
+def conclusions(past: Past, step: float) -> list[Row]:
+    """What an agent made from other records until the end of a step, newest first."""
+    made = [r for r in past.rows if r["sources"] and r["valid_from"] <= step]
+    return sorted(made, key=lambda row: (row["valid_from"], row["seq"]), reverse=True)
+
+
+def evidence(run: Run, record: str) -> Evidence:
+    """What a record rests on.
+
+    Raises:
+        ValueError: if the run has no such record.
+    """
+    lines = run.because(record, as_records=True)
+    parents = {line["parent"] for line in lines}
+    raw: dict[str, Row] = {}
+    gone: dict[str, None] = {}
+    for line in lines[1:]:
+        if line["missing"]:
+            gone[line["id"]] = None
+        elif line["id"] not in parents and not line["repeated"]:
+            raw[line["id"]] = line
+    events = sorted(raw.values(), key=lambda line: line["step"])
+    return Evidence(lines, events, list(gone))
+
+
+def nodes(found: Evidence, past: Past) -> list[dict[str, Any]]:
+    """The lines for a tree in a page, at most ``MOST``.
+
+    Returns:
+        For each line ``id``, ``depth``, ``head`` (what it is), ``note`` (what one has
+        to know of it), ``text``, and ``known``, False if the run does not have it.
+    """
+    return [
+        {
+            "id": line["id"],
+            "depth": line["depth"],
+            "head": _head(line),
+            "note": _note(line, past.by_id.get(line["id"])),
+            "text": text(line, past, CHARS if line["depth"] else None),
+            "known": not line["missing"],
+        }
+        for line in found.lines[:MOST]
+    ]
+
+
+def text(line: Row, past: Past, limit: int | None = None) -> str:
+    """A record as people read it, if it is of the agent's own past.
+
+    Args:
+        line: a record, or a line of its evidence.
+        limit: characters after which it is cut; None is all.
+    """
+    row = past.by_id.get(line["id"])
+    full = text_of(row) if row else line["text"] or ""
+    return full if limit is None or len(full) <= limit else full[: limit - 1] + "…"
+
+
+def standing(row: Row, step: float) -> str:
+    """Whether a record was still remembered at the end of a step, and else why not."""
+    end = row["valid_to"]
+    if end is None or end > step:
+        return "remembered"
+    return f"{row['closed_because'] or 'ended'} in step {end:.15g}"
+
+
+def _head(line: Row) -> str:
+    if line["missing"]:
+        return line["id"]
+    return f"{line['kind']}, step {line['step']:.15g}, agent {line['agent']}"
+
+
+def _note(line: Row, row: Row | None) -> str:
+    if line["missing"]:
+        return "missing: this run does not have the record"
+    if line["repeated"]:
+        return "told above"
+    if row is None or row["valid_to"] is None:
+        return ""
+    return f"{row['closed_because'] or 'ended'} in step {row['valid_to']:.15g}"

@@ -1,0 +1,190 @@
+"""Who thinks what of whom, step by step."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import networkx as nx
+from sqlalchemy import case, select
+
+from mesa_memory.runs import Run
+from mesa_memory.stores import schema
+from mesa_memory.viz.data import reading
+
+#: a sentiment nearer to 0 than this is neither friendly nor hostile
+NEUTRAL = 0.1
+#: so few have room on a circle; so many would take seconds to place otherwise
+FEW, MANY = 40, 500
+
+
+@dataclass(frozen=True)
+class Opinion:
+    """What one agent thinks of another one, from one step to another.
+
+    Attributes:
+        id: of the record.
+        observer, subject: unique ids.
+        sentiment: -1 to 1; None if the record does not say.
+        familiarity: 0 to 1; None if the record does not say.
+        since, until: from the end of step ``since`` to that of ``until``, None for ever.
+        ended: why it was given up.
+    """
+
+    id: str
+    observer: Any
+    subject: Any
+    text: str
+    sentiment: float | None
+    familiarity: float | None
+    since: float
+    until: float | None
+    ended: str | None
+
+    @property
+    def sign(self) -> str:
+        """What the sentiment is without colours."""
+        return sign(self.sentiment)
+
+    def held(self, step: float) -> bool:
+        """True if it was current at the end of a step."""
+        return self.since <= step and (self.until is None or self.until > step)
+
+
+class Opinions:
+    """All that agents of a run ever thought of each other.
+
+    Args:
+        found: in order of arrival.
+        agents: unique ids of the run's agents, in order.
+
+    Attributes:
+        people: who thinks or is thought of, the run's agents first, in their order.
+        places: for each of them x and y, -1 to 1; the same at all steps.
+    """
+
+    def __init__(self, found: Iterable[Opinion], agents: Iterable[Any]) -> None:
+        self.all = list(found)
+        named = dict.fromkeys(o.subject for o in self.all)
+        named |= dict.fromkeys(o.observer for o in self.all)
+        first = [agent for agent in agents if agent in named]
+        others = [one for one in named if one not in set(first)]
+        self.people = first + sorted(others, key=str)
+        self.places = _places(self.people, self.all)
+        self._pairs: dict[Any, dict[Any, list[Opinion]]] = {}
+        for one in sorted(self.all, key=lambda opinion: opinion.since):
+            known = self._pairs.setdefault(one.observer, {})
+            known.setdefault(one.subject, []).append(one)
+
+    def at(self, step: float) -> list[Opinion]:
+        """What was thought at the end of a step, by who thinks and of whom."""
+        place = {one: n for n, one in enumerate(self.people)}
+        held = [opinion for opinion in self.all if opinion.held(step)]
+        return sorted(held, key=lambda o: (place[o.observer], place[o.subject]))
+
+    def of(self, observer: Any) -> list[Any]:
+        """Of whom an agent ever thought something, in order of their ids."""
+        met = self._pairs.get(observer, {})
+        return [one for one in self.people if one in met]
+
+    def pair(self, observer: Any, subject: Any) -> list[Opinion]:
+        """What one thought of the other, oldest first."""
+        return self._pairs.get(observer, {}).get(subject, [])
+
+
+def opinions(run: Run) -> Opinions:
+    """Reads all impressions of a run."""
+    rows = sorted(run._reader.rows(_impressions(run)), key=itemgetter(0))
+    names = run._run.unique_ids()
+    found = [_opinion(row, names) for row in rows if _is_opinion(row)]
+    return Opinions(found, names.values())
+
+
+def line(opinions: list[Opinion], steps: list[float], what: str) -> list[float | None]:
+    """A number of a pair's opinions at each step; None where there was none.
+
+    Args:
+        opinions: of ``Opinions.pair``.
+        what: ``"sentiment"`` or ``"familiarity"``.
+    """
+    found: list[float | None] = []
+    for step in steps:
+        current = [opinion for opinion in opinions if opinion.held(step)]
+        found.append(getattr(current[-1], what) if current else None)
+    return found
+
+
+def strongest(
+    opinions: list[Opinion], count: int, agent: Any
+) -> tuple[list[Opinion], int]:
+    """Those of and about an agent, then the most familiar; and how many are left out."""
+    ordered = sorted(
+        opinions,
+        key=lambda o: (agent not in (o.observer, o.subject), -(o.familiarity or 0.0)),
+    )
+    return ordered[:count], max(0, len(ordered) - count)
+
+
+def sign(sentiment: float | None) -> str:
+    """``"+"``, ``"−"``, ``"0"``, or ``"?"`` if it is not known."""
+    if sentiment is None:
+        return "?"
+    return "+" if sentiment > NEUTRAL else "−" if sentiment < -NEUTRAL else "0"
+
+
+def _impressions(run: Run) -> Any:
+    """The rows of kind "impression" that say whom they are about."""
+    records = schema.records
+    wanted = select(
+        records.c.seq,
+        records.c.id,
+        records.c.agent,
+        records.c.subject,
+        records.c.text,
+        records.c.content,
+        records.c.valid_from,
+        records.c.valid_to,
+        records.c.closed_because,
+        case((reading._without_sources(), False), else_=True),
+    )
+    # From end to end: through an index this takes three times as long.
+    own = (records.c.run + 0 == run.id, records.c.kind == "impression")
+    return wanted.where(*own, records.c.subject.is_not(None))
+
+
+def _is_opinion(row: tuple) -> bool:
+    """Not an event that is called so, but what was concluded about somebody."""
+    _, _, _, subject, _, content, *_, made = row
+    known = isinstance(subject, str | int | float)
+    return known and bool(made or _number(content, "sentiment") is not None)
+
+
+def _opinion(row: tuple, names: dict[str, Any]) -> Opinion:
+    _, name, agent, subject, text, content, since, until, ended, _ = row
+    numbers = _number(content, "sentiment"), _number(content, "familiarity")
+    observer = names.get(agent, agent)
+    return Opinion(name, observer, subject, text or "", *numbers, since, until, ended)
+
+
+def _number(content: Any, name: str) -> float | None:
+    value = content.get(name) if isinstance(content, dict) else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value)
+
+
+def _places(people: list[Any], opinions: list[Opinion]) -> dict[Any, tuple[float, ...]]:
+    """On a circle by their ids; many: who thinks of each other stands near."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(len(people)))
+    place = {one: n for n, one in enumerate(people)}
+    graph.add_edges_from((place[o.observer], place[o.subject]) for o in opinions)
+    found = nx.circular_layout(graph)
+    if FEW < len(people) < MANY:
+        # Wider than usual, so that arrows have room between neighbours.
+        apart = 3.0 / len(people) ** 0.5
+        found = nx.spring_layout(graph, apart, found, iterations=80, seed=0)
+    return {
+        one: tuple(round(float(value), 3) for value in found[n])
+        for n, one in enumerate(people)
+    }

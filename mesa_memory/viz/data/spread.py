@@ -1,0 +1,220 @@
+"""Who remembers something like a text, step by step."""
+
+import re
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.lexical import STOP_WORDS, terms, words
+from mesa_memory.runs import Run
+from mesa_memory.viz.data.corpus import Corpus, corpus, static
+
+#: share of the words in what counts as similar; the rest is the meaning
+SHARE = 0.5
+#: more words of a query are not looked for
+WORDS = 24
+#: so many sentences are compared at a time, in single precision
+BLOCK = 16_384
+
+_known: weakref.WeakKeyDictionary[Run, Corpus] = weakref.WeakKeyDictionary()
+_reading = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Found:
+    """How similar all texts of a run are to one.
+
+    Attributes:
+        corpus: the texts.
+        similarity: shape (texts,), from 0 to 1; see ``found``.
+    """
+
+    corpus: Corpus
+    similarity: np.ndarray
+
+
+@dataclass(frozen=True)
+class Holding:
+    """Who remembered something like the text.
+
+    Attributes:
+        agents, steps: unique ids, and the finished steps.
+        counts: shape (agents, steps), how many such records each held at the end of
+            each step.
+    """
+
+    agents: list[Any]
+    steps: list[float]
+    counts: np.ndarray
+
+    @property
+    def holders(self) -> list[int]:
+        """How many agents held one, for each step."""
+        return (self.counts > 0).sum(axis=0).tolist()
+
+    @property
+    def reached(self) -> list[int]:
+        """How many agents held one until then, for each step."""
+        return (np.maximum.accumulate(self.counts, axis=1) > 0).sum(axis=0).tolist()
+
+    @property
+    def order(self) -> list[int]:
+        """Places of the agents, those who held one first at the beginning."""
+        ever = self.counts.any(axis=1)
+        first = np.where(ever, (self.counts > 0).argmax(axis=1), self.counts.shape[1])
+        return np.argsort(first, kind="stable").tolist()
+
+
+def found(run: Run, text: str) -> Found:
+    """How similar each text of a run is to one.
+
+    The similarity of a sentence is half the cosine of the embeddings, and half the
+    share of the text's words that are in it, rare words counting more, as in BM25
+    (function words do not count). That of a longer text is that of its best sentence.
+
+    Args:
+        run: its texts are read once, and then only what is new.
+        text: what is looked for.
+
+    Raises:
+        ValueError: for a blank text.
+    """
+    if not text.strip():
+        raise ValueError(f"a text to look for must have words, got {text!r}")
+    with _reading:
+        held = _known[run] = corpus(run, _known.get(run))
+    if not held.texts:
+        return Found(held, np.zeros(0, dtype=np.float32))
+    meaning, common = _cosines(held, text), _words_in_common(held.pieces, text)
+    mixed = meaning if common is None else (1 - SHARE) * meaning + SHARE * common
+    of_texts = np.maximum.reduceat(mixed[held.parts], held.starts)
+    return Found(held, of_texts.astype(np.float32))
+
+
+def _cosines(held: Corpus, text: str) -> np.ndarray:
+    """Of each piece, from 0 to 1."""
+    vector = static().embed([text])[0]
+    near = np.zeros(len(held.pieces), dtype=np.float32)
+    for start in range(0, len(near), BLOCK):
+        block = slice(start, start + BLOCK)
+        near[block] = held.vectors[block].astype(np.float32) @ vector
+    return np.clip(near, 0, 1)
+
+
+def _words_in_common(pieces: Sequence[str], text: str) -> np.ndarray | None:
+    """The share of the words that is in each piece; None without such words."""
+    wanted = [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS]
+    patterns = list(dict.fromkeys(_pattern(word) for word in wanted))[:WORDS]
+    if not patterns:
+        return None
+    lowered = [piece.lower() for piece in pieces]
+    total, whole = np.zeros(len(pieces)), 0.0
+    for pattern in patterns:
+        search = re.compile(pattern).search
+        has = np.array([search(piece) is not None for piece in lowered])
+        rarity = np.log1p(len(pieces) / (1 + has.sum()))
+        total += has * rarity
+        whole += rarity
+    return total / whole
+
+
+def _pattern(word: str) -> str:
+    """What finds a word in any of its forms, in lower case."""
+    stem = terms(word)[0]
+    pairs = enumerate(zip(word, stem))
+    common = next((n for n, (a, b) in pairs if a != b), min(len(word), len(stem)))
+    beginning = re.escape(word[:common] or word)
+    # A script without spaces has words within words.
+    return rf"\b{beginning}" if word.isascii() else beginning
+
+
+def holding(found: Found, least: float, kind: str | None = None) -> Holding:
+    """Who held a record that is similar enough, at the end of each step.
+
+    Args:
+        found: from ``found``.
+        least: similarity from which on a text counts, 0 to 1.
+        kind: only records of this kind; None is all.
+    """
+    held = found.corpus
+    times, lives = np.array(held.steps), held.lives[matching(found, least, kind)]
+    changes = np.zeros((len(held.agents), len(times) + 1), dtype=np.int32)
+    np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_from"])), 1)
+    # NaN, which is later than all, has no end among the steps.
+    np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_to"])), -1)
+    return Holding(held.agents, held.steps, changes[:, :-1].cumsum(axis=1))
+
+
+def matching(found: Found, least: float, kind: str | None = None) -> np.ndarray:
+    """Which lives count, shape (lives,)."""
+    held = found.corpus
+    chosen = (found.similarity >= least)[held.lives["text"]]
+    if kind is not None and kind in held.kinds:
+        chosen &= held.lives["kind"] == held.kinds.index(kind)
+    return chosen
+
+
+def holders(
+    found: Found, least: float, step: float, kind: str | None = None
+) -> list[dict[str, Any]]:
+    """Who held such a record at the end of a step, in order of the agents.
+
+    Each has ``agent``, ``records`` (how many), and of the most similar of them, the
+    oldest if there are several: ``kind``, ``text``, ``similarity`` and ``since``.
+    """
+    held = found.corpus
+    lives = held.lives[matching(found, least, kind)]
+    # Not (valid_to <= step), so that NaN, which is no end, counts.
+    lives = lives[(lives["valid_from"] <= step) & ~(lives["valid_to"] <= step)]
+    alike = found.similarity[lives["text"]]
+    lives = lives[np.lexsort((lives["seq"], -alike, lives["agent"]))]
+    agents, first, counts = np.unique(
+        lives["agent"], return_index=True, return_counts=True
+    )
+    return [
+        {
+            "agent": held.agents[agent],
+            "records": int(count),
+            "since": float(life["valid_from"]),
+            "kind": held.kinds[life["kind"]],
+            "similarity": _rounded(found.similarity[life["text"]]),
+            "text": held.texts[life["text"]],
+        }
+        for agent, life, count in zip(agents, lives[first], counts)
+    ]
+
+
+def nearest(
+    found: Found, least: float, kind: str | None = None, most: int = 200
+) -> list[dict[str, Any]]:
+    """The most similar texts of the run, also such as do not count, best first.
+
+    Each has ``similarity``, ``counts`` (if it is similar enough), ``agents`` (how many
+    ever had it), ``first`` (step) and ``text``.
+    """
+    held = found.corpus
+    lives = held.lives[matching(found, -1, kind)]
+    used = np.unique(lives["text"])
+    best = used[np.argsort(-found.similarity[used], kind="stable")][:most]
+    lives = lives[np.isin(lives["text"], best)]
+    rows = []
+    for text in best.tolist():
+        own = lives[lives["text"] == text]
+        rows.append(
+            {
+                "similarity": _rounded(found.similarity[text]),
+                "counts": bool(found.similarity[text] >= least),
+                "agents": len(np.unique(own["agent"])),
+                "first": float(own["valid_from"].min()),
+                "text": held.texts[text],
+            }
+        )
+    return rows
+
+
+def _rounded(similarity: Any) -> float:
+    return round(float(similarity), 3)

@@ -1,0 +1,92 @@
+"""Where two runs part: looked for in the background, shown side by side."""
+
+from typing import Any
+
+import solara
+
+from mesa_memory.viz.data import compare as data
+from mesa_memory.viz.data import wording
+from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.source import Source
+from mesa_memory.viz.widgets import Empty, Fact, Plain, Section
+from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.working import use_answer
+
+#: agents times steps of runs that are compared without being asked to
+SMALL = 20_000
+
+
+@solara.component
+def Divergence(source: Source, other: Source, selection: Selection) -> Any:
+    """The first difference of two runs; of long ones only if one asks for it."""
+    asked = solara.use_reactive(False)
+    size = len(source.steps) * len(source.agent_ids)
+    with Section(
+        "First difference of the runs", hint=f"{source.label}  and  {other.label}"
+    ):
+        if size <= SMALL or asked.value:
+            First(source, other, selection)
+            return
+        solara.Text(
+            "All that was recorded is compared: records, calls, recalls, prompts. For "
+            "runs of this size that takes a minute or more."
+        )
+        solara.Button(
+            "Find it", on_click=lambda: asked.set(True), icon_name="mdi-source-branch"
+        )
+
+
+@solara.component
+def First(source: Source, other: Source, selection: Selection) -> Any:
+    """Looks for it, then shows it."""
+    answer = use_answer(
+        source,
+        _found,
+        other.run,
+        other.stamp,
+        quick=False,
+        says="Comparing all that was recorded of both runs …",
+    )
+    if answer is None:
+        return
+    (found,) = answer
+    if found is None:
+        Empty(
+            "The runs are equal: steps, calls, records, recalls and the texts shown.",
+            "mdi-equal",
+        )
+        return
+    agent = data.whose(found)
+    with solara.Div(classes=["mm-row"]):
+        Fact("step", number(found.step))
+        Fact("table", found.table)
+        Fact("agent", "–" if agent is None else agent)
+        Fact("what differs", ", ".join(found.fields) or "only one run has it")
+        changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
+        solara.Button(
+            "Go there",
+            on_click=lambda: selection.choose(**changes),
+            icon_name="mdi-arrow-right",
+            text=True,
+        )
+    for pair in data.told(found):
+        Differing(pair).key(pair.title)
+
+
+def _found(*given: Any) -> tuple:
+    """As a tuple, as there may be no difference."""
+    return (data.first_difference(*given),)
+
+
+@solara.component
+def Differing(pair: data.Pair) -> Any:
+    """A column of the row that differs, of both runs."""
+    left, right = pair.left, pair.right
+    if left == right:
+        return
+    solara.v.Html(tag="h4", children=[pair.title])
+    both = left is not None and right is not None
+    new = wording.changes(left or "", right or "") if both else right
+    with solara.Div(classes=["mm-columns"]):
+        Plain("– not in this run –" if left is None else left)
+        Plain("– not in this run –" if new is None else new)

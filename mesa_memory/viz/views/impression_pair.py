@@ -1,0 +1,119 @@
+"""What one agent thought of another one, and the other of it, over time."""
+
+from typing import Any
+
+import solara
+
+from mesa_memory.viz.data import impressions as data
+from mesa_memory.viz.data import wording
+from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.source import Source
+from mesa_memory.viz.views import impression_charts as charts
+from mesa_memory.viz.views.going import to_evidence
+from mesa_memory.viz.widgets import (
+    Chart,
+    Choose,
+    Column,
+    Empty,
+    Note,
+    Plain,
+    Section,
+    Table,
+)
+from mesa_memory.viz.widgets.timeline import number
+
+VERSIONS = (
+    Column("sign"),
+    Column("sentiment", number=True),
+    Column("familiarity", number=True),
+    Column("since", number=True),
+    Column("until", number=True),
+    Column("then"),
+    Column("text", wide=True),
+)
+
+
+@solara.component
+def Pair(
+    source: Source,
+    selection: Selection,
+    found: data.Opinions,
+    chosen: tuple[Any, Any],
+    step: float,
+) -> Any:
+    """What one thought of another over time, and the other way round."""
+    observer, subject = chosen
+    there, back = found.pair(observer, subject), found.pair(subject, observer)
+    names = (f"{observer} of {subject}", f"{subject} of {observer}")
+    option = solara.use_memo(
+        lambda: charts.lines(list(zip(names, (there, back))), source.steps),
+        [id(found), observer, subject],
+    )
+    with Section("One pair over time"):
+        if not there:
+            Empty(
+                f"Agent {observer} has no impressions: its memory makes none, or it "
+                "has met nobody often enough. Choose another agent above.",
+                "mdi-account-question-outline",
+            )
+            return
+        Choose(
+            f"Agent {observer} of agent",
+            str(subject),
+            {str(one): str(one) for one in found.of(observer)},
+            lambda key: selection.choose(other_agent=key),
+        )
+        Current(there, observer, subject, step)
+        Chart(
+            option,
+            label=f"Sentiment and familiarity of {observer} and {subject} by step",
+            cursor=number(step),
+            file=f"impressions-{observer}-{subject}",
+        )
+        History(selection, there)
+
+
+@solara.component
+def Current(there: list[data.Opinion], observer: Any, subject: Any, step: float) -> Any:
+    """The words of the impression at the step, and what changed in them."""
+    known = [opinion for opinion in there if opinion.since <= step]
+    if not known or not known[-1].held(step):
+        Note(f"Agent {observer} thought nothing of agent {subject} at this step.")
+        return
+    now = known[-1]
+    told = f"Since step {number(now.since)}"
+    if len(known) == 1:
+        solara.v.Html(tag="h4", children=[f"{told}, the first"])
+        Plain(now.text)
+        return
+    old = known[-2]
+    told += f"; marked is what changed since the one of step {number(old.since)}"
+    solara.v.Html(tag="h4", children=[told])
+    Plain(wording.changes(old.text, now.text))
+
+
+@solara.component
+def History(selection: Selection, there: list[data.Opinion]) -> Any:
+    """All versions; a click shows what one rests on."""
+    solara.v.Html(tag="h4", children=["Versions; click one to see its evidence"])
+    Table(
+        VERSIONS,
+        [_version(opinion) for opinion in there],
+        file="impressions-pair",
+        on_pick=lambda n: to_evidence(selection, there[n].id, there[n].observer),
+        page=5,
+        sort="since",
+        down=True,
+    )
+
+
+def _version(opinion: data.Opinion) -> list[Any]:
+    return [
+        opinion.sign,
+        opinion.sentiment,
+        opinion.familiarity,
+        opinion.since,
+        opinion.until,
+        opinion.ended or "",
+        opinion.text,
+    ]

@@ -1,0 +1,64 @@
+"""The candidates of a recall as bars, as ECharts takes them."""
+
+from typing import Any
+
+from mesa_memory.viz.data import recall as data
+from mesa_memory.viz.widgets.chart import COLOURS
+
+#: so many characters of a candidate are its name
+NAME = 56
+
+
+def bars(ranked: list[data.Ranked]) -> dict[str, Any]:
+    """A bar of weighted parts for each, the best at the top."""
+    used = [n for n in range(len(data.PARTS)) if any(one.weighted[n] for one in ranked)]
+    series = [
+        {
+            "name": data.PARTS[n],
+            "type": "bar",
+            "stack": "score",
+            "barMaxWidth": 18,
+            "color": COLOURS[n],
+            "data": [round(one.weighted[n], 4) for one in ranked],
+        }
+        for n in used
+    ]
+    return {
+        "aria": {"enabled": True, "decal": {"show": True}},
+        "grid": {"left": 8, "right": 32, "top": 32, "bottom": 40, "containLabel": True},
+        "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
+        "legend": {"top": 0},
+        "xAxis": {
+            "type": "value",
+            "name": "score",
+            "nameLocation": "middle",
+            "nameGap": 26,
+        },
+        "yAxis": {
+            "type": "category",
+            "inverse": True,
+            "data": [_name(one) for one in ranked],
+            "axisTick": {"show": False},
+        },
+        "series": series,
+    }
+
+
+def _name(one: data.Ranked) -> str:
+    """Rank, how it changed, whether it was dropped, and how the text begins."""
+    dropped = "" if one.candidate.shown else " [dropped]"
+    moved = f" {change(one)}" if one.moved else ""
+    return f"{one.rank}{moved}{dropped} {short(one.candidate.text, NAME)}"
+
+
+def change(one: data.Ranked) -> str:
+    """By how many places a candidate went up or down."""
+    if not one.moved:
+        return "="
+    return f"▲{one.moved}" if one.moved > 0 else f"▼{-one.moved}"
+
+
+def short(text: str, limit: int) -> str:
+    """The beginning of a text, on one line."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"

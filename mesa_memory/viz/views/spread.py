@@ -1,0 +1,307 @@
+"""Spread: who remembers something like a text, and how that went through the agents."""
+
+from typing import Any
+
+import numpy as np
+import solara
+
+from mesa_memory.viz.data import spread as data
+from mesa_memory.viz.selection import Selection, nearest
+from mesa_memory.viz.source import Source
+from mesa_memory.viz.widgets import (
+    Chart,
+    Choose,
+    Column,
+    Empty,
+    Fact,
+    Heatmap,
+    SearchBox,
+    Section,
+    Table,
+)
+from mesa_memory.viz.widgets.chart import COLOURS
+from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.working import use_answer
+
+#: similarity from which on a text counts, unless another is chosen
+LEAST = 0.6
+#: agents times steps of a run whose texts are read at once
+QUICK = 1_000
+ALL = "all"
+ORDERS = {"first": "who held it first", "agent": "agent"}
+
+
+@solara.component
+def SpreadView(source: Source, selection: Selection) -> Any:
+    """A text, and who remembers something like it."""
+    text = selection.text.strip()
+    with solara.Column(gap="0px"):
+        with Section("What spreads?", hint="a sentence, as an agent might remember it"):
+            SearchBox(
+                "Text to look for in all memories",
+                text,
+                lambda value: selection.choose(text=value.strip()),
+            )
+            if not text:
+                Empty(
+                    "Type a sentence above and press Enter, such as a rumour or a piece "
+                    "of news. Texts that are like it in meaning and words are found in "
+                    "all memories, at all steps.",
+                    "mdi-map-search-outline",
+                )
+        if text:
+            Spread(source, selection, text)
+
+
+@solara.component
+def Spread(source: Source, selection: Selection, text: str) -> Any:
+    """All about one text."""
+    quick = len(source.steps) * len(source.agent_ids) < QUICK
+    says = "Reading all texts of the run; only the first look takes long …"
+    found = use_answer(source, data.found, text, quick=quick, says=says)
+    least = _least(selection)
+    chosen = selection.option("spread_kind", ALL)
+    kind = chosen if found and chosen in found.corpus.kinds else None
+    held = solara.use_memo(
+        lambda: found and data.holding(found, least, kind), [id(found), least, kind]
+    )
+    if found is None or held is None:
+        return
+    step = nearest(found.corpus.steps, selection.step(source))
+    if not found.corpus.texts or step is None:
+        Empty("No agent remembers any text yet. Make a step.")
+        return
+    Chosen(found, selection, least, kind)
+    Curve(held, selection, step)
+    with solara.Div(classes=["mm-columns"]):
+        Strip(source, selection, held, step)
+        Holders(found, selection, least, kind, step)
+    Texts(found, least, kind)
+
+
+def _least(selection: Selection) -> float:
+    """The chosen similarity, two digits, within 0 and 1."""
+    try:
+        value = float(selection.option("spread_least", f"{LEAST}"))
+    except ValueError:
+        return LEAST
+    return round(value, 2) if 0 <= value <= 1 else LEAST
+
+
+@solara.component
+def Chosen(
+    found: data.Found, selection: Selection, least: float, kind: str | None
+) -> Any:
+    """What counts: similarity and kind."""
+    moving = solara.use_reactive(least)
+    solara.use_effect(lambda: moving.set(least), [least])
+    kinds = {ALL: "all kinds"} | {name: name for name in sorted(found.corpus.kinds)}
+    with Section(
+        "What counts",
+        hint="half the similarity is the meaning, half the words in common",
+    ), solara.Div(classes=["mm-row"]):
+        slider = solara.v.Slider(
+            label=f"Least similarity {moving.value:.2f}",
+            v_model=moving.value,
+            on_v_model=moving.set,
+            min=0,
+            max=1,
+            step=0.01,
+            hide_details=True,
+            class_="mm-field-wide mm-keys",
+        )
+        solara.v.use_event(
+            slider,
+            "change",
+            lambda *event: _choose_least(selection, event[-1], moving.value),
+        )
+        Choose(
+            "Kind of record",
+            kind or ALL,
+            kinds,
+            lambda value: selection.set_option(
+                "spread_kind", None if value == ALL else value
+            ),
+        )
+
+
+def _choose_least(selection: Selection, given: Any, shown: float) -> None:
+    value = given if isinstance(given, int | float) else shown
+    selection.set_option("spread_least", f"{value:.2f}")
+
+
+@solara.component
+def Curve(held: data.Holding, selection: Selection, step: float) -> Any:
+    """How many agents held it, step by step."""
+    option = solara.use_memo(lambda: _lines(held), [id(held)])
+    total, place = len(held.agents), held.steps.index(step)
+    now, ever = held.holders[place], held.reached[place]
+
+    def pick(event: dict[str, Any]) -> None:
+        index = event.get("index")
+        if isinstance(index, int) and 0 <= index < len(held.steps):
+            selection.choose(step=held.steps[index])
+
+    with Section("Diffusion", hint="agents that hold such a memory, by step"):
+        with solara.Div(classes=["mm-row"]):
+            Fact(f"of {total} hold it at step {number(step)}", f"{now}")
+            Fact("of all agents", f"{now / total:.0%}")
+            Fact("held it until then", f"{ever}")
+            Fact("have lost it since", f"{ever - now}")
+        if not held.counts.any():
+            Empty(
+                "No text is similar enough. Move the slider to the left; the texts "
+                "that are nearest are listed below.",
+                "mdi-arrow-collapse-left",
+            )
+            return
+        Chart(
+            option,
+            label="Number of agents that hold such a memory, and that ever held one, "
+            "by step",
+            cursor=number(step),
+            height=260,
+            file="spread",
+            on_pick=pick,
+        )
+
+
+def _lines(held: data.Holding) -> dict[str, Any]:
+    lines = [
+        ("hold it", held.holders, "solid", 0.25),
+        ("ever held it", held.reached, "dashed", 0),
+    ]
+    return {
+        "grid": {"left": 56, "right": 24, "top": 32, "bottom": 72},
+        "tooltip": {"trigger": "axis"},
+        "legend": {"bottom": 0},
+        "xAxis": {
+            "type": "category",
+            "data": [number(step) for step in held.steps],
+            "name": "Step",
+            "nameLocation": "middle",
+            "nameGap": 26,
+            "boundaryGap": False,
+        },
+        "yAxis": {"type": "value", "name": "agents", "minInterval": 1},
+        "series": [
+            {
+                "name": name,
+                "type": "line",
+                "showSymbol": len(held.steps) < 60,
+                "symbol": "circle" if n == 0 else "triangle",
+                "triggerLineEvent": True,
+                "color": COLOURS[n],
+                "lineStyle": {"type": dash, "width": 2},
+                "areaStyle": {"opacity": shade},
+                "data": values,
+            }
+            for n, (name, values, dash, shade) in enumerate(lines)
+        ],
+    }
+
+
+@solara.component
+def Strip(source: Source, selection: Selection, held: data.Holding, step: float) -> Any:
+    """A cell for each agent and step."""
+    order = selection.option("spread_order", "first", ORDERS)
+    places, values = solara.use_memo(lambda: _rows(held, order), [id(held), order])
+    agents = [held.agents[place] for place in places]
+    agent = selection.agent(source)
+
+    def pick(row: int, column: int) -> None:
+        selection.choose(agent=agents[row], step=held.steps[column])
+
+    with Section("Who holds it when", hint="how many such records each agent holds"):
+        Choose(
+            "Rows by",
+            order,
+            ORDERS,
+            lambda value: selection.set_option("spread_order", value),
+        )
+        Heatmap(
+            values,
+            [str(agent) for agent in agents],
+            [number(step) for step in held.steps],
+            row=agents.index(agent) if agent in agents else -1,
+            column=held.steps.index(step),
+            on_pick=pick,
+            label=f"Heat map: such records held, {len(agents)} agents by "
+            f"{len(held.steps)} steps",
+            file="spread-map",
+        )
+
+
+def _rows(held: data.Holding, order: str) -> tuple[list[int], np.ndarray]:
+    places = held.order if order == "first" else list(range(len(held.agents)))
+    return places, held.counts[places].astype(np.float32)
+
+
+@solara.component
+def Holders(
+    found: data.Found,
+    selection: Selection,
+    least: float,
+    kind: str | None,
+    step: float,
+) -> Any:
+    """Who holds it at the step, and what of theirs is most similar."""
+    rows = data.holders(found, least, step, kind)
+    heads = [
+        Column("agent"),
+        Column("text", wide=True),
+        Column("similarity", number=True),
+        Column("since", number=True),
+        Column("kind"),
+        Column("records", number=True),
+    ]
+    names = [head.label for head in heads]
+    with Section(
+        f"Holders at step {number(step)}",
+        hint="with their most similar record; a click opens the agent",
+    ):
+        Table(
+            heads,
+            [[row[name] for name in names] for row in rows],
+            page=5,
+            file=f"spread-step-{number(step)}",
+            on_pick=lambda place: selection.choose(
+                agent=rows[place]["agent"], view="agent"
+            ),
+            empty="Nobody holds it at this step.",
+        )
+
+
+@solara.component
+def Texts(found: data.Found, least: float, kind: str | None) -> Any:
+    """The nearest texts, so that one sees what counts and what just does not."""
+    rows = solara.use_memo(
+        lambda: data.nearest(found, least, kind), [id(found), least, kind]
+    )
+    heads = [
+        Column("similarity", number=True),
+        Column("counts"),
+        Column("text", wide=True),
+        Column("agents", number=True),
+        Column("first step", number=True),
+    ]
+    with Section(
+        "Most similar texts of the run",
+        hint="those that count are marked; agents: how many ever had it",
+    ):
+        Table(
+            heads,
+            [
+                [
+                    row["similarity"],
+                    "yes" if row["counts"] else "no",
+                    row["text"],
+                    row["agents"],
+                    row["first"],
+                ]
+                for row in rows
+            ],
+            marked=[n for n, row in enumerate(rows) if row["counts"]],
+            mark="similar enough to count",
+            file="spread-texts",
+        )

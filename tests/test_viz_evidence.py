@@ -1,0 +1,107 @@
+"""What agents concluded, down to the events that it rests on."""
+
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.runs import open_run
+from mesa_memory.stores import open_store
+from mesa_memory.viz.data import evidence as data
+from mesa_memory.viz.data.agent import past
+from tests.support.recorded_minds import HOSTILE, Minds
+from tests.support.recorded_town import RecordedTown
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A story of eight steps."""
+    store = open_store(str(tmp_path_factory.mktemp("evidence") / "run.sqlite"))
+    number = Minds(store).run
+    with open_run(store, number) as opened:
+        yield opened
+    store.close()
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    file = str(tmp_path_factory.mktemp("town") / "run.sqlite")
+    town = RecordedTown(file, n=7)
+    for _ in range(8):
+        town.step()
+    Services.of(town).recorder.close()
+    with open_run(file) as opened:
+        yield opened
+
+
+def test_conclusions_are_those_until_the_step_newest_first(run):
+    made = data.conclusions(past(run, 7), 3)
+    assert [row["id"] for row in made] == [
+        "7/stlt/summary/2",
+        "7/stlt/summary/1",
+        "7/stlt/impression/1",
+    ]
+    standing = [data.standing(row, 3) for row in made]
+    assert standing == ["remembered", "superseded in step 3", "remembered"]
+
+
+def test_a_summary_rests_on_each_event_once(run):
+    found = data.evidence(run, "7/stlt/summary/3")
+    assert [row["id"] for row in found.events] == [
+        f"7/stlt/{kind}/{step}"
+        for step in (1, 2, 3)
+        for kind in ("message", "observation")
+    ]
+    assert found.kinds == {"message": 3, "observation": 3}
+    assert (found.depth, found.missing) == (3, [])
+
+
+def test_a_missing_source_is_said(run):
+    found = data.evidence(run, "7/stlt/impression/1")
+    assert found.missing == ["gone/stlt/message/1"]
+    assert [row["id"] for row in found.events] == ["7/stlt/message/1"]
+    top, known, gone = data.nodes(found, past(run, 7))
+    assert (top["head"], top["depth"]) == ("impression, step 1, agent 7", 0)
+    assert (known["known"], known["note"]) == (True, "consolidated in step 2")
+    assert (gone["known"], gone["head"]) == (False, "gone/stlt/message/1")
+    assert gone["note"] == "missing: this run does not have the record"
+
+
+def test_hostile_texts_stay_as_they_are(run):
+    found = data.evidence(run, "7/stlt/summary/2")
+    nodes = data.nodes(found, past(run, 7))
+    (text,) = [n["text"] for n in nodes if n["id"] == "7/stlt/message/2"]
+    assert HOSTILE in text
+
+
+def test_an_unknown_record_is_an_error_that_names_one(run):
+    with pytest.raises(ValueError, match="has no record 'x'"):
+        data.evidence(run, "x")
+
+
+def test_all_that_a_town_concluded_has_evidence(town):
+    kinds, count = set(), 0
+    for agent in range(1, 8):
+        known = past(town, agent)
+        for row in data.conclusions(known, 8):
+            found = data.evidence(town, row["id"])
+            nodes = data.nodes(found, known)
+            assert len(nodes) == len(found.lines) > 1
+            assert found.missing == []
+            assert found.events
+            assert all(event["step"] <= row["valid_from"] for event in found.events)
+            assert not any(known.by_id[e["id"]]["sources"] for e in found.events)
+            kinds.add(row["kind"])
+            count += 1
+    assert kinds == {"summary", "reflection", "impression"}
+    assert count > 20
+
+
+def test_long_texts_are_cut_below_the_top(town):
+    long = [
+        row
+        for row in data.conclusions(past(town, 2), 8)
+        if len(row["text"]) > data.CHARS
+    ]
+    found = data.evidence(town, long[0]["id"])
+    top, *below = data.nodes(found, past(town, 2))
+    assert top["text"] == long[0]["text"]
+    assert max(len(node["text"]) for node in below) == data.CHARS

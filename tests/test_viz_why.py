@@ -1,0 +1,150 @@
+"""Recall, evidence and impressions in the browser."""
+
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.runs import open_run
+from mesa_memory.stores import open_store
+from mesa_memory.viz.data import recall
+from mesa_memory.viz.data.agent import past
+from tests.support.browser import Window, browser, served
+from tests.support.recorded_minds import HOSTILE, Minds
+from tests.support.recorded_town import RecordedTown
+
+STEPS = 8
+#: a chart that is drawn
+CHART = ".mm-chart canvas"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A town's run, and a story of two agents."""
+    folder = tmp_path_factory.mktemp("why")
+    town = RecordedTown(str(folder / "town.sqlite"), n=7)
+    for _ in range(STEPS):
+        town.step()
+    Services.of(town).recorder.close()
+    store = open_store(str(folder / "minds.sqlite"))
+    Minds(store, steps=STEPS)
+    store.close()
+    return str(folder / "town.sqlite"), str(folder / "minds.sqlite")
+
+
+@pytest.fixture(scope="module")
+def window(files):
+    options = ("--port", "0", "--no-open")
+    with (
+        served("-m", "mesa_memory.cli", "dashboard", *files, *options) as base,
+        browser() as chromium,
+        Window(chromium, base) as opened,
+    ):
+        yield opened
+
+
+@pytest.fixture
+def asked(files):
+    """Agent 5's first recall with a query, its step, and its number in the step."""
+    with open_run(files[0]) as run:
+        for step in reversed(run.steps):
+            rows = recall.recalls(run, 5, step)
+            for number, row in enumerate(rows, 1):
+                if row["query"] and len(row["candidates"]) > 3:
+                    return recall.understood(row, past(run, 5)), step, number
+    raise AssertionError("nobody asked anything")
+
+
+def download(window, button, within=""):
+    """The name of the file that a click on a button gives."""
+    found = window.page.locator(f"{within} button:visible", has_text=button).first
+    with window.page.expect_download() as given:
+        found.click()
+    return given.value.suggested_filename
+
+
+def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
+    found, step, number = asked
+
+    def shown():
+        return window.page.locator(".mm-table td:nth-child(2)").all_inner_texts()
+
+    def expected(weights):
+        ranked = recall.ranked(found, weights)[:25]
+        return [str(one.candidate.rank) for one in ranked]
+
+    address = f"?view=recall&agent=5&step={step:g}&recall_number={number}"
+    window.open(address, see=CHART)
+    window.until(lambda: shown() == expected(None))
+    window.page.get_by_role("button", name="All the same").click()
+    window.until(lambda: "weights=1%2C1%2C1" in window.query())
+    window.until(lambda: shown() == expected((1.0, 1.0, 1.0)))
+    window.page.locator(".mm-weight").nth(0).get_by_role("slider").focus()
+    window.page.keyboard.press("Home")
+    window.until(lambda: "weights=0%2C1%2C1" in window.query())
+    assert expected((0.0, 1.0, 1.0)) != expected(None)
+    window.until(lambda: shown() == expected((0.0, 1.0, 1.0)))
+    assert "change their rank" in window.text()
+    assert download(window, "SVG") == f"recall-agent-5-step-{step:g}.svg"
+
+
+def test_where_there_is_nothing_the_page_says_why_and_where_to_go(window):
+    window.open("?view=recall&agent=4", see="text=never recalled anything")
+    window.open("?view=impressions&agent=4", see=CHART)
+    window.until(lambda: "Agent 4 has no impressions" in window.text())
+    window.open("?view=impressions&agent=4&step=1", see="text=Nobody had an impression")
+    window.page.get_by_role("button", name="where the first one is made").click()
+    window.until(lambda: "One pair over time" in window.text())
+    window.page.wait_for_selector(CHART)
+
+
+def test_evidence_opens_down_to_an_event_and_leads_to_its_step(window):
+    window.open("?view=evidence&agent=2&step=3&record=2/long_term/summary/3")
+    tree = window.page.get_by_role("tree")
+    window.until(lambda: tree.get_by_role("treeitem").count() > 4)
+    window.page.get_by_role("button", name="Close all").click()
+    window.until(lambda: tree.get_by_role("treeitem").count() == 1)
+    tree.focus()
+    window.page.keyboard.press("ArrowRight")
+    window.until(lambda: tree.get_by_role("treeitem").count() > 1)
+    window.page.get_by_role("button", name="Open all").click()
+    event = tree.get_by_role("treeitem").filter(has_text="observation, step 1, agent 2")
+    event.get_by_role("button", name="Go there").click()
+    window.until(lambda: "Agent 2, step 1" in window.text())
+    assert download(window, "CSV").startswith("agent-2-step-1")
+
+
+def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(window):
+    window.open("?view=impressions&run=1&step=5", see=CHART)
+    held = window.page.locator(".mm-section", has_text="All impressions")
+    held.locator("tbody tr").nth(1).click()
+    window.until(lambda: "agent=b&other_agent=7" in window.query())
+    window.until(lambda: "of b and 7" in _pair(window))
+    assert "marked is what changed since the one of step 1" in window.text()
+    assert download(window, "PNG").startswith("impressions-graph")
+    assert download(window, "CSV", ".mm-section:last-child") == (
+        "impressions-step-5.csv"
+    )
+    history = window.page.locator(".mm-section", has_text="One pair over time")
+    history.locator("tbody tr").last.click()
+    window.until(lambda: "Evidence of b/stlt/impression/1" in window.text())
+    window.until(lambda: "gone/stlt/message/1" in window.text())
+    assert "missing: this run does not have the record" in window.text()
+    assert "1 of its sources are not in this run" in window.text()
+
+
+def test_hostile_texts_stay_texts_in_all_three_views(window):
+    for query, see in (
+        ("?run=1&step=3&view=impressions&agent=b", CHART),
+        ("?run=1&step=3&view=evidence&agent=7&record=7/stlt/summary/2", ".mm-tree"),
+        ("?run=1&step=2&view=recall&agent=7", CHART),
+    ):
+        window.open(query, see=see)
+        window.until(lambda: HOSTILE in window.text())
+        assert window.page.locator("img[src=x]").count() == 0
+        assert window.page.locator("a[href^=javascript]").count() == 0
+    assert window.faults == []
+
+
+def _pair(window):
+    """What the picture of the pair is for those who cannot see it."""
+    found = window.page.locator("[role=img][aria-label^='Sentiment and']")
+    return found.get_attribute("aria-label") or ""
