@@ -1,17 +1,15 @@
 """Work that takes seconds: in the background, while the page says so."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 import solara
 import solara.lab
 
 from mesa_memory.viz.source import Source
 
-T = TypeVar("T")
 
-
-def use_answer(
+def use_answer[T](
     source: Source, function: Callable[..., T], *given: Any, quick: bool, says: str = ""
 ) -> T | None:
     """``source.of(function, *given)``, or None while it is being worked out.
@@ -34,6 +32,7 @@ def use_answer(
             held.current = (asked, source.of(function, *given))
 
     task = solara.lab.use_task(work, dependencies=[(*asked, source.stamp, quick)])
+    _ = task.pending  # reading it has the page drawn anew when the work is done
     if quick:
         return source.of(function, *given)
     if task.error:

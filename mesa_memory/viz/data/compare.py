@@ -10,7 +10,7 @@ from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data.agent import Past, Row
 
 #: where a record is
-BOTH, ONLY = "both", "only here"
+BOTH, ONLY = "both", "one"
 #: characters of a value that is shown of a difference
 LONG = 20_000
 
@@ -24,7 +24,7 @@ def key(row: Row) -> tuple[str, str]:
 
 
 def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:
-    """My records, each with ``where``: ``BOTH`` or ``ONLY``, those first.
+    """My records, each with ``held by``: ``BOTH`` or ``ONLY``, those first.
 
     A text that I have twice and they once is once ``ONLY``.
     """
@@ -32,9 +32,9 @@ def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:
     found = []
     for row in mine:
         same = key(row)
-        found.append(row | {"where": BOTH if left[same] > 0 else ONLY})
+        found.append(row | {"held by": BOTH if left[same] > 0 else ONLY})
         left[same] -= 1
-    return sorted(found, key=lambda row: row["where"] == BOTH)
+    return sorted(found, key=lambda row: row["held by"] == BOTH)
 
 
 @dataclass(frozen=True)

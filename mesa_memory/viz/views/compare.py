@@ -27,7 +27,7 @@ from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.timeline import number
 
 _HEADS = [
-    Column("where"),
+    Column("held by"),
     Column("step", number=True),
     Column("kind"),
     Column("text", wide=True),
@@ -101,18 +101,18 @@ def sides_of(
 def With(source: Source, other: Source, selection: Selection) -> Any:
     """What to compare with."""
     runs = source.all
-    with Section("Compare with", hint="agent and step of the one side are above"):
-        with solara.Div(classes=["mm-row"]):
-            if len(runs) > 1:
-                names = {str(n): one.label for n, one in enumerate(runs)}
-                place = next(n for n, one in enumerate(runs) if one.run is other.run)
-                Choose(
-                    "Run of the other side",
-                    str(place),
-                    names,
-                    lambda key: selection.choose(other_run=int(key)),
-                )
-            AgentPicker(other, selection, other=True)
+    hint = "agent and step of the left side are chosen above"
+    with Section("Compare with", hint=hint), solara.Div(classes=["mm-row"]):
+        if len(runs) > 1:
+            names = {str(n): one.label for n, one in enumerate(runs)}
+            place = next(n for n, one in enumerate(runs) if one.run is other.run)
+            Choose(
+                "Run at the right",
+                str(place),
+                names,
+                lambda key: selection.choose(other_run=int(key)),
+            )
+        AgentPicker(other, selection, other=True)
 
 
 @solara.component
@@ -133,7 +133,7 @@ def Memories(source: Source, selection: Selection, left: Side, right: Side) -> A
     rows = [past.at(step) for past in pasts]
     with solara.Div(classes=["mm-columns"]):
         for side, mine, others in ((left, *rows), (right, *reversed(rows))):
-            Records(side.name, data.marked(mine, others), step).key(side.name)
+            Records(side, data.marked(mine, others), step).key(side.name)
     shown = [side.source.of(agents.shown, side.agent, step) for side in (left, right)]
     Prompts(data.prompts(*shown), left.name, right.name, step)
 
@@ -211,16 +211,18 @@ def _lines(course: data.Course) -> dict[str, Any]:
 
 
 @solara.component
-def Records(name: str, rows: list[dict[str, Any]], step: float) -> Any:
+def Records(side: Side, rows: list[dict[str, Any]], step: float) -> Any:
     """All records of a side; those of it alone come first and are marked."""
-    alone = [n for n, row in enumerate(rows) if row["where"] == data.ONLY]
-    with Section(name, hint=f"{len(rows)} records, {len(alone)} of them only here"):
+    alone = [n for n, row in enumerate(rows) if row["held by"] == data.ONLY]
+    with Section(
+        side.name, hint=f"{len(rows)} records, {len(alone)} of them only here"
+    ):
         Table(
             _HEADS,
             agents.cells(rows, [head.label for head in _HEADS]),
             marked=alone,
             mark="only here",
-            file=f"compare-{name}-step-{number(step)}",
+            file=f"run-{side.source.run.id}-agent-{side.agent}-step-{number(step)}",
             empty="This memory was empty at the end of the step.",
         )
 

@@ -96,10 +96,13 @@ def Chosen(
     moving = solara.use_reactive(least)
     solara.use_effect(lambda: moving.set(least), [least])
     kinds = {ALL: "all kinds"} | {name: name for name in sorted(found.corpus.kinds)}
-    with Section(
-        "What counts",
-        hint="half the similarity is the meaning, half the words in common",
-    ), solara.Div(classes=["mm-row"]):
+    with (
+        Section(
+            "What counts",
+            hint="half the similarity is the meaning, half the words in common",
+        ),
+        solara.Div(classes=["mm-row"]),
+    ):
         slider = solara.v.Slider(
             label=f"Least similarity {moving.value:.2f}",
             v_model=moving.value,
