@@ -25,7 +25,7 @@ def use_answer[T](
         says: stands beside the moving line while there is no answer at all.
     """
     asked = (source.run, function, *given)
-    held = solara.use_ref(None)
+    held: Any = solara.use_ref(None)
 
     def work() -> None:
         if not quick:

@@ -13,6 +13,8 @@ from mesa_memory.viz.data.agent import Past, Row
 BOTH, ONLY = "both", "one"
 #: characters of a value that is shown of a difference
 LONG = 20_000
+#: columns of a row that say where it stands, or again what another one says
+_ELSEWHERE = ("step", "seq", "agent", "content")
 
 
 def key(row: Row) -> tuple[str, str]:
@@ -144,9 +146,13 @@ def first_difference(run: Run, other: Run, stamp: tuple) -> Difference | None:
 
 
 def told(difference: Difference) -> list[Pair]:
-    """What differs, a pair for each column; all that there is if one side has no row."""
+    """What differs, a pair for each column; if one side has no row, what it lacks."""
     left, right = difference.left, difference.right
-    names = difference.fields or list((left or right or {}).keys())
+    names = difference.fields or tuple(
+        name
+        for name, value in (left or right or {}).items()
+        if name not in _ELSEWHERE and value not in (None, [], {})
+    )
     return [Pair(name, _value(left, name), _value(right, name)) for name in names]
 
 

@@ -19,10 +19,8 @@ MEASURES = {
     "tokens_out": ("Tokens out", "tokens of the replies"),
     "tokens": ("Tokens", "tokens of prompts and replies"),
     "cost": ("Money", "US dollars"),
-    "known": ("Money, known prices only", "US dollars of calls that have a price"),
+    "known": ("Money, priced calls", "US dollars of calls that have a price"),
 }
-#: what the table can be grouped by
-GROUPS = {"purpose": "purpose", "model": "model", "agent": "agent"}
 #: most bars of the distribution of latencies
 BARS = 40
 
@@ -127,7 +125,7 @@ def unpriced(run: Run) -> list[tuple[str, int]]:
 
 
 def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
-    """Sums by some of ``GROUPS``, most tokens first.
+    """Sums by some of purpose, model, agent, most tokens first.
 
     As ``Run.cost`` gives them, with ``tokens``, ``share`` (of all tokens, 0 to 1; None
     if there are none) and ``seconds``, the mean of the calls that were sent.

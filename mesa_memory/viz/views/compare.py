@@ -11,6 +11,7 @@ from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.source import Source
+from mesa_memory.viz.views import curves
 from mesa_memory.viz.views.divergence import Divergence
 from mesa_memory.viz.widgets import (
     AgentPicker,
@@ -23,7 +24,6 @@ from mesa_memory.viz.widgets import (
     Section,
     Table,
 )
-from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.timeline import number
 
 _HEADS = [
@@ -118,22 +118,21 @@ def With(source: Source, other: Source, selection: Selection) -> Any:
 @solara.component
 def Memories(source: Source, selection: Selection, left: Side, right: Side) -> Any:
     """Both memories at the step, and how far they are apart at all steps."""
-    pasts = [side.source.of(agents.past, side.agent) for side in (left, right)]
-    theirs = set(right.source.steps)
-    steps = [step for step in left.source.steps if step in theirs]
+    mine = left.source.of(agents.past, left.agent)
+    theirs = right.source.of(agents.past, right.agent)
+    finished = set(right.source.steps)
+    steps = [step for step in left.source.steps if step in finished]
     step = nearest(steps, selection.step(source))
-    stamps = (left.source.stamp, right.source.stamp)
     course = solara.use_memo(
-        lambda: data.course(*pasts, steps), [*map(id, pasts), stamps]
+        lambda: data.course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
     if step is None:
         Empty("The two runs have no finished step in common. Choose another run.")
         return
     Apart(course, selection, step)
-    rows = [past.at(step) for past in pasts]
     with solara.Div(classes=["mm-columns"]):
-        for side, mine, others in ((left, *rows), (right, *reversed(rows))):
-            Records(side, data.marked(mine, others), step).key(side.name)
+        Records(left, data.marked(mine.at(step), theirs.at(step)), step)
+        Records(right, data.marked(theirs.at(step), mine.at(step)), step)
     shown = [side.source.of(agents.shown, side.agent, step) for side in (left, right)]
     Prompts(data.prompts(*shown), left.name, right.name, step)
 
@@ -143,11 +142,6 @@ def Apart(course: data.Course, selection: Selection, step: float) -> Any:
     """How many records both have, and only one, step by step."""
     option = solara.use_memo(lambda: _lines(course), [id(course)])
     place = course.steps.index(step)
-
-    def pick(event: dict[str, Any]) -> None:
-        index = event.get("index")
-        if isinstance(index, int) and 0 <= index < len(course.steps):
-            selection.choose(step=course.steps[index])
 
     with Section(
         f"Step {number(step)}", hint="records with the same kind and text are the same"
@@ -171,43 +165,22 @@ def Apart(course: data.Course, selection: Selection, step: float) -> Any:
             cursor=number(step),
             height=240,
             file="compare",
-            on_pick=pick,
+            on_pick=lambda event: curves.to_step(selection, course.steps, event),
         )
 
 
 def _lines(course: data.Course) -> dict[str, Any]:
     lines = [
-        ("both", course.both, "solid", "circle"),
-        ("only left", course.left, "dashed", "triangle"),
-        ("only right", course.right, "dotted", "rect"),
-    ]
-    return {
-        "grid": {"left": 56, "right": 24, "top": 32, "bottom": 72},
-        "tooltip": {"trigger": "axis"},
-        "legend": {"bottom": 0},
-        "xAxis": {
-            "type": "category",
-            "data": [number(step) for step in course.steps],
-            "name": "Step",
-            "nameLocation": "middle",
-            "nameGap": 26,
-            "boundaryGap": False,
-        },
-        "yAxis": {"type": "value", "name": "records", "minInterval": 1},
-        "series": [
+        curves.line(n, name, values)
+        for n, (name, values) in enumerate(
             {
-                "name": name,
-                "type": "line",
-                "symbol": symbol,
-                "showSymbol": len(course.steps) < 60,
-                "triggerLineEvent": True,
-                "color": COLOURS[n],
-                "lineStyle": {"type": dash, "width": 2},
-                "data": values,
-            }
-            for n, (name, values, dash, symbol) in enumerate(lines)
-        ],
-    }
+                "both": course.both,
+                "only left": course.left,
+                "only right": course.right,
+            }.items()
+        )
+    ]
+    return curves.over_steps(course.steps, "records", lines)
 
 
 @solara.component

@@ -8,27 +8,13 @@ from mesa_memory.services import Services
 from mesa_memory.viz.data import cost as data
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.source import Source
-from mesa_memory.viz.widgets import (
-    Chart,
-    Choose,
-    Column,
-    Empty,
-    Fact,
-    Note,
-    Section,
-    Table,
-)
-from mesa_memory.viz.widgets.chart import COLOURS, DASHES, SYMBOLS
+from mesa_memory.viz.views import curves
+from mesa_memory.viz.views.cost_tables import Groups, Latency
+from mesa_memory.viz.widgets import Chart, Choose, Empty, Fact, Note, Section
 from mesa_memory.viz.widgets.timeline import number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
 WAYS = {"step": "in each step", "summed": "until each step"}
-GROUPS = {
-    "purpose": "purpose",
-    "model": "model",
-    "purpose,model": "purpose and model",
-    "agent": "agent",
-}
 
 
 @solara.component
@@ -138,33 +124,18 @@ def _course(
         _one(n, name or "?", values, summed)
         for n, (name, values) in enumerate(spent.series(measure, summed))
     ]
-    if limit is not None:
-        line = {"yAxis": limit, "name": "budget"}
+    unit = "US dollars" if measure in ("cost", "known") else measure.partition("_")[0]
+    option = curves.over_steps(spent.steps, unit, series, gap=not summed)
+    if limit is not None and series:
         series[0]["markLine"] = {
             "symbol": "none",
-            "data": [line],
+            "data": [{"yAxis": limit, "name": "budget"}],
             "label": {"formatter": "budget", "position": "insideEndTop"},
             "lineStyle": {"color": "#D55E00", "type": "dashed", "width": 2},
         }
-    return {
-        "grid": {"left": 76, "right": 24, "top": 32, "bottom": 72},
-        "tooltip": {"trigger": "axis"},
-        "legend": {"type": "scroll", "bottom": 0},
-        "xAxis": {
-            "type": "category",
-            "data": [number(step) for step in spent.steps],
-            "name": "Step",
-            "nameLocation": "middle",
-            "nameGap": 26,
-        },
-        "yAxis": {
-            "type": "value",
-            "name": data.MEASURES[measure][0].lower(),
-            # Else a limit that is far away would be outside.
-            **({"max": _above(limit, spent, measure)} if limit is not None else {}),
-        },
-        "series": series,
-    }
+        # Else a limit that is far away would be outside.
+        option["yAxis"]["max"] = _above(limit, spent, measure)
+    return option
 
 
 def _above(limit: float, spent: data.Spent, measure: str) -> float:
@@ -173,114 +144,9 @@ def _above(limit: float, spent: data.Spent, measure: str) -> float:
 
 
 def _one(n: int, name: str, values: list[Any], summed: bool) -> dict[str, Any]:
-    own: dict[str, Any] = {"name": name, "stack": "all", "data": values}
-    own["color"] = COLOURS[n % len(COLOURS)]
     if not summed:
-        decal = SYMBOLS[n % len(SYMBOLS)]
-        # Told apart by patterns, too; the first is plain.
-        pattern = {"symbol": decal, "symbolSize": 0.6, "dashArrayX": [6, 6]}
-        return own | {"type": "bar", "itemStyle": {"decal": pattern} if n else {}}
-    return own | {
-        "type": "line",
-        "showSymbol": False,
-        "areaStyle": {"opacity": 0.5},
-        "lineStyle": {"type": DASHES[n % len(DASHES)]},
-    }
-
-
-@solara.component
-def Groups(source: Source, selection: Selection) -> Any:
-    """A table of sums over the whole run."""
-    by = selection.option("cost_by", "purpose,model", GROUPS)
-    names = by.split(",")
-    rows = source.of(data.grouped, tuple(names))
-    columns = {
-        "calls": "calls",
-        "tokens_in": "tokens in",
-        "tokens_out": "tokens out",
-        "share": "share of tokens",
-        "cost": "US dollars",
-        "seconds": "mean seconds",
-        "failures": "failed",
-        "cached_calls": "from memory",
-    }
-    heads = [Column(name) for name in names]
-    heads += [Column(label, number=True) for label in columns.values()]
-    with Section("Whole run", hint="sums over all finished steps"):
-        Choose(
-            "A row for each",
-            by,
-            GROUPS,
-            lambda value: selection.set_option("cost_by", value),
-        )
-        Table(
-            heads,
-            [
-                [row[name] for name in names] + [_cell(row, name) for name in columns]
-                for row in rows
-            ],
-            file=f"cost-by-{by.replace(',', '-')}",
-        )
-
-
-def _cell(row: dict[str, Any], name: str) -> Any:
-    if name == "cost" and row["unpriced"]:
-        return "unknown"
-    return row[name]
-
-
-@solara.component
-def Latency(source: Source) -> Any:
-    """How long calls took, as a distribution."""
-    waits = source.of(data.waits)
-    option = solara.use_memo(lambda: _distribution(waits), [id(waits)])
-    rows = [
-        [name, facts["calls"], facts["median"], facts["p95"], facts["longest"]]
-        for name, facts in waits.facts.items()
-    ]
-    with Section("Latency", hint="seconds that a call took, the whole run"):
-        if waits.cached:
-            solara.Text(f"{waits.cached:,} calls answered from memory are left out.")
-        if not waits.edges:
-            Empty(
-                "No call took a measurable time. Offline language models answer at "
-                "once; a recorded run of a real one has a distribution here.",
-                "mdi-timer-off-outline",
-            )
-            return
-        if waits.instant:
-            solara.Text(f"{waits.instant:,} calls took no measurable time; no bar.")
-        Chart(
-            option,
-            label="Distribution of the seconds that calls took, by purpose",
-            height=260,
-            file="latency",
-        )
-        numbers = ("calls", "median", "95 %", "longest")
-        heads = [Column("purpose"), *(Column(name, number=True) for name in numbers)]
-        Table(heads, rows, file="latency")
-
-
-def _distribution(waits: data.Waits) -> dict[str, Any]:
-    # Bars of a logarithmic width: each is named by where it ends.
-    names = [f"≤ {edge:.3g}" for edge in waits.edges[1:]]
-    return {
-        "grid": {"left": 56, "right": 24, "top": 32, "bottom": 72},
-        "tooltip": {"trigger": "axis"},
-        "legend": {"type": "scroll", "bottom": 0},
-        "xAxis": {
-            "type": "category",
-            "data": names,
-            "name": "seconds",
-            "nameLocation": "middle",
-            "nameGap": 26,
-        },
-        "yAxis": {"type": "value", "name": "calls", "minInterval": 1},
-        "series": [
-            _one(n, name or "?", list(values), False)
-            for n, (name, values) in enumerate(waits.bars.items())
-        ],
-    }
+        return curves.bar(n, name, values)
+    return curves.line(n, name, values, shade=0.5) | {"stack": "all"}
 
 
 def written(name: str, value: float | None) -> str:

@@ -8,7 +8,7 @@ from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.source import Source
-from mesa_memory.viz.widgets import Empty, Fact, Plain, Section
+from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 from mesa_memory.viz.working import use_answer
 
@@ -69,7 +69,14 @@ def First(source: Source, other: Source, selection: Selection) -> Any:
             icon_name="mdi-arrow-right",
             text=True,
         )
-    for pair in data.told(found):
+    pairs = data.told(found)
+    if not found.fields:
+        heads = [Column(""), Column("left", wide=True), Column("right", wide=True)]
+        missing = "– not in this run –"
+        rows = [[p.title, p.left or missing, p.right or missing] for p in pairs]
+        Table(heads, rows, file="first-difference", page=25)
+        return
+    for pair in pairs:
         Differing(pair).key(pair.title)
 
 
@@ -81,12 +88,9 @@ def _found(*given: Any) -> tuple:
 @solara.component
 def Differing(pair: data.Pair) -> Any:
     """A column of the row that differs, of both runs."""
-    left, right = pair.left, pair.right
-    if left == right:
-        return
+    left, right = pair.left or "", pair.right or ""
+    changes = solara.use_memo(lambda: wording.changes(left, right), [left, right])
     solara.v.Html(tag="h4", children=[pair.title])
-    both = left is not None and right is not None
-    new = wording.changes(left or "", right or "") if both else right
     with solara.Div(classes=["mm-columns"]):
-        Plain("– not in this run –" if left is None else left)
-        Plain("– not in this run –" if new is None else new)
+        Plain(left)
+        Plain(changes)

@@ -8,18 +8,17 @@ import solara
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.source import Source
+from mesa_memory.viz.views import curves
+from mesa_memory.viz.views.spread_tables import Holders, Texts
 from mesa_memory.viz.widgets import (
     Chart,
     Choose,
-    Column,
     Empty,
     Fact,
     Heatmap,
     SearchBox,
     Section,
-    Table,
 )
-from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.timeline import number
 from mesa_memory.viz.working import use_answer
 
@@ -140,11 +139,6 @@ def Curve(held: data.Holding, selection: Selection, step: float) -> Any:
     total, place = len(held.agents), held.steps.index(step)
     now, ever = held.holders[place], held.reached[place]
 
-    def pick(event: dict[str, Any]) -> None:
-        index = event.get("index")
-        if isinstance(index, int) and 0 <= index < len(held.steps):
-            selection.choose(step=held.steps[index])
-
     with Section("Diffusion", hint="agents that hold such a memory, by step"):
         with solara.Div(classes=["mm-row"]):
             Fact(f"of {total} hold it at step {number(step)}", f"{now}")
@@ -165,43 +159,16 @@ def Curve(held: data.Holding, selection: Selection, step: float) -> Any:
             cursor=number(step),
             height=260,
             file="spread",
-            on_pick=pick,
+            on_pick=lambda event: curves.to_step(selection, held.steps, event),
         )
 
 
 def _lines(held: data.Holding) -> dict[str, Any]:
     lines = [
-        ("hold it", held.holders, "solid", 0.25),
-        ("ever held it", held.reached, "dashed", 0),
+        curves.line(0, "hold it", held.holders, shade=0.25),
+        curves.line(1, "ever held it", held.reached),
     ]
-    return {
-        "grid": {"left": 56, "right": 24, "top": 32, "bottom": 72},
-        "tooltip": {"trigger": "axis"},
-        "legend": {"bottom": 0},
-        "xAxis": {
-            "type": "category",
-            "data": [number(step) for step in held.steps],
-            "name": "Step",
-            "nameLocation": "middle",
-            "nameGap": 26,
-            "boundaryGap": False,
-        },
-        "yAxis": {"type": "value", "name": "agents", "minInterval": 1},
-        "series": [
-            {
-                "name": name,
-                "type": "line",
-                "showSymbol": len(held.steps) < 60,
-                "symbol": "circle" if n == 0 else "triangle",
-                "triggerLineEvent": True,
-                "color": COLOURS[n],
-                "lineStyle": {"type": dash, "width": 2},
-                "areaStyle": {"opacity": shade},
-                "data": values,
-            }
-            for n, (name, values, dash, shade) in enumerate(lines)
-        ],
-    }
+    return curves.over_steps(held.steps, "agents", lines)
 
 
 @solara.component
@@ -238,73 +205,3 @@ def Strip(source: Source, selection: Selection, held: data.Holding, step: float)
 def _rows(held: data.Holding, order: str) -> tuple[list[int], np.ndarray]:
     places = held.order if order == "first" else list(range(len(held.agents)))
     return places, held.counts[places].astype(np.float32)
-
-
-@solara.component
-def Holders(
-    found: data.Found,
-    selection: Selection,
-    least: float,
-    kind: str | None,
-    step: float,
-) -> Any:
-    """Who holds it at the step, and what of theirs is most similar."""
-    rows = data.holders(found, least, step, kind)
-    heads = [
-        Column("agent"),
-        Column("text", wide=True),
-        Column("similarity", number=True),
-        Column("since", number=True),
-        Column("kind"),
-        Column("records", number=True),
-    ]
-    names = [head.label for head in heads]
-    with Section(
-        f"Holders at step {number(step)}",
-        hint="with their most similar record; a click opens the agent",
-    ):
-        Table(
-            heads,
-            [[row[name] for name in names] for row in rows],
-            page=5,
-            file=f"spread-step-{number(step)}",
-            on_pick=lambda place: selection.choose(
-                agent=rows[place]["agent"], view="agent"
-            ),
-            empty="Nobody holds it at this step.",
-        )
-
-
-@solara.component
-def Texts(found: data.Found, least: float, kind: str | None) -> Any:
-    """The nearest texts, so that one sees what counts and what just does not."""
-    rows = solara.use_memo(
-        lambda: data.nearest(found, least, kind), [id(found), least, kind]
-    )
-    heads = [
-        Column("similarity", number=True),
-        Column("counts"),
-        Column("text", wide=True),
-        Column("agents", number=True),
-        Column("first step", number=True),
-    ]
-    with Section(
-        "Most similar texts of the run",
-        hint="those that count are marked; agents: how many ever had it",
-    ):
-        Table(
-            heads,
-            [
-                [
-                    row["similarity"],
-                    "yes" if row["counts"] else "no",
-                    row["text"],
-                    row["agents"],
-                    row["first"],
-                ]
-                for row in rows
-            ],
-            marked=[n for n, row in enumerate(rows) if row["counts"]],
-            mark="similar enough to count",
-            file="spread-texts",
-        )
