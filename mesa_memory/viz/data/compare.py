@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.differences import Difference
-from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data.agent import Past, Row
 
 #: where a record is
@@ -22,7 +21,8 @@ def key(row: Row) -> tuple[str, str]:
 
     So agents, layers and runs can be compared that name their records differently.
     """
-    return row["kind"], agents.text_of(row)
+    # As it was recorded; writing each event out again would take much longer.
+    return row["kind"], row["text"] or ""
 
 
 def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
+from mesa_memory.viz.views.compare import CompareView
+from mesa_memory.viz.views.cost import CostView
 from mesa_memory.viz.views.evidence import EvidenceView
 from mesa_memory.viz.views.impressions import ImpressionsView
 from mesa_memory.viz.views.population import PopulationView
 from mesa_memory.viz.views.recall import RecallView
+from mesa_memory.viz.views.spread import SpreadView
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,9 @@ VIEWS = [
     View("recall", "Recall", "mdi-head-lightbulb-outline", RecallView),
     View("evidence", "Evidence", "mdi-file-tree", EvidenceView),
     View("impressions", "Impressions", "mdi-account-switch", ImpressionsView),
+    View("spread", "Spread", "mdi-share-variant", SpreadView),
+    View("cost", "Cost", "mdi-currency-usd", CostView),
+    View("compare", "Compare", "mdi-compare", CompareView),
 ]
 
 

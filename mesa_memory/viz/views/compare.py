@@ -91,8 +91,9 @@ def sides_of(
     same = other is source and theirs == agent
     if agent is None or theirs is None or same:
         return None
-    names = [f"Agent {agent}", f"Agent {theirs}"]
+    names = [f"Left: agent {agent}", f"Right: agent {theirs}"]
     if other is not source:
+        # Labels of runs of two stores may be the same.
         names = [f"{names[0]}, run {source.label}", f"{names[1]}, run {other.label}"]
     return Side(source, agent, names[0]), Side(other, theirs, names[1])
 
@@ -130,9 +131,10 @@ def Memories(source: Source, selection: Selection, left: Side, right: Side) -> A
         Empty("The two runs have no finished step in common. Choose another run.")
         return
     Apart(course, selection, step)
+    have, others = mine.at(step), theirs.at(step)
     with solara.Div(classes=["mm-columns"]):
-        Records(left, data.marked(mine.at(step), theirs.at(step)), step)
-        Records(right, data.marked(theirs.at(step), mine.at(step)), step)
+        Records(left, data.marked(have, others), step)
+        Records(right, data.marked(others, have), step)
     shown = [side.source.of(agents.shown, side.agent, step) for side in (left, right)]
     Prompts(data.prompts(*shown), left.name, right.name, step)
 

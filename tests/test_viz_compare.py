@@ -1,0 +1,118 @@
+"""Two memories side by side: data, then in a browser."""
+
+from collections import Counter
+
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.runs import open_run
+from mesa_memory.viz.data import agent as agents
+from mesa_memory.viz.data import compare
+from tests.support.browser import Window, browser, served
+from tests.support.recorded_town import RecordedTown
+
+STEPS = 8
+SECRET = "<b>The miller hides gold.</b>"
+
+
+def record(path, told=None):
+    """A town; after one step an agent sees what it does not see in the other run."""
+    town = RecordedTown(path, n=7)
+    for step in range(1, STEPS + 1):
+        town.step()
+        if step == told:
+            town.citizens[1].memory.add_to_memory("observation", {"seen": SECRET})
+    Services.of(town).recorder.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("compared")
+    return [
+        record(str(folder / "one.sqlite")),
+        record(str(folder / "same.sqlite")),
+        record(str(folder / "other.sqlite"), told=3),
+    ]
+
+
+@pytest.fixture(scope="module")
+def runs(files):
+    opened = [open_run(file) for file in files]
+    yield opened
+    for run in opened:
+        run.close()
+
+
+def test_the_course_counts_what_the_states_hold(runs):
+    run = runs[0]
+    left, right = agents.past(run, 1), agents.past(run, 2)
+    course = compare.course(left, right, run.steps)
+    for place, step in enumerate(run.steps):
+        mine, theirs = (
+            Counter(compare.key(row) for row in past.at(step)) for past in (left, right)
+        )
+        assert course.both[place] == (mine & theirs).total()
+        assert course.left[place] == (mine - theirs).total()
+        assert course.right[place] == (theirs - mine).total()
+
+
+def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
+    one, same, other = (agents.past(run, 2) for run in runs)
+    assert compare.course(one, same, runs[0].steps).first is None
+    assert compare.course(one, other, runs[0].steps).first == 3
+    alone = [
+        row
+        for row in compare.marked(other.at(3), one.at(3))
+        if row["held by"] == compare.ONLY
+    ]
+    assert [SECRET in row["text"] for row in alone] == [True]
+
+
+def test_a_text_held_twice_is_alone_once_if_the_other_has_it_once():
+    row = {"kind": "note", "sources": ["a"], "content": None, "text": "same"}
+    found = compare.marked([row, row], [row])
+    assert [one["held by"] for one in found] == [compare.ONLY, compare.BOTH]
+
+
+def test_prompts_are_paired_by_what_they_are_for():
+    left = [{"section": "memory", "layer": "x", "text": "a"}] * 2
+    right = [{"section": "memory", "layer": "x", "text": "b"}]
+    pairs = compare.prompts(left, right)
+    assert [(p.title, p.left, p.right) for p in pairs] == [
+        ("memory", "a", "b"),
+        ("memory (2)", "a", None),
+    ]
+
+
+def test_the_first_difference_of_runs_names_step_agent_and_text(runs):
+    one, same, other = runs
+    assert compare.first_difference(one, same, ()) is None
+    found = compare.first_difference(one, other, ())
+    assert found.step == 3
+    assert compare.whose(found) == "2"
+    texts = " ".join(pair.right or "" for pair in compare.told(found))
+    assert "The miller hides gold." in texts
+
+
+@pytest.fixture(scope="module")
+def address(files):
+    command = ("-m", "mesa_memory.cli", "dashboard", files[0], files[2])
+    with served(*command, "--port", "0", "--no-open") as base:
+        yield base
+
+
+def test_two_runs_stand_side_by_side_with_their_first_difference(address):
+    with browser() as chromium, Window(chromium, address) as window:
+        window.open("?view=compare&agent=2&step=6")
+        window.until(lambda: "only one run has it" in window.text())
+        window.page.get_by_role("button", name="Go there").click()
+        window.until(lambda: window.step() == "3")
+        # What an agent says is shown as text.
+        window.until(lambda: SECRET in window.text())
+        assert window.page.locator("text=1 of them only here").count() == 1
+        window.page.wait_for_selector(".mm-chart canvas")
+        window.open("?view=compare&agent=2&step=3&other_run=0&other_agent=3")
+        window.until(lambda: "Right: agent 3" in window.text())
+        assert "First difference" not in window.text()
+        window.page.wait_for_selector(".mm-chart canvas")

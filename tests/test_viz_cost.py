@@ -1,0 +1,130 @@
+"""What a run cost: data, then in a browser."""
+
+import sqlite3
+
+import numpy as np
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.runs import open_run
+from mesa_memory.viz.data import cost
+from tests.support.browser import Window, browser, served
+from tests.support.recorded_town import RecordedTown
+
+STEPS = 8
+
+
+def priced(path):
+    """Gives the calls prices and times; those of reflections have no price."""
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "UPDATE calls SET cost = 0.001 * tokens_in, latency = 0.1 + seq % 7"
+        )
+        database.execute(
+            "UPDATE calls SET cost = NULL, model = 'local/free' WHERE purpose = 'reflect'"
+        )
+        database.execute(
+            "UPDATE calls SET cached = 1, latency = 0 WHERE purpose = 'grade' AND seq % 2"
+        )
+    database.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("cost") / "run.sqlite")
+    town = RecordedTown(path, n=7)
+    for _ in range(STEPS):
+        town.step()
+    Services.of(town).recorder.close()
+    priced(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(file):
+    with open_run(file) as opened:
+        yield opened
+
+
+def test_sums_until_a_step_are_those_of_the_single_calls(run):
+    spent = cost.spent(run)
+    calls = run.calls(as_records=True)
+    for step in spent.steps:
+        until = [call for call in calls if call["step"] <= step]
+        sums = spent.until(step)
+        assert sums["calls"] == len(until)
+        assert sums["tokens_in"] == sum(call["tokens_in"] for call in until)
+        known = [call["cost"] for call in until if call["cost"] is not None]
+        assert sums["known"] == pytest.approx(sum(known))
+        whole = len(known) == len(until)
+        assert sums["cost"] == (pytest.approx(sum(known)) if whole else None)
+    assert spent.until(spent.steps[-1])["cost"] is None
+
+
+def test_an_unknown_price_is_a_gap_and_no_zero(run):
+    spent = cost.spent(run)
+    alone = dict(spent.series("cost", summed=False))["reflect"]
+    summed = dict(spent.series("cost", summed=True))["reflect"]
+    first = alone.index(None)
+    assert all(value == 0 for value in summed[:first])
+    # A sum with an unknown part stays unknown.
+    assert set(summed[first:]) == {None}
+    count = sum(call["cost"] is None for call in run.calls(as_records=True))
+    assert cost.unpriced(run) == [("local/free", count)]
+
+
+def test_a_group_with_an_unknown_price_has_no_cost(run):
+    rows = {row["purpose"]: row for row in cost.grouped(run, ("purpose",))}
+    assert rows["reflect"]["cost"] is None
+    assert rows["reflect"]["unpriced"] == rows["reflect"]["calls"]
+    assert rows["grade"]["cost"] > 0
+    assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
+
+
+def test_latencies_leave_out_what_was_answered_from_memory(run):
+    waits = cost.waits(run)
+    calls = run.calls(as_records=True)
+    assert waits.cached == sum(bool(call["cached"]) for call in calls) > 0
+    for purpose, facts in waits.facts.items():
+        own = [c for c in calls if c["purpose"] == purpose and not c["cached"]]
+        seconds = [call["latency"] for call in own]
+        assert facts["calls"] == len(own) == sum(waits.bars[purpose])
+        assert facts["median"] == pytest.approx(np.median(seconds))
+        assert facts["longest"] == max(seconds)
+    assert waits.edges == sorted(waits.edges)
+
+
+def test_another_measure_is_refused_with_those_there_are(run):
+    with pytest.raises(ValueError, match="calls, tokens_in, tokens_out"):
+        cost.spent(run).series("euros", summed=False)
+
+
+def test_a_run_without_calls_has_nothing_to_show(tmp_path):
+    path = str(tmp_path / "silent.sqlite")
+    town = RecordedTown(path, n=7)
+    Services.of(town).recorder.close()
+    with open_run(path) as run:
+        assert cost.spent(run).purposes == []
+        assert cost.waits(run).edges == []
+        assert cost.grouped(run, ("model",)) == []
+
+
+def test_the_view_says_that_a_price_is_unknown(file):
+    command = ("-m", "mesa_memory.cli", "dashboard", file, "--port", "0", "--no-open")
+    with (
+        browser() as chromium,
+        served(*command) as address,
+        Window(chromium, address) as window,
+    ):
+        window.open(f"?view=cost&step={STEPS}", see=f"text=Until step {STEPS}")
+        assert "No price is known for: local/free" in window.text()
+        assert "unknown (" in window.text()
+        window.page.get_by_label("Step back").click()
+        window.until(lambda: f"Until step {STEPS - 1}" in window.text())
+        window.page.wait_for_selector(".mm-chart canvas")
+        window.open("?view=cost&cost_measure=cost&cost_way=summed")
+        window.until(lambda: "the chart has a gap" in window.text())
+        window.page.wait_for_selector(".mm-chart canvas")
+        with window.page.expect_download() as download:
+            window.page.get_by_text("SVG").first.click()
+        assert download.value.suggested_filename == "cost-cost-summed.svg"

@@ -1,0 +1,141 @@
+"""Who remembers something like a text: data, then in a browser."""
+
+import numpy as np
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.runs import open_run
+from mesa_memory.viz.data import spread
+from mesa_memory.viz.data.corpus import corpus, sentences
+from tests.support.browser import Window, browser, served
+from tests.support.recorded_town import RecordedTown
+
+TEXT = "On day 3 I sold 3 fish."
+STEPS = 8
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("spread") / "run.sqlite")
+    town = RecordedTown(path, n=7)
+    for _ in range(STEPS):
+        town.step()
+    Services.of(town).recorder.close()
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(file):
+    with open_run(file) as opened:
+        yield opened
+
+
+def test_holding_is_what_the_states_of_all_agents_say(run):
+    found = spread.found(run, TEXT)
+    least = 0.7
+    held = spread.holding(found, least)
+    alike = dict(zip(found.corpus.texts, found.similarity))
+    for row, agent in enumerate(held.agents):
+        for column, step in enumerate(held.steps):
+            records = run.state(agent, step, as_records=True)
+            count = sum(alike[r["text"]] >= least for r in records if r["text"])
+            assert held.counts[row, column] == count
+    assert held.counts.any()
+    assert not held.counts.all()
+
+
+def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
+    best = spread.nearest(spread.found(run, TEXT), 0.6)[0]
+    assert TEXT in best["text"]
+    assert best["counts"]
+    assert best["first"] == 3
+
+
+def test_a_summary_is_found_by_the_sentence_that_is_about_it(run):
+    found = spread.found(run, TEXT)
+    summaries = spread.nearest(found, 0.6, kind="summary")
+    assert len(sentences(summaries[0]["text"])) > 1
+    assert summaries[0]["counts"]
+
+
+def test_nobody_holds_what_nobody_was_told(run):
+    found = spread.found(run, "The dragon has eaten the emperor.")
+    held = spread.holding(found, 0.6)
+    assert held.holders == [0] * STEPS
+    assert spread.holders(found, 0.6, 5) == []
+    assert spread.nearest(found, 0.6)[0]["counts"] is False
+
+
+def test_holders_of_a_step_are_those_of_the_map(run):
+    found = spread.found(run, TEXT)
+    held = spread.holding(found, 0.7)
+    for place, step in enumerate(held.steps):
+        rows = spread.holders(found, 0.7, step)
+        assert [row["records"] for row in rows] == [
+            count for count in held.counts[:, place].tolist() if count
+        ]
+    assert held.reached == sorted(held.reached)
+    assert all(now <= ever for now, ever in zip(held.holders, held.reached))
+
+
+def test_agents_in_order_of_first_holding_come_earlier_or_equal(run):
+    held = spread.holding(spread.found(run, "On day 1 I sold 1 fish."), 0.7)
+    first = [
+        next((n for n, c in enumerate(held.counts[place]) if c), STEPS)
+        for place in held.order
+    ]
+    assert first == sorted(first)
+
+
+def test_reading_on_gives_what_reading_anew_gives(tmp_path):
+    path = str(tmp_path / "growing.sqlite")
+    town = RecordedTown(path, n=4)
+    town.step()
+    recorder = Services.of(town).recorder
+    known = None
+    with open_run(path) as run:
+        for _ in range(6):
+            town.step()
+            recorder.sync()
+            known = corpus(run, known)
+        anew = corpus(run)
+    recorder.close()
+    assert known.steps == anew.steps
+    # The same pieces, possibly in another order, so compared by their texts.
+    assert known.texts == anew.texts
+    assert np.array_equal(known.lives["seq"], anew.lives["seq"])
+    ends = known.lives["valid_to"], anew.lives["valid_to"]
+    assert np.array_equal(*ends, equal_nan=True)
+    assert not np.isnan(ends[0]).all()
+    assert np.array_equal(known.vectors, anew.vectors)
+
+
+def test_a_blank_text_is_refused(run):
+    with pytest.raises(ValueError, match="must have words"):
+        spread.found(run, "  ")
+
+
+def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
+    command = ("-m", "mesa_memory.cli", "dashboard", file, "--port", "0", "--no-open")
+    with (
+        browser() as chromium,
+        served(*command) as address,
+        Window(chromium, address) as window,
+    ):
+        window.open("?view=spread&step=1", see="text=Type a sentence")
+        box = window.page.get_by_label("Text to look for in all memories")
+        box.fill(TEXT)
+        box.press("Enter")
+        window.until(lambda: "of 7 hold it at step 1" in window.text())
+        assert "text=On+day+3" in window.query()
+        window.page.keyboard.press("Tab")
+        window.page.get_by_label("Step forward").click()
+        window.until(lambda: "of 7 hold it at step 2" in window.text())
+        slider = window.page.get_by_role("slider").filter(has_text="").last
+        slider.focus()
+        slider.press("ArrowLeft")
+        window.until(lambda: "spread_least=0.59" in window.query())
+        window.page.wait_for_selector(".mm-chart canvas")
+        with window.page.expect_download() as download:
+            window.page.get_by_text("CSV").last.click()
+        assert download.value.suggested_filename == "spread-texts.csv"
