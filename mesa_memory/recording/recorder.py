@@ -68,6 +68,11 @@ class Recorder(Noter):
         gc.freeze()
 
     @property
+    def model(self) -> Any:
+        """The model; None once it is gone."""
+        return self._model()
+
+    @property
     def active(self) -> bool:
         """True while the run is being written."""
         return self._writer is not None

@@ -5,6 +5,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import reading
 from mesa_memory.viz.data.activity import Activity, activity
@@ -39,6 +40,11 @@ class Feed:
         self._lock, self._counting = threading.Lock(), threading.Lock()
         self._looking = threading.Lock()
         self.refresh()
+
+    @property
+    def budget(self) -> Budget | None:
+        """What a model that runs in this process may use; None of all others."""
+        return None
 
     @property
     def opened(self) -> Run:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.recording.attaching import Recording, start
 from mesa_memory.recording.recorder import Recorder
 from mesa_memory.runs import open_run
@@ -23,6 +24,12 @@ class LiveFeed(Feed):
     def __init__(self, recorder: Recorder, label: str, notes: Iterable[str]) -> None:
         self._recorder = recorder
         super().__init__(open_run(recorder.store, recorder.run), label, list(notes))
+
+    @property
+    def budget(self) -> Budget | None:
+        """See ``Feed``."""
+        model = self._recorder.model
+        return None if model is None else Services.of(model).ledger.budget
 
     def refresh(self) -> Source:
         """Waits until the finished steps are written, then looks for them."""

@@ -19,6 +19,7 @@ def use_prepared(source: Source) -> bool:
             source.activity()
 
     task = solara.lab.use_task(count, dependencies=[id(source), ready])
+    _ = task.pending  # reading it has the page drawn anew when the counting ends
     if task.error:
         raise task.exception  # type: ignore[misc]  # there is one
     if not ready and not source.begun:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import Activity
 
@@ -49,6 +50,11 @@ class Source:
     def begun(self) -> bool:
         """True if ``activity`` has little left to read."""
         return self._feed.counted is not None
+
+    @property
+    def budget(self) -> Budget | None:
+        """What the model may use, if it runs in this process."""
+        return self._feed.budget
 
     def of(self, function: Callable[..., T], *arguments: Any) -> T:
         """``function(run, *arguments)``, worked out once until there are new steps.

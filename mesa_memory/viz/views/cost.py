@@ -4,7 +4,6 @@ from typing import Any
 
 import solara
 
-from mesa_memory.services import Services
 from mesa_memory.viz.data import cost as data
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.source import Source
@@ -70,11 +69,9 @@ def _budget(source: Source, until: dict[str, float | None]) -> None:
 
 def limits(source: Source) -> dict[str, float]:
     """The budget of a model that runs in this process, by measure; else nothing."""
-    recorder = getattr(source._feed, "_recorder", None)
-    model = recorder._model() if recorder is not None else None
-    if model is None:
+    budget = source.budget
+    if budget is None:
         return {}
-    budget = Services.of(model).ledger.budget
     given = {"calls": budget.calls, "tokens": budget.tokens, "cost": budget.cost}
     return {name: float(most) for name, most in given.items() if most is not None}
 
