@@ -140,7 +140,9 @@ def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
         store.write(
             run,
             Batch(
-                2, opened=[record(98)], graded=[("0/episodic/message/1", 5, 2), ("x", 1, 2)]
+                2,
+                opened=[record(98)],
+                graded=[("0/episodic/message/1", 5, 2), ("x", 1, 2)],
             ),
         )
     with pytest.raises(StoreError, match=r"\(.*(UNIQUE|unique)"):
