@@ -6,7 +6,7 @@ content that looks like a reference stays what it is.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,12 +35,12 @@ class Shelf(Protocol):
         """All of a kind, closed ones too, in order; or only the newest ``last``."""
 
 
-@runtime_checkable
-class Kept(Protocol):
+class Kept:
     """An immutable part of a memory that says later what it holds."""
 
     def kept(self) -> Any:
         """What a snapshot holds of it."""
+        raise NotImplementedError
 
 
 class Verbatim:

@@ -14,7 +14,7 @@ from rich.text import Text
 from mesa_memory import render
 from mesa_memory.records import MemoryRecord
 from mesa_memory.schemas import GRADE_MIN
-from mesa_memory.snapshots import Verbatim
+from mesa_memory.snapshots import Kept, Verbatim
 from mesa_memory.staging import by_kind, superseded
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
@@ -26,7 +26,7 @@ def _printable(text: str, encoding: str) -> str:
 
 
 @dataclass(init=False, eq=False)
-class Entry(MemoryEntry):
+class Entry(MemoryEntry, Kept):
     """One step's events, in Mesa-LLM's form; knows its agent, but does not hold it.
 
     Attributes:

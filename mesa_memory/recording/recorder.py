@@ -64,7 +64,6 @@ class Recorder(Noter):
         _running.add(self)
         # Records that wait to be written let Python look for garbage more often. What
         # is here already (libraries, mostly) need not be looked through each time.
-        gc.collect()
         gc.freeze()
 
     @property
