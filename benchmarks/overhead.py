@@ -22,9 +22,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from mesa_llm.memory.st_memory import ShortTermMemory as TheirShortTerm
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.tables import show
 from benchmarks.town import Town
 from mesa_memory import (
     EpisodicMemory,
@@ -155,19 +154,8 @@ def main() -> None:
     if given.json:
         print(json.dumps({"memories": rows, "recorded": added}))
         return
-    _print("Overhead of memories without a language model", rows)
-    _print("What recording adds", added)
-
-
-def _print(title: str, rows: list[dict[str, Any]]) -> None:
-    table = Table(title=title)
-    for heading in rows[0]:
-        table.add_column(heading.replace("_", " "), justify="right")
-    for row in rows:
-        table.add_row(
-            *[f"{v:,.2f}" if isinstance(v, float) else str(v) for v in row.values()]
-        )
-    Console(width=130).print(table)
+    show("Overhead of memories without a language model", rows)
+    show("What recording adds", added)
 
 
 if __name__ == "__main__":

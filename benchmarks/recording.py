@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.table import Table
 
+from benchmarks.tables import show
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
 from mesa_memory.stores.batches import together
 from mesa_memory.stores.rows import Blobs, texts
@@ -175,14 +174,7 @@ def main() -> None:
     if given.json:
         print(json.dumps(rows))
         return
-    table = Table(title="Recording into SQLite beside a busy thread")
-    for heading in rows[0]:
-        table.add_column(heading.replace("_", " "), justify="right")
-    for row in rows:
-        table.add_row(
-            *[f"{v:,.1f}" if isinstance(v, float) else str(v) for v in row.values()]
-        )
-    Console(width=130).print(table)
+    show("Recording into SQLite beside a busy thread", rows, digits=1)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ holds it tells and takes up itself, in ``get_state()`` and ``set_state(state)``.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -62,14 +63,9 @@ def resume(
         StoreError: if the run has no such checkpoint, or the store fails.
         ValueError: if the model does not fit the run.
     """
-    store = open_store(location)
-    found, recorded = _run(store, run)
-    at = _last_finished(store, found) if step is None else step
-    states = store.checkpoint(found, at)[1]
-    store.truncate(found, at)
-    return _restored(
-        model_class, Attachment(store, found), at, states, recorded | parameters
-    )
+    begun, at, states, recorded = _checkpoint_of(location, run, step)
+    begun.store.truncate(begun.run, at)
+    return _restored(model_class, begun, at, states, recorded | parameters)
 
 
 def fork(
@@ -95,16 +91,22 @@ def fork(
     Raises:
         StoreError, ValueError: see ``resume``.
     """
-    store: Any = open_store(location)
-    found, recorded = _run(store, run)
-    at = _last_finished(store, found) if step is None else step
-    states = store.checkpoint(found, at)[1]
-    copy = copy_run(store, found, at, name)
-    given = recorded | parameters
-    model = _restored(model_class, Attachment(store, copy), at, states, given)
+    begun, at, states, recorded = _checkpoint_of(location, run, step)
+    copy = replace(begun, run=copy_run(begun.store, begun.run, at, name))
+    model = _restored(model_class, copy, at, states, recorded | parameters)
     if edit is not None:
         edit(model)
     return model
+
+
+def _checkpoint_of(
+    location: Any, run: int | None, step: float | None
+) -> tuple[Attachment, float, dict[str, Any], dict[str, Any]]:
+    """A run, the step to go on from, its states there, and the model's parameters."""
+    store = open_store(location)
+    found, recorded = _run(store, run)
+    at = _last_finished(store, found) if step is None else step
+    return Attachment(store, found), at, store.checkpoint(found, at)[1], recorded
 
 
 def _restored(
