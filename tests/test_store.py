@@ -2,6 +2,7 @@
 
 import random
 import threading
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -249,13 +250,17 @@ def test_a_reopened_store_goes_on_where_the_run_ended(tmp_path):
     store.close()
 
 
-@pytest.mark.parametrize("every, left", [(None, [9, 10]), (4, [4, 8, 9, 10])])
-def test_the_newest_checkpoints_stay_and_those_asked_for(location, every, left):
-    store = open_store(location, keep=2, checkpoint_every=every)
+def test_the_newest_checkpoints_stay_and_those_to_be_kept(location):
+    store = open_store(location, keep=2)
     run = store.begin(INFO)
     for step in range(1, 11):
-        store.write(run, full(step))
-    assert sorted({row["step"] for row in rows(store, "checkpoints")}) == left
+        store.write(run, replace(full(step), kept=step == 4))
+        if step == 8:
+            store.keep(run, 7)
+    left = sorted({row["step"] for row in rows(store, "checkpoints")})
+    assert left == [4, 7, 9, 10]
+    with pytest.raises(StoreError, match="no checkpoint of step 5, only of"):
+        store.keep(run, 5)
     assert store.checkpoint(run) == (10, {"": {"steps": 10}, "0": {"z": [10], "a": 1}})
     assert list(store.checkpoint(run, 9)[1]["0"]) == ["z", "a"]
     with pytest.raises(StoreError, match="no checkpoint of step 3"):

@@ -24,7 +24,7 @@ class Saving(Reading):
         return {
             "numbers": dict(self._journal.numbers),
             "staging": self._staging.snapshot(),
-            "waiting": tuple((c.now, c.groups) for c in self._work.waiting),
+            "waiting": [(c.now, c.groups) for c in self._work.waiting],
             "failures": self._work.failures,
         }
 

@@ -43,11 +43,13 @@ class Streaming(Reflecting):
 
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; what of the stream is not its current records."""
-        strangers = [
-            (position, entry_snapshot(entry))
-            for position, entry in enumerate(self._stream)
-            if not isinstance(entry, Entry)
-        ]
+        strangers: list[tuple[int, Any]] = []
+        if set(map(type, self._stream)) - {Entry}:  # there hardly ever are any
+            strangers = [
+                (position, entry_snapshot(entry))
+                for position, entry in enumerate(self._stream)
+                if not isinstance(entry, Entry)
+            ]
         return super().snapshot() | {
             "fresh": [entry.events[0] for entry in self._fresh],
             "strangers": strangers,

@@ -29,7 +29,7 @@ class Windowed(MemoryModule):
 
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; the entries kept."""
-        window = tuple(entry_snapshot(entry) for entry in self._entries())
+        window = [entry_snapshot(entry) for entry in self._entries()]
         return super().snapshot() | {"window": window}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from platform import python_version
@@ -103,8 +103,6 @@ class Attachment:
         """A recorder, muted until it is told where the run begins."""
         from mesa_memory.recording.recorder import Recorder
 
-        every = recording.checkpoint_every
-        self.store.options = replace(self.store.options, checkpoint_every=every)
         of, flush = services.chronicle, services.flush
         recorder = Recorder(model, of, self.store, self.run, flush, recording)
         recorder.muted = True

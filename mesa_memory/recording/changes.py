@@ -130,23 +130,30 @@ def text_of(record: MemoryRecord) -> str | None:
     return None
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
+
 def prompt_hash(request: LLMRequest) -> str:
     """SHA-256 of the messages as sent, and of the model asked; 64 hex digits."""
-    asked = [request.model, request.messages()]
-    text = json.dumps(asked, ensure_ascii=False, sort_keys=True)
+    return _hash(request.model, request.messages())
+
+
+def _hash(model: str | None, messages: list[dict[str, Any]]) -> str:
+    text = _encode([model, messages])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _call_row(call: Call) -> dict[str, Any]:
     request, reply = call.request, call.reply
+    prompt = request.messages()
     row: dict[str, Any] = {
         "step": request.step,
         "agent": str(request.agent),
         "purpose": request.purpose,
         "occurrence": call.occurrence,
         "model": (reply and reply.model) or request.model,
-        "prompt": request.messages(),
-        "prompt_hash": prompt_hash(request),
+        "prompt": prompt,
+        "prompt_hash": _hash(request.model, prompt),
         "cached": call.replayed,
     }
     if reply is None:

@@ -5,7 +5,6 @@ unfinished work of all memories is joined and the step is handed to the writer w
 A step that was not finished leaves nothing behind.
 """
 
-import gc
 import logging
 import weakref
 from collections.abc import Callable, Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from mesa_memory.errors import StoreError
 from mesa_memory.memory.clock import clock
+from mesa_memory.recording import garbage
 from mesa_memory.recording.attaching import Recording
 from mesa_memory.recording.changes import batch
 from mesa_memory.recording.checkpoints import memories, snapshot
@@ -62,9 +62,7 @@ class Recorder(Noter):
         weakref.finalize(model, _abandon, weakref.ref(self))
         chronicle.observers.append(self)
         _running.add(self)
-        # Records that wait to be written let Python look for garbage more often. What
-        # is here already (libraries, mostly) need not be looked through each time.
-        gc.freeze()
+        garbage.look_less()
 
     @property
     def model(self) -> Any:
@@ -141,8 +139,10 @@ class Recorder(Noter):
         assert self._writer is not None
 
         def rows(last: bool) -> Batch:
-            kept = state if last or self._is_kept(step) else None
-            return batch(step, changes, kept, finished)
+            kept = self._is_kept(step)
+            given = batch(step, changes, state if last or kept else None, finished)
+            given.kept = kept
+            return given
 
         try:
             self._writer.put(rows)
@@ -188,7 +188,7 @@ class Recorder(Noter):
                 model._user_step = hook.inner
         _running.discard(self)
         if not _running:
-            gc.unfreeze()
+            garbage.look_as_before()
 
 
 _running: set[Recorder] = set()

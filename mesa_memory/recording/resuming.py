@@ -22,7 +22,9 @@ from mesa_memory.stores.schema import steps as steps_table
 
 
 def checkpoint(model: Any) -> tuple[int, float]:
-    """Makes sure that the run can be resumed from its last finished step.
+    """Makes sure that the run can always be resumed from its last finished step.
+
+    Its checkpoint stays when there are newer ones.
 
     Returns:
         The run's id, and that step.
@@ -38,6 +40,7 @@ def checkpoint(model: Any) -> tuple[int, float]:
             "configure(model, record='run.sqlite') before its first step"
         )
     recorder.sync()
+    recorder.store.keep(recorder.run, recorder.step)
     return recorder.run, recorder.step
 
 
@@ -55,7 +58,7 @@ def resume(
         model_class: makes the model. Its agents must get the same memories as before.
         location: the store, see ``configure(record=)``.
         step: after which finished step; later ones are removed from the run. None is
-            the last; see ``Recording.checkpoint_every`` for others.
+            the last; for others see ``checkpoint`` and ``Recording.checkpoint_every``.
         run: id of the run; None is the newest.
         **parameters: of the model, in place of those recorded.
 

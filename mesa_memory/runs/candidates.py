@@ -30,7 +30,7 @@ from mesa_memory.stores.columns import vector_text
 
 records = schema.records
 #: so many are all ranked
-FEW = 5_000
+FEW = 1_000
 #: a run with more is read from end to end, not through an index
 LARGE = 20_000
 #: how many words of a query count where there are more records

@@ -51,6 +51,7 @@ class Batch:
         recalls, prompts, calls, interventions, answers: rows of these tables.
         agents: rows of ``agents``; an agent that is there already is replaced.
         checkpoint: state by agent, ``""`` for the model; None for no checkpoint.
+        kept: the checkpoint stays when there are newer ones.
         finished: False leaves the step without a row in ``steps``: events between
             two steps.
     """
@@ -69,6 +70,7 @@ class Batch:
     answers: list[dict[str, Any]] = field(default_factory=list)
     agents: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: dict[str, Any] | None = None
+    kept: bool = False
     finished: bool = True
 
 
@@ -110,6 +112,9 @@ class Store(Protocol):
     ) -> tuple[float, dict[str, Any]]:
         """A checkpoint's step and its states by agent; the newest without ``step``."""
 
+    def keep(self, run: int, step: float) -> None:
+        """Lets the checkpoint of a step stay when there are newer ones."""
+
     def reading(self) -> AbstractContextManager[Any]:
         """A SQLAlchemy connection to read with; its faults become ``StoreError``."""
 
@@ -126,20 +131,16 @@ class Options:
 
     Attributes:
         read_only: nothing is written, not even a migration.
-        keep: how many of the newest checkpoints of a run stay.
-        checkpoint_every: those of each so-many-th step stay, too; None for no others.
+        keep: how many of the newest checkpoints of a run stay, besides those to be kept.
         timeout: seconds to wait for another writer.
     """
 
     read_only: bool = False
     keep: int = 2
-    checkpoint_every: int | None = None
     timeout: float = 30.0
 
     def __post_init__(self) -> None:
         whole("keep", self.keep)
-        if self.checkpoint_every is not None:
-            whole("checkpoint_every", self.checkpoint_every)
         number("timeout", self.timeout)
 
 
@@ -148,7 +149,6 @@ def open_store(
     read_only: bool = False,
     *,
     keep: int = 2,
-    checkpoint_every: int | None = None,
     timeout: float = 30.0,
 ) -> Store:
     """Opens a store, or makes one where nothing is yet.
@@ -158,8 +158,7 @@ def open_store(
             ``"postgresql+psycopg://user@host/database"``, or ``"postgresql:embedded"``
             (``"postgresql:embedded?folder=path"``), which runs its own server.
         read_only: write nothing, not even a migration.
-        keep: how many of the newest checkpoints of a run stay.
-        checkpoint_every: those of each so-many-th step stay, too.
+        keep: how many of the newest checkpoints of a run stay, besides those to be kept.
         timeout: seconds to wait for another writer before ``StoreBusy``.
 
     Raises:
@@ -167,7 +166,7 @@ def open_store(
         MissingExtra: if PostgreSQL's packages are not installed.
         ValueError: for an address of another kind of database.
     """
-    options = Options(read_only, keep, checkpoint_every, timeout)
+    options = Options(read_only, keep, timeout)
     address = str(location)
     if address.startswith("postgres"):
         from mesa_memory.stores.postgres import open_postgres

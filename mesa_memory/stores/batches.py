@@ -59,6 +59,7 @@ def together(batches: Sequence[Batch], seq: int) -> Together:
         _number(batch, all_of)
         for agent, state in (batch.checkpoint or {}).items():
             row = {"step": batch.step, "agent": agent, "state": state}
+            row["kept"] = batch.kept
             all_of.inserts["checkpoints"].append(row)
     agents = {row["agent"]: row for batch in batches for row in batch.agents}
     all_of.inserts["agents"] = list(agents.values())
@@ -84,18 +85,15 @@ def _number(batch: Batch, all_of: Together) -> None:
 def _change(batches: Sequence[Batch], all_of: Together) -> None:
     opened = all_of.inserts["records"]
     places = {row["id"]: place for place, row in enumerate(opened)}
-    own: set[int] = set()
     for kind, columns in CHANGES.items():
         older: dict[str, dict[str, Any]] = {}
-        for record, *values in (
-            row for batch in batches for row in getattr(batch, kind)
-        ):
-            place = places.get(record)
-            if place is None:
-                older[record] = dict(zip(("id", *columns), (record, *values)))
-                continue
-            if place not in own:  # the caller's row stays as it is
-                own.add(place)
-                opened[place] = dict(opened[place])
-            opened[place].update(zip(columns, values))
+        names = ("id", *columns)
+        for batch in batches:
+            for values in getattr(batch, kind):
+                new = dict(zip(names, values))
+                place = places.get(values[0])
+                if place is None:
+                    older[values[0]] = new
+                else:  # the caller's row stays as it is
+                    opened[place] = opened[place] | new
         all_of.changes[kind] = list(older.values())

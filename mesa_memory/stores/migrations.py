@@ -25,16 +25,23 @@ def _answers(on: sa.Connection) -> None:
     number = schema.records.c.graded_at.type.compile(on.dialect)
     on.execute(sa.text(f"ALTER TABLE records ADD COLUMN graded_at {number}"))
     on.execute(sa.text("DROP VIEW recalled"))
-    on.execute(sa.text(schema.view(on.dialect.name)))
+    on.execute(sa.text(schema.view(on.dialect.name, 3)))
     on.execute(sa.text("DROP INDEX records_by_agent"))
     by_agent = "CREATE INDEX records_by_agent ON records (run, agent, seq)"
     on.execute(sa.text(by_agent))
+
+
+def _kept(on: sa.Connection) -> None:
+    """Version 4: which checkpoints stay; those that are there do."""
+    on.execute(sa.text("ALTER TABLE checkpoints ADD COLUMN kept BOOLEAN"))
+    on.execute(sa.update(schema.checkpoints).values(kept=True))
 
 
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
     3: _answers,
+    4: _kept,
 }
 
 

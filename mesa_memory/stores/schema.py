@@ -26,7 +26,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 3
+VERSION = 4
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -181,7 +181,7 @@ steps = Table(
     PrimaryKeyConstraint("run", "step"),
 )
 
-#: what a run goes on from; the agent ``""`` is the model itself
+#: what a run goes on from; the agent ``""`` is the model itself; ``kept`` ones stay
 checkpoints = Table(
     "checkpoints",
     metadata,
@@ -189,6 +189,7 @@ checkpoints = Table(
     Column("step", Double, nullable=False),
     Column("agent", Text, nullable=False),
     Column("state", Document, nullable=False),
+    Column("kept", Boolean(create_constraint=False)),
     PrimaryKeyConstraint("run", "step", "agent"),
 )
 

@@ -216,12 +216,23 @@ class SqlStore(ABC):
         return list(on.scalars(query))
 
     def _prune(self, on: sa.Connection, run: int) -> None:
-        every, table = self.options.checkpoint_every, schema.checkpoints
+        table = schema.checkpoints
         old = self._checkpoints(on, run)[self.options.keep :]
-        gone = [step for step in old if not every or step % every]
-        if gone:
-            delete = sa.delete(table).filter_by(run=run)
-            on.execute(delete.where(table.c.step.in_(gone)))
+        if old:
+            delete = sa.delete(table).filter_by(run=run).where(table.c.step.in_(old))
+            on.execute(delete.where(table.c.kept.is_not(True)))
+
+    def keep(self, run: int, step: float) -> None:
+        """Lets a checkpoint stay; see ``Store``."""
+        table = schema.checkpoints
+        with self.writing() as on:
+            stays = sa.update(table).filter_by(run=run, step=step).values(kept=True)
+            if not on.execute(stays).rowcount:
+                raise StoreError(
+                    f"run {run} has no checkpoint of step {step:g}, only of "
+                    f"{self._checkpoints(on, run)}",
+                    location=self.location,
+                )
 
     def check(self) -> None:
         """Reads everything once; see ``Store``."""
