@@ -11,6 +11,7 @@ from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.pooling import EmbeddingPool
 from mesa_memory.recording.attaching import Recording, start
+from mesa_memory.recording.vectors import Vectors
 from mesa_memory.services import Services, execution_of
 
 ON_FAILURE = ("retry", "raise")
@@ -48,9 +49,9 @@ def configure(
         record: path of a SQLite file, ``"postgresql+psycopg://…"``, True (in memory)
             or a ``Recording``; None records nothing.
         replay: a recorded run, a path or address like ``record``, that answers every
-            request in place of a model.
+            request in place of a model, and of an embedder.
         on_miss: what to do if it has no answer: ``"raise"`` a ``ReplayMismatch``, or
-            ``"call"`` the model.
+            ``"call"`` the model or the embedder.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
 
     Raises:
@@ -73,7 +74,7 @@ def configure(
         "pool": EmbeddingPool(),  # what waits there is of another embedder
     }
     services = Services.of(model)
-    chosen["replay"] = _replay(model, services, replay, on_miss)
+    chosen |= _replay(model, services, replay, on_miss)
     before, services.recorder = services.recorder, None
     if before is not None:
         before.close()
@@ -85,14 +86,17 @@ def configure(
     return services
 
 
-def _replay(model: Any, services: Services, location: Any, on_miss: str) -> Any:
+def _replay(model: Any, services: Services, location: Any, on_miss: str) -> dict:
+    """What answers from a recorded run."""
     if on_miss not in ON_MISS:
         raise ValueError(f"on_miss must be one of {ON_MISS}, got {on_miss!r}")
     if location is None:
-        return None
+        return {"replay": None, "vectors": Vectors()}
     from mesa_memory.recording import replaying
 
-    return replaying.replay(model, location, on_miss, services.live_client)
+    live = services.live_client
+    answers, vectors = replaying.replay(model, location, on_miss, live)
+    return {"replay": answers, "vectors": Vectors(vectors)}
 
 
 def _recording(record: Any) -> Recording | None:

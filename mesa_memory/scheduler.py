@@ -102,7 +102,13 @@ class Work:
     def waiting(self) -> list[Any]:
         """The batches not yet begun, oldest first."""
         with self._lock:
-            return list(self._batches)
+            return list(self._batches) if self._batches else []
+
+    @property
+    def idle(self) -> bool:
+        """True if ``settle`` would have nothing to do."""
+        # Without the lock: an error is there before the work is no longer running.
+        return not (self._running or self._batches or self._error)
 
     def begin(self) -> None:
         """Settles in the background what is queued; returns at once.
@@ -199,10 +205,10 @@ class Work:
     def _leave(self, performer: Performer, error: Exception | None = None) -> None:
         performer.release()
         with self._lock:
+            self._error = error or self._error
             self._running = False
             ended, self._ended = self._ended, None
             self._runner = None
-            self._error = error or self._error
         if ended is not None:
             ended.set_result(None)
 

@@ -21,6 +21,7 @@ from mesa_memory.llm.ledger import Ledger, Usage, forecast, usage_of
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.pooling import EmbeddingPool
+from mesa_memory.recording.vectors import Vectors
 from mesa_memory.records import Chronicle, Observer
 from mesa_memory.scheduler import Work, at_exit, background
 from mesa_memory.sharing import SharedAnswers
@@ -50,6 +51,7 @@ class Services:
         max_pending_steps: failing steps in a row before the run stops.
         recorder: writes the run into a store; None records nothing.
         replay: answers every request from a recorded run; None asks the model.
+        vectors: those that a run that is resumed or replayed has got.
     """
 
     _of: ClassVar[weakref.WeakKeyDictionary[Any, "Services"]] = (
@@ -69,6 +71,7 @@ class Services:
         self.replay: Any = None
         self.shared = SharedAnswers()
         self.pool = EmbeddingPool()
+        self.vectors = Vectors()
         self._seed = seed
         self._litellm: Any = None
         self._offline = OfflineLLM()
@@ -108,7 +111,7 @@ class Services:
         """
         faults = []
         with _making:
-            works = list(self._works)
+            works = [work for work in self._works if not work.idle]
         for work in works:
             try:
                 work.settle(self.deferred)
@@ -130,7 +133,10 @@ class Services:
 
     def embed(self, request: EmbedRequest) -> Embedded:
         """The vectors of a request's texts, blocking; from any thread."""
-        vectors = self.embedder.embed(request.texts)
+        if self.embeds_here:
+            vectors = self.embedder.embed(request.texts)
+        else:
+            vectors = self.vectors.embed(self.embedder, request.texts, self.recorder)
         return Embedded(vectors, self.embedder.name)
 
     def publish(self, values: Mapping[str, Any]) -> None:

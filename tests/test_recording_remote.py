@@ -1,10 +1,14 @@
 """A recorded run whose embedder is remote."""
 
+import sqlite3
+
 import numpy as np
+import pytest
 
 from benchmarks.town import Town
 from mesa_memory import EpisodicMemory, Services, configure, resume
 from mesa_memory.embedders import embedder
+from mesa_memory.errors import EmbedderError, ReplayMismatch, StoreCorrupt
 from tests.support.tables import assert_equal, tables
 
 
@@ -16,25 +20,20 @@ class Remote:
     def __init__(self):
         self.table = embedder("static")
         self.dim = self.table.dim
-        self.asked = 0
+        self.texts = []
 
     def embed(self, texts):
-        self.asked += 1
+        self.texts += texts
         return np.asarray(self.table.embed(texts))
 
 
 class RemoteTown(Town):
     """Citizens whose events are embedded elsewhere; each reads its memory."""
 
-    def __init__(self, file):
-        self.file = file
-        super().__init__(
-            4,
-            EpisodicMemory,
-            setup=lambda model: configure(
-                model, llm="offline", embedder=Remote(), record=file
-            ),
-        )
+    def __init__(self, file, **given):
+        self.file, self.remote = file, given.pop("embedder", None) or Remote()
+        how = {"llm": "offline", "embedder": self.remote, "record": file} | given
+        super().__init__(4, EpisodicMemory, setup=lambda model: configure(model, **how))
 
     def step(self):
         for citizen in self.citizens:
@@ -42,21 +41,68 @@ class RemoteTown(Town):
         super().step()
 
 
-def test_a_resumed_run_embeds_again_and_recalls_the_same(tmp_path):
+def lived(town, steps):
+    for _ in range(steps):
+        town.step()
+    Services.of(town).recorder.close()
+    return town
+
+
+def test_a_resumed_run_does_not_embed_again_and_recalls_the_same(tmp_path):
     files = [str(tmp_path / "whole.sqlite"), str(tmp_path / "halves.sqlite")]
-    town = RemoteTown(files[0])
-    for _ in range(8):
-        town.step()
-    Services.of(town).recorder.close()
-    town = RemoteTown(files[1])
-    for _ in range(4):
-        town.step()
-    Services.of(town).recorder.close()
-    town = resume(RemoteTown, files[1])
-    for _ in range(4):
-        town.step()
-    Services.of(town).recorder.close()
+    lived(RemoteTown(files[0]), 8)
+    first = lived(RemoteTown(files[1]), 4).remote.texts
+    second = lived(resume(RemoteTown, files[1]), 4).remote.texts
+    assert second and not set(first) & set(second)
     assert_equal(*(tables(file) for file in files))
     embedded = tables(files[0])["records"][0]
     assert embedded["embedder"] == "remote:table"
     assert len(embedded["embedding"]) == 2 * Remote().dim
+
+
+class Gone(Remote):
+    """Cannot be reached any more."""
+
+    def embed(self, texts):
+        raise EmbedderError("the network is forbidden")
+
+
+def test_a_replay_needs_no_embedder(tmp_path):
+    files = [str(tmp_path / "first.sqlite"), str(tmp_path / "again.sqlite")]
+    lived(RemoteTown(files[0]), 5)
+    lived(RemoteTown(files[1], embedder=Gone(), replay=files[0]), 5)
+    assert_equal(*(tables(file, ignore=("cached", "cost")) for file in files))
+
+
+def test_a_vector_that_was_not_recorded_is_a_mismatch_or_asked_for(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    lived(RemoteTown(file), 3)
+    with sqlite3.connect(file) as on:
+        on.execute("DELETE FROM vectors WHERE key IN (SELECT max(key) FROM vectors)")
+    town = RemoteTown(None, replay=file)
+    with pytest.raises(ReplayMismatch, match="no vector by remote:table of 1 texts"):
+        for _ in range(3):
+            town.step()
+    town = RemoteTown(None, replay=file, on_miss="call")
+    for _ in range(3):
+        town.step()
+    assert len(town.remote.texts) == 1
+
+
+@pytest.mark.parametrize("written", ["no base64", "AAAA", "AADAfw=="])
+def test_a_vector_that_is_none_is_a_damaged_file(tmp_path, written):
+    file = str(tmp_path / "run.sqlite")
+    lived(RemoteTown(file), 2)
+    with sqlite3.connect(file) as on:
+        on.execute("UPDATE vectors SET vector = ?", [written])
+    town = RemoteTown(None, replay=file)
+    with pytest.raises(StoreCorrupt, match="vector"):
+        for _ in range(2):
+            town.step()
+
+
+def test_what_the_shipped_embedder_says_is_not_kept(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    lived(RemoteTown(file, embedder=embedder("static")), 2)
+    with sqlite3.connect(file) as on:
+        assert on.execute("SELECT count(*) FROM vectors").fetchone() == (0,)

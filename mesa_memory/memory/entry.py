@@ -169,6 +169,13 @@ def entry_snapshot(entry: MemoryEntry) -> Any:
     return (entry.step, Verbatim(entry.content))
 
 
+def entry_snapshots(entries: Sequence[MemoryEntry]) -> list[Any]:
+    """Entries for a snapshot, in order; see ``entry_snapshot``."""
+    if set(map(type, entries)) <= {Entry}:  # nearly always, and quickly known
+        return list(entries)
+    return [entry_snapshot(entry) for entry in entries]
+
+
 def importance_of(entry: MemoryEntry) -> float | None:
     """An entry's grade; of one made elsewhere the number found in its content, or 1."""
     if isinstance(entry, Entry):

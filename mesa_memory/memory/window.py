@@ -7,7 +7,7 @@ from typing import Any
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.entry import Entry, entry_snapshot
+from mesa_memory.memory.entry import Entry, entry_snapshots
 from mesa_memory.records import ERASED, EVICTED, SUPERSEDED
 from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group, superseded
@@ -29,8 +29,7 @@ class Windowed(MemoryModule):
 
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; the entries kept."""
-        window = [entry_snapshot(entry) for entry in self._entries()]
-        return super().snapshot() | {"window": window}
+        return super().snapshot() | {"window": entry_snapshots(self._entries())}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
         """See ``MemoryModule``."""

@@ -16,6 +16,7 @@ import numpy as np
 from mesa_memory import render
 from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.recording.vectors import row_of
 from mesa_memory.records import MemoryRecord
 from mesa_memory.snapshots import encode
 from mesa_memory.stores.base import Batch
@@ -37,6 +38,7 @@ class Changes:
     calls: list["Call"] = field(default_factory=list)
     interventions: list[dict] = field(default_factory=list)
     answers: list[tuple[str, Any]] = field(default_factory=list)
+    vectors: list[tuple[str, Any]] = field(default_factory=list)
     agents: list[dict] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -93,6 +95,7 @@ def batch(
             for key, value in sorted(changes.answers, key=lambda answer: answer[0])
         ],
         agents=changes.agents,
+        vectors=[row_of(key, vector) for key, vector in changes.vectors],
         checkpoint=None if snapshot is None else encode(snapshot),
         finished=finished,
     )

@@ -9,6 +9,7 @@ from typing import Any
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.recall import Recalled
 from mesa_memory.recording.changes import Call, Changes
+from mesa_memory.recording.vectors import key_of
 from mesa_memory.records import Chronicle, MemoryRecord
 from mesa_memory.retrieval import Scoring
 
@@ -30,6 +31,7 @@ class Noter:
         self._chronicle = chronicle
         self._changes = Changes()
         self._counts: dict[float, Counter[tuple]] = {}
+        self._vectors: set[str] = set()
         self._lock = threading.Lock()
         self._inside = itertools.count(1)
 
@@ -124,6 +126,16 @@ class Noter:
         """Answers that hold for many agents were found; None gives one up."""
         found = [(key, value) for key, value in values.items() if value is not None]
         self._changes.answers.extend(found)
+
+    def vectors(self, name: str, vectors: Mapping[str, Any]) -> None:
+        """An embedder gave vectors for texts; each is noted once."""
+        if self.muted:
+            return
+        for text, vector in vectors.items():
+            key = key_of(name, text)
+            if key not in self._vectors:
+                self._vectors.add(key)
+                self._changes.vectors.append((key, vector))
 
     def _place(self, among: int | None) -> tuple[int, int]:
         if among is None:

@@ -96,6 +96,7 @@ class Recorder(Noter):
         What was noted until now belongs to no step of the run.
         """
         self._taken()
+        self._vectors.clear()
         model = self._model()
         self._known = set() if model is None else set(memories(model))
         self.step, self.muted = step, False

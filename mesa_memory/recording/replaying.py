@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.recording.changes import prompt_hash
+from mesa_memory.recording.vectors import RecordedVectors
 from mesa_memory.stores.base import Store, open_store
 from mesa_memory.stores.schema import calls, runs
 
@@ -17,8 +18,8 @@ _SHORT = [column for column in calls.c if column.name != "prompt"]
 
 def replay(
     model: Any, location: Any, on_miss: str, client: Callable[[LLMRequest], Any]
-) -> ReplayLLM | ReplayOrCall:
-    """Answers for ``model`` from the newest run with its seed.
+) -> tuple[ReplayLLM | ReplayOrCall, RecordedVectors]:
+    """Answers and vectors for ``model`` from the newest run with its seed.
 
     Args:
         location: a store, see ``configure``; ``"run.sqlite#3"`` is its run 3.
@@ -33,7 +34,8 @@ def replay(
     store = open_store(place, read_only=True)
     run = _run(store, number, str(getattr(model, "_seed", None)))
     answers = ReplayLLM(lambda request: _recorded(store, run, request), prompt_hash)
-    return answers if on_miss == "raise" else ReplayOrCall(answers, client)
+    vectors = RecordedVectors(store, run, complete=on_miss == "raise")
+    return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors
 
 
 def _run(store: Store, number: str, seed: str) -> int:

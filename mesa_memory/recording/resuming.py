@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from mesa_memory.recording import checkpoints
 from mesa_memory.recording.attaching import Attachment, Recording
 from mesa_memory.recording.shelves import StoreShelf
+from mesa_memory.recording.vectors import RecordedVectors
 from mesa_memory.services import Services
 from mesa_memory.sharing import CAPACITY
 from mesa_memory.stores.base import Store, open_store
@@ -133,6 +134,8 @@ def _restored(
         unique_id = ids.get(agent, agent)
         return StoreShelf(attachment.store, attachment.run, unique_id, layer)
 
+    known = RecordedVectors(attachment.store, attachment.run)
+    services.vectors.known = services.vectors.known or known
     checkpoints.restore(model, states, shelf)
     services.shared.publish(_answers(attachment))
     recorder.begin_at(step)

@@ -49,7 +49,7 @@ class Batch:
         closed: (record id, valid_to, closed_because, superseded_by or None).
         embedded: (record id, float16 bytes, name of the embedder).
         recalls, prompts, calls, interventions, answers: rows of these tables.
-        agents: rows of ``agents``; an agent that is there already is replaced.
+        agents, vectors: rows of these tables; one that is there already is replaced.
         checkpoint: state by agent, ``""`` for the model; None for no checkpoint.
         kept: the checkpoint stays when there are newer ones.
         finished: False leaves the step without a row in ``steps``: events between
@@ -69,6 +69,7 @@ class Batch:
     interventions: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     agents: list[dict[str, Any]] = field(default_factory=list)
+    vectors: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: dict[str, Any] | None = None
     kept: bool = False
     finished: bool = True

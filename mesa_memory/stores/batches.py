@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.stores.base import Batch
+from mesa_memory.stores.schema import REPLACED
 
 #: the tables whose rows are numbered, in this order within a batch, and their lists
 NUMBERED = {
@@ -53,7 +54,7 @@ def together(batches: Sequence[Batch], seq: int) -> Together:
         batches: in order.
         seq: the number of the last row written before.
     """
-    tables = (*NUMBERED, "steps", "agents", "checkpoints")
+    tables = (*NUMBERED, "steps", *REPLACED, "checkpoints")
     all_of = Together(seq, {table: [] for table in tables})
     for batch in batches:
         _number(batch, all_of)
@@ -61,8 +62,9 @@ def together(batches: Sequence[Batch], seq: int) -> Together:
             row = {"step": batch.step, "agent": agent, "state": state}
             row["kept"] = batch.kept
             all_of.inserts["checkpoints"].append(row)
-    agents = {row["agent"]: row for batch in batches for row in batch.agents}
-    all_of.inserts["agents"] = list(agents.values())
+    for table, key in (("agents", "agent"), ("vectors", "key")):
+        rows = {row[key]: row for batch in batches for row in getattr(batch, table)}
+        all_of.inserts[table] = list(rows.values())
     _change(batches, all_of)
     return all_of
 

@@ -32,9 +32,10 @@ def _answers(on: sa.Connection) -> None:
 
 
 def _kept(on: sa.Connection) -> None:
-    """Version 4: which checkpoints stay; those that are there do."""
+    """Version 4: which checkpoints stay (those that are there do), and vectors."""
     on.execute(sa.text("ALTER TABLE checkpoints ADD COLUMN kept BOOLEAN"))
     on.execute(sa.update(schema.checkpoints).values(kept=True))
+    schema.vectors.create(on)
 
 
 #: what leads to a version, by its number

@@ -160,9 +160,10 @@ def _insert(name: str) -> sa.TextClause:
         f"INSERT INTO {name} (run, {names}) SELECT :run, {taken} "  # noqa: S608
         f"FROM {_recordset(given)}"
     )
-    if name == "agents":
+    if name in schema.REPLACED:
         new = ", ".join(f'"{c.name}" = excluded."{c.name}"' for c in given)
-        statement += f" ON CONFLICT (run, agent) DO UPDATE SET {new}"
+        key = ", ".join(c.name for c in schema.metadata.tables[name].primary_key)
+        statement += f" ON CONFLICT ({key}) DO UPDATE SET {new}"
     return sa.text(statement)
 
 

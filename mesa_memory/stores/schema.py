@@ -193,6 +193,20 @@ checkpoints = Table(
     PrimaryKeyConstraint("run", "step", "agent"),
 )
 
+#: what an embedder elsewhere gave for a text: float32 in base64, by a hash of both; they
+#: belong to no step; since version 4
+vectors = Table(
+    "vectors",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("vector", Text, nullable=False),
+    PrimaryKeyConstraint("run", "key"),
+)
+
+#: the tables in which a row may take the place of an older one
+REPLACED = ("agents", "vectors")
+
 #: the tables whose rows have a ``seq`` and belong to a step
 NUMBERED = (records, recalls, prompts, calls, interventions, answers)
 

@@ -197,7 +197,7 @@ def _insert(name: str) -> sa.TextClause:
         said = "(v ->> '$.kind') || ': ' || (v ->> '$.content')"
         values["text"] = f"coalesce(v ->> '$.text', {said})"
     names = ", ".join(f'"{key}"' for key in values)
-    verb = "INSERT OR REPLACE" if name == "agents" else "INSERT"
+    verb = "INSERT OR REPLACE" if name in schema.REPLACED else "INSERT"
     taken = ", ".join(values.values())
     return sa.text(f"{verb} INTO {name} ({names}) SELECT {taken} FROM {_ROWS}")  # noqa: S608
 

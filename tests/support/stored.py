@@ -55,6 +55,7 @@ def full(step, agents=3, start=None):
     batch.answers = [{"step": step, "key": f"hash{step}", "value": {"grade": 3}}]
     batch.agents = [{"agent": str(a), "unique_id": a, "class": "Villager", "memory": "EpisodicMemory",
                      "layers": ["episodic"]} for a in range(agents)]  # fmt: skip
+    batch.vectors = [{"key": f"text{step}", "vector": "AACAPw=="}]
     batch.checkpoint = {"": {"steps": step}, "0": {"z": [step], "a": 1}}
     return batch
 

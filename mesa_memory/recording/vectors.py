@@ -1,0 +1,118 @@
+"""Vectors of a recorded run: what an embedder elsewhere has said once is not asked again.
+
+The shipped embedder gives the same vector everywhere, so its vectors are not kept. Any
+other may be out of reach, cost money, or answer differently tomorrow.
+"""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from mesa_memory.errors import ReplayMismatch, StoreCorrupt
+from mesa_memory.stores.base import Store
+from mesa_memory.stores.schema import vectors
+
+#: not more texts to one query: SQLite before 3.32 allows 999 parameters
+CHUNK = 500
+
+
+class RecordedVectors:
+    """The vectors in a run.
+
+    Args:
+        store, run: where they are.
+        complete: True if nothing else may be asked: the run is being replayed.
+    """
+
+    def __init__(self, store: Store, run: int, complete: bool = False) -> None:
+        self._store, self._run, self.complete = store, run, complete
+
+    def find(self, name: str, texts: Sequence[str]) -> dict[str, np.ndarray]:
+        """Float32 vectors by text, of those texts that the embedder ``name`` was given.
+
+        Raises:
+            StoreError: if the store fails.
+        """
+        keys = {key_of(name, text): text for text in texts}
+        found: dict[str, np.ndarray] = {}
+        for start in range(0, len(keys), CHUNK):
+            part = list(keys)[start : start + CHUNK]
+            query = sa.select(vectors.c.key, vectors.c.vector).filter_by(run=self._run)
+            with self._store.reading() as on:
+                rows = on.execute(query.where(vectors.c.key.in_(part))).all()
+            found |= {keys[key]: self._vector(written) for key, written in rows}
+        return found
+
+    def missing(self, name: str, texts: Sequence[str]) -> ReplayMismatch:
+        """The error for texts that a replayed run was not given."""
+        return ReplayMismatch(
+            f"the recorded run has no vector by {name} of {len(texts)} texts, such as "
+            f"{texts[0]!r:.80}. Replay needs the same model, parameters, embedder and "
+            "versions; on_miss='call' asks the embedder for what is not there.",
+            purpose="embed",
+        )
+
+    def _vector(self, written: str) -> np.ndarray:
+        try:
+            raw = base64.b64decode(written, validate=True)
+            vector = np.frombuffer(raw, dtype="<f4").astype(np.float32)
+        except ValueError as error:
+            raise self._corrupt() from error
+        if not np.isfinite(vector).all():
+            raise self._corrupt()
+        return vector
+
+    def _corrupt(self) -> StoreCorrupt:
+        return StoreCorrupt(
+            "a vector in it is none. The file was changed or damaged; use a copy of it.",
+            location=self._store.location,
+        )
+
+
+class Vectors:
+    """Vectors of texts: from a recorded run if they are there, else of an embedder.
+
+    Attributes:
+        known: the run that is resumed or replayed; None if there is none.
+    """
+
+    def __init__(self, known: RecordedVectors | None = None) -> None:
+        self.known = known
+
+    def embed(self, embedder: Any, texts: Sequence[str], recorder: Any) -> np.ndarray:
+        """The vectors of texts, float32 of shape (texts, dim).
+
+        Args:
+            recorder: is told of those that its run has not got; may be None.
+
+        Raises:
+            EmbedderError: of the embedder.
+            ReplayMismatch: if a replayed run has not got them all.
+            StoreError: if the recorded run cannot be read.
+        """
+        name, known = str(embedder.name), self.known
+        wanted = list(dict.fromkeys(texts))
+        found = known.find(name, wanted) if known else {}
+        missing = [text for text in wanted if text not in found]
+        if missing and known is not None and known.complete:
+            raise known.missing(name, missing)
+        new = dict(zip(missing, embedder.embed(missing))) if missing else {}
+        if recorder is not None:
+            recorder.vectors(name, found | new)
+        return np.stack([found[t] if t in found else new[t] for t in texts])
+
+
+def key_of(name: str, text: str) -> str:
+    """Under which the vector of a text by the embedder ``name`` is kept."""
+    said = f"{name}\0{text}".encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(said, digest_size=20).hexdigest()
+
+
+def row_of(key: str, vector: np.ndarray) -> dict[str, str]:
+    """The row of a vector: float32, little-endian, in base64."""
+    raw = np.asarray(vector, dtype="<f4").tobytes()
+    return {"key": key, "vector": base64.b64encode(raw).decode("ascii")}
