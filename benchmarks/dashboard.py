@@ -1,11 +1,14 @@
-"""How fast the dashboard of a big recorded run is, in Chromium.
+"""How fast the dashboard of a big recorded run is, and what a running one notices of it.
 
-    python -m benchmarks.dashboard [--agents 200] [--steps 500] [--file PATH] [--json]
+    python -m benchmarks.dashboard [--agents 200] [--steps 500] [--file PATH]
+        [--turns 3] [--json]
 
 Needs the development packages and Chromium. Makes a SQLite file of that size unless
 there is one at PATH, serves it, and measures in a browser: from the request of the page
 until the first view has something to read, and from a click until another step or
-another agent is shown. The memory is that of the server, afterwards.
+another agent is shown. The memory is that of the server, afterwards. Then, in so many
+turns, how much of its speed a running simulation keeps (``benchmarks.watching``);
+``--turns 0`` leaves that out.
 """
 
 import argparse
@@ -13,8 +16,6 @@ import json
 import os
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
@@ -23,7 +24,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import watching
 from benchmarks.big_run import BigRun
+from benchmarks.programs import chromium, program, said
+from benchmarks.tables import show
 
 #: what must not be exceeded, by what is measured
 LIMITS = {
@@ -32,22 +36,7 @@ LIMITS = {
     "agent change, ms": 300,
     "server memory, MB": 1000,
 }
-CHROMIUM = "/usr/bin/chromium"
 VIEW = "?view=agent&agent={}&step={}"
-
-
-def server(path: Path) -> tuple[subprocess.Popen, str]:
-    """The dashboard of a file in a process of its own, and its address."""
-    command = ["-m", "mesa_memory.cli", "dashboard", str(path), "--port", "0"]
-    process = subprocess.Popen(
-        [sys.executable, *command, "--no-open"], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        found = re.search(r"http://\S+", line)
-        if found:
-            return process, found.group()
-    raise RuntimeError("the server did not start")
 
 
 def memory(pid: int) -> float:
@@ -59,14 +48,8 @@ def memory(pid: int) -> float:
 
 def measure(base: str, agents: int, steps: int, times: int) -> dict[str, list[float]]:
     """Milliseconds of each, so many times."""
-    from playwright.sync_api import sync_playwright
-
     found: dict[str, list[float]] = {name: [] for name in list(LIMITS)[:3]}
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(
-            executable_path=os.environ.get("CHROMIUM", CHROMIUM),
-            args=["--no-sandbox", "--disable-gpu"],
-        )
+    with chromium() as started:
         for turn in range(3):
             page = started.new_page()
             begin = time.perf_counter()
@@ -84,7 +67,6 @@ def measure(base: str, agents: int, steps: int, times: int) -> dict[str, list[fl
             shown = f"Agent {agent}, step {steps - times}"
             choose = lambda: pick(page, agent)  # noqa: B023, E731 - at once
             found["agent change, ms"].append(until(page, choose, shown))
-        started.close()
     return found
 
 
@@ -134,6 +116,7 @@ def main() -> None:
     parser.add_argument("--agents", type=int, default=200)
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--times", type=int, default=9)
+    parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--file", type=Path, help="kept, and used if it is there")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
@@ -141,18 +124,20 @@ def main() -> None:
         path = given.file or Path(folder) / "big.sqlite"
         if not path.exists():
             BigRun(given.agents, given.steps).write(path)
-        process, base = server(path)
-        try:
+        options = ("--port", "0", "--no-open")
+        with program("-m", "mesa_memory.cli", "dashboard", str(path), *options) as one:
+            base = said(one, r"(http://\S+)")
             found = measure(base, given.agents, given.steps, given.times)
-            found["server memory, MB"] = [memory(process.pid)]
-        finally:
-            process.terminate()
-            process.wait(10)
+            found["server memory, MB"] = [memory(one.pid)]
+    load = os.getloadavg()[0]
+    rows = watching.watch(given.turns, list(watching.CASES)) if given.turns else []
     if given.json:
-        print(json.dumps({"limits": LIMITS, "measured": found}))
-    else:
-        size = f"{given.agents} agents x {given.steps} steps"
-        Console().print(report(found, f"Dashboard, {size}"))
+        print(json.dumps({"limits": LIMITS, "measured": found, "watched": rows}))
+        return
+    size = f"{given.agents} agents x {given.steps} steps"
+    Console().print(report(found, f"Dashboard, {size}"))
+    if rows:
+        show(watching.title(load), rows)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,43 @@
 """Every test has a provider's key, and nothing asks the network for a price list."""
 
+import gc
 import os
+import sys
 
 import pytest
 
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+# Else each of the programs that tests start would compile all it imports anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+#: files that open a browser or show what it shows
+VIEWS = "tests/test_viz_"
+
+
+def pytest_collection_finish():
+    """What is imported by now stays; no search for garbage need look at it again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """All tests run in two processes; for some, a second one is not worth its start."""
+    return 2 if config.args_source is config.ArgsSource.TESTPATHS else 0
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """A file stays in one process; so do all views, lest two browsers compete."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return VIEWS if file.startswith(VIEWS) else file
+
+    return Files(config, log) if config.option.dist == "loadfile" else None
 
 
 @pytest.fixture(autouse=True)

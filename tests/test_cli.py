@@ -16,6 +16,7 @@ from mesa_memory.examples.rumor import MEMORIES
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 SMALL = ["--agents", "4", "--steps", "3"]
+DEMO = ("demo", "--headless")
 
 
 def call(*arguments):
@@ -37,7 +38,7 @@ def python(code, **environment):
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost(memory):
-    result = call("demo", "--memory", memory, *SMALL)
+    result = call(*DEMO, "--memory", memory, *SMALL)
     assert result.exit_code == 0, result.output
     for part in (
         "know the rumour",
@@ -54,7 +55,7 @@ def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost(memory):
 
 def test_the_same_seed_shows_the_same_town():
     def shown(seed):
-        output = call("demo", "--seed", seed, *SMALL).stdout
+        output = call(*DEMO, "--seed", seed, *SMALL).stdout
         return re.sub(r"Wall time.*", "", output)
 
     assert shown(7) == shown(7)
@@ -62,7 +63,7 @@ def test_the_same_seed_shows_the_same_town():
 
 
 def test_one_step_is_enough():
-    assert call("demo", "--steps", 1, "--agents", 3).exit_code == 0
+    assert call(*DEMO, "--steps", 1, "--agents", 3).exit_code == 0
 
 
 def test_the_demo_needs_neither_network_nor_key_nor_unicode():
@@ -72,7 +73,7 @@ def test_the_demo_needs_neither_network_nor_key_nor_unicode():
         "socket.socket.connect = socket.getaddrinfo = refuse\n"
         "assert not [n for n in os.environ if n.endswith('_API_KEY')]\n"
         "from mesa_memory.cli import main\n"
-        "main(['demo', '--agents', '5', '--steps', '12'])\n"
+        "main(['demo', '--headless', '--agents', '5', '--steps', '12'])\n"
     )
     bare = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
     ran = subprocess.run(
@@ -87,7 +88,7 @@ def test_the_demo_needs_neither_network_nor_key_nor_unicode():
 
 
 def test_words_of_agents_are_shown_as_they_are():
-    from mesa_memory.cli import _console
+    from mesa_memory.commands.console import plain_console
     from mesa_memory.examples.rumor import report
     from mesa_memory.examples.rumor.model import RumorModel
 
@@ -97,7 +98,7 @@ def test_words_of_agents_are_shown_as_they_are():
     for agent in model.agents:
         agent.memory.add_to_memory("message", {"message": odd, "sender": 9})
     model.opinions = {a.unique_id: a.opinion() for a in model.agents}
-    console = _console()
+    console = plain_console()
     console.file = io.StringIO()
     report.show(model, 1.0, console)
     shown = console.file.getvalue()
@@ -109,7 +110,7 @@ def test_words_of_agents_are_shown_as_they_are():
 def test_a_cost_that_is_not_known_is_not_shown_as_zero():
     with OpenAIServer(answer=lambda _: "nothing") as server:
         base = ("--llm", "openai/some", "--api-base", server.base)
-        result = call("demo", "--memory", "none", *SMALL, *base)
+        result = call(*DEMO, "--memory", "none", *SMALL, *base)
     assert result.exit_code == 0, result.output
     assert len(re.findall("unknown", result.stdout)) == 2
 
@@ -152,6 +153,7 @@ def test_a_batch_runs_in_several_processes(tmp_path):
         (("demo", "--agents", 0), "0 is not in the range x>=3"),
         (("demo", "--steps", 0), "0 is not in the range x>=1"),
         (("demo", "--seed", -1), "-1 is not in the range"),
+        (("demo", "--port", 70000), "70000 is not in the range"),
         (("demo", "--memory", "x"), "'long_term', 'episodic'"),
         (("batch", "flu"), "'flu' is not 'rumor'"),
         (("batch", "rumor", "--memory", "stlt,x"), "'x': choose from short_term, stlt"),
@@ -168,7 +170,7 @@ def test_a_wrong_argument_is_named_with_what_is_right(arguments, message):
     assert message in result.stderr
 
 
-@pytest.mark.parametrize("command", [("demo",), ("batch", "rumor", "--seeds", 1)])
+@pytest.mark.parametrize("command", [DEMO, ("batch", "rumor", "--seeds", 1)])
 def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY")
@@ -181,14 +183,14 @@ def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
 
 
 def test_a_model_without_provider_ends_in_one_line():
-    result = call("demo", *SMALL, "--llm", "gpt-4o")
+    result = call(*DEMO, *SMALL, "--llm", "gpt-4o")
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
 
 
 def test_a_refused_request_ends_in_one_line():
     with OpenAIServer(behave=always(Behaviour.status(401, "no such key"))) as server:
-        result = call("demo", *SMALL, "--llm", "openai/some", "--api-base", server.base)
+        result = call(*DEMO, *SMALL, "--llm", "openai/some", "--api-base", server.base)
     assert result.exit_code == 1
     assert re.match(r"Error: agent \d, step 1, reasoning: .*no such key", result.stderr)
     assert len(result.stderr.splitlines()) == 1

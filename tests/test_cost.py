@@ -78,7 +78,7 @@ def test_impressions_are_renewed_once_per_update_every_interactions(server):
 
 @pytest.mark.parametrize("memory", MEMORIES)
 def test_a_step_in_which_nothing_happens_costs_nothing(memory, server):
-    town, _ = run(memory, server)
+    town, _ = run(memory, server, steps=8)
     Citizen.step, busy = lambda self: (self.pre_step(), self.post_step()), Citizen.step
     try:
         town.step()  # what was said after an agent's last step is taken up here

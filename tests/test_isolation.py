@@ -54,13 +54,13 @@ def test_no_request_on_the_wire_tells_another_agents_secret(memory):
         faults = {5: Behaviour.status(500), 7: Behaviour.text("no {JSON")}
         server.behave = lambda asked: faults.get(asked.number)
         names = "openai/agent-{}"
-        town = Town(memory, 10, server.base, names, execution="deferred", **HASTY)
+        town = Town(memory, 8, server.base, names, execution="deferred", **HASTY)
         town.script = confide(town)
         for _ in range(6):
             town.advance("asyncio")
         town.services.flush()
         log = list(server.log)
-    assert {asked.model for asked in log} == {f"agent-{n}" for n in range(1, 11)}
+    assert {asked.model for asked in log} == {f"agent-{n}" for n in range(1, 9)}
     secrets = 0
     for asked in log:
         who = told([str(asked.body)])

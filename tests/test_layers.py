@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -28,10 +29,17 @@ MEET_MESA = {
 EDGE = {"cli", "commands", "batch", "viz", "examples"}
 
 
+@cache
+def nodes(path):
+    """The syntax tree of a file, flat."""
+    return list(ast.walk(ast.parse(path.read_text())))
+
+
+@cache
 def imported(path):
     """Module names a file imports, late imports included."""
     names = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -102,7 +110,7 @@ def test_coroutines_are_written_only_where_drivers_are(path):
     drivers = {"effects.py", "performing.py", "scheduler.py", "services.py"}
     protocol = {"memory/base.py", "memory/grading.py", "memory/replaced.py"}
     allowed = drivers | protocol | {"reasoning.py"}
-    tree = ast.walk(ast.parse(path.read_text()))
+    tree = nodes(path)
     found = [node.name for node in tree if isinstance(node, ast.AsyncFunctionDef)]
     assert place(path) in allowed or place(path).startswith("llm/") or not found
 
@@ -110,7 +118,7 @@ def test_coroutines_are_written_only_where_drivers_are(path):
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_files_and_functions_fit_a_screen(path):
     assert len(path.read_text().splitlines()) <= 260
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             told = (ast.get_docstring(node, clean=False) or "").count("\n")
             assert node.end_lineno - node.lineno - told < 50, node.name

@@ -226,7 +226,7 @@ def test_retry_after_in_milliseconds_comes_through_litellm():
 
 
 def test_waiting_for_ones_turn_does_not_count_against_the_deadline():
-    with OpenAIServer(latency=0.1) as server:
+    with OpenAIServer(latency=0.07) as server:  # 1.4 s in all
         llm = client(concurrency=1, timeout=5, deadline=1.0)
         replies = ask_all(llm, [question(server)] * 20)
     assert [reply.attempts for reply in replies] == [1] * 20

@@ -20,7 +20,7 @@ class Moody:
         failures: how many were not answered.
     """
 
-    def __init__(self, failing: float, latency: float = 0.005) -> None:
+    def __init__(self, failing: float, latency: float = 0.002) -> None:
         self.failing, self.latency = failing, latency
         self.requests = []
         self.failures = 0

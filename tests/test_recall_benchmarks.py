@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 
 import numpy as np
@@ -41,18 +42,19 @@ class Plain:
         return np.stack([np.cos(angles), np.sin(angles)], axis=1).astype("f4")
 
 
+@cache
 def pattern(template, values=()):
     """A phrase as a regular expression that finds who, what and when in a text."""
     value = "(?P<v>" + "|".join(map(re.escape, values)) + ")"
     parts = re.split(r"(\{[nvt]\})", template)
     groups = {"{n}": NAME, "{v}": value, "{t}": STEP}
-    return "".join(groups.get(part, re.escape(part)) for part in parts)
+    return re.compile("".join(groups.get(part, re.escape(part)) for part in parts))
 
 
 def read(templates, text, values=()):
     """The groups of the one template that the text is made from, or None."""
     for template in templates:
-        if found := re.fullmatch(pattern(template, values), text):
+        if found := pattern(template, values).fullmatch(text):
             return found.groupdict()
     return None
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mesa_memory import Services, open_run
-from mesa_memory.viz.data import agent, population, wording
+from mesa_memory.viz.data import agent, layers, population, reading, wording
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.feed import Feed
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
@@ -73,13 +73,65 @@ def test_activity_that_grew_with_the_run_is_that_of_the_whole_run():
     recorder.close()
 
 
+def test_layers_that_grew_with_the_run_are_those_of_the_whole_run():
+    town = RecordedTown("", record=True, n=6)
+    recorder = Services.of(town).recorder
+    grown = None
+    with open_run(recorder.store) as going:
+        for number in range(20):
+            town.step()
+            recorder.sync()
+            if number % 3:
+                grown = layers.occupancy(going, grown)
+        whole = layers.occupancy(going, None)
+        grown = layers.occupancy(going, grown)
+        assert grown.steps == whole.steps == going.steps
+        assert grown.series == whole.series
+        assert any(ended.any() for ended in grown.closed.values())
+        # Of an old step nothing is read again.
+        assert reading.opened(going, grown.ends[-2][1], None) != []
+        assert reading.opened(going, grown.ends[-1][1], None) == []
+    recorder.close()
+
+
+def test_layers_of_a_run_that_was_taken_back_are_counted_again():
+    town = RecordedTown("", record=True, n=4)
+    recorder = Services.of(town).recorder
+    for _ in range(6):
+        town.step()
+    recorder.sync()
+    with open_run(recorder.store) as going:
+        before = layers.occupancy(going)
+        recorder.close()
+        recorder.store.truncate(going.id, 3)
+        after = layers.occupancy(going, before)
+        assert after.steps == [1, 2, 3]
+        assert after.series == layers.occupancy(going).series
+
+
+def test_layers_count_what_came_after_the_last_step_once():
+    town = RecordedTown("", record=True, n=1)
+    recorder = Services.of(town).recorder
+    with open_run(recorder.store) as going:
+        town.step()
+        recorder.sync()
+        before = layers.occupancy(going)
+        town.citizens[0].memory.add_to_memory("observation", {"seen": "rain"})
+        recorder.close()
+        after = layers.occupancy(going, before)
+        assert after.series == layers.occupancy(going).series
+        kept = len(going.state(1, as_records=True))
+        assert sum(one["counts"][-1] for one in after.series) == kept
+        assert sum(one["counts"][-1] for one in before.series) == kept - 1
+
+
 def test_layers_hold_as_many_records_as_all_memories_together(run):
-    held = population.occupancy(run)
-    assert held["steps"] == run.steps
+    held = layers.occupancy(run)
+    assert held.steps == run.steps
     for place in (0, 4, STEPS - 1):
         step = run.steps[place]
         kept = sum(len(run.state(a, step, as_records=True)) for a in range(1, 8))
-        assert sum(one["counts"][place] for one in held["series"]) == kept > 0
+        assert sum(one["counts"][place] for one in held.series) == kept > 0
 
 
 def test_a_past_is_what_the_run_says_at_every_step(run):

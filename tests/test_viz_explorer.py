@@ -8,6 +8,7 @@ import pytest
 from mesa_memory import Services
 from mesa_memory.stores import open_store
 from tests.support.browser import Window, browser, served
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded import Story
 from tests.support.recorded_town import RecordedTown
 
@@ -16,33 +17,75 @@ OPEN_MENU = ".menuable__content__active"
 ATTACK = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}"
 
 
+def written(place):
+    """A town whose run is being written by this process, not by the server's."""
+    town = RecordedTown(place, n=3)
+    town.step()
+    Services.of(town).recorder.sync()
+    return town
+
+
 @pytest.fixture(scope="module")
 def going(tmp_path_factory):
-    """A town whose run is being written, and its file."""
+    """A town in a file."""
     file = str(tmp_path_factory.mktemp("going") / "run.sqlite")
-    town = RecordedTown(file, n=3)
-    town.step()
-    recorder = Services.of(town).recorder
-    recorder.sync()
+    town = written(file)
     yield town, file
-    recorder.close()
+    Services.of(town).recorder.close()
+
+
+@pytest.fixture(scope="module")
+def going_in_postgres(request):
+    """A town in a database."""
+    place = request.getfixturevalue("postgres").database()
+    town = written(place)
+    yield town, place
+    Services.of(town).recorder.close()
+
+
+def evil(row):
+    """Makes an attack of all that a row says, without breaking its references."""
+    for name in ("layer", "section", "purpose", "model", "query", "prompt", "finish"):
+        if row.get(name) is not None:
+            row[name] = ATTACK
+    for name in ("agent", "subject"):
+        if row.get(name) == "b":
+            row[name] = ATTACK
+    if "id" in row:
+        row["id"], row["sources"] = row["id"] + ATTACK, hostile_ids(row["sources"])
+    if row.get("kind") not in (None, "impression"):
+        row["kind"] = ATTACK
+    if "text" in row:
+        row["text"] = f"{row['text']} {ATTACK}"
+    if "content" in row:
+        row["content"] = {"text": row["text"], ATTACK: 1, "sentiment": 0.5}
+    for one in row.get("candidates", ()):
+        one["id"] += ATTACK
+
+
+def hostile_ids(names):
+    return [name + ATTACK for name in names]
 
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory):
-    """A file in which every name is an attack."""
+    """A file in which every name and text is an attack."""
     file = str(tmp_path_factory.mktemp("hostile") / "run.sqlite")
     store = open_store(file)
 
     def edit(step, batch):
-        for row in batch.opened:
-            row["layer"] = row["kind"] = ATTACK
-            row["text"], row["content"] = ATTACK, {"text": ATTACK, ATTACK: 1}
-        for rows in (batch.opened, batch.agents, batch.prompts, batch.calls):
-            for row in (row for row in rows if row["agent"] == "b"):
-                row["agent"] = ATTACK
+        for rows in (batch.opened, batch.prompts, batch.calls, batch.recalls):
+            for row in rows:
+                evil(row)
+        batch.closed[:] = [
+            (name + ATTACK, at, ATTACK if because == "deleted" else because,
+             by and by + ATTACK)
+            for name, at, because, by in batch.closed
+        ]  # fmt: skip
         for row in batch.agents:
-            row["unique_id"] = row["agent"]
+            evil(row)
+            row["class"] = row["memory"] = ATTACK
+            row["unique_id"] = ATTACK if row["agent"] == ATTACK else row["unique_id"]
 
     Story(store, edit=edit, name=ATTACK, model=ATTACK)
     store.close()
@@ -50,16 +93,16 @@ def hostile(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory, going, hostile):
-    """A server with a small run, one that goes on, and a hostile one."""
+def address(tmp_path_factory, going, hostile, going_in_postgres):
+    """A server with a small run, two that go on, and a hostile one between them."""
     file = str(tmp_path_factory.mktemp("explored") / "run.sqlite")
     town = RecordedTown(file, n=7)
     for _ in range(STEPS):
         town.step()
     Services.of(town).recorder.close()
     options = ("--port", "0", "--no-open")
-    command = ("-m", "mesa_memory.cli", "dashboard", file, going[1], hostile, *options)
-    with served(*command) as base:
+    runs = (file, going[1], hostile, going_in_postgres[1])
+    with served("-m", "mesa_memory.cli", "dashboard", *runs, *options) as base:
         assert base.startswith("http://127.0.0.1:")
         yield base
 
@@ -78,8 +121,8 @@ def test_the_slider_goes_back_and_shows_the_past(chromium, address):
         window.page.keyboard.press("ArrowLeft")
         window.until(lambda: "Agent 2, step 6" in window.text())
         window.until(lambda: window.query() == "view=agent&step=6&agent=2")
-        assert "On day 6 I sold 6 fish." in window.text()
-        assert "On day 7 I sold 0 fish." not in window.text()
+        window.until(lambda: "On day 6 I sold 6 fish." in window.text())
+        window.until(lambda: "On day 7 I sold 0 fish." not in window.text())
 
 
 def test_a_click_into_the_heat_map_selects_agent_and_step(chromium, address):
@@ -113,18 +156,23 @@ def test_two_sessions_have_selections_of_their_own(chromium, address):
         assert other.query() == "step=5"
 
 
-def test_a_run_that_is_being_written_shows_its_new_steps(chromium, address, going):
-    town, _ = going
+@pytest.mark.parametrize(("number", "run"), [(1, "going"), (3, "going_in_postgres")])
+def test_a_run_that_is_being_written_shows_its_new_steps(
+    chromium, address, request, number, run
+):
+    town, _ = request.getfixturevalue(run)
     with Window(chromium, address) as window:
-        window.open("?run=1")
-        window.until(lambda: window.step() == "1")
+        window.open(f"?run={number}&view=agent&agent=2")
+        window.until(lambda: "Agent 2, step 1" in window.text())
         town.step()
-        window.until(lambda: window.step() == "2")
+        window.until(lambda: "Agent 2, step 2" in window.text())
+        window.until(lambda: "On day 2 I sold" in window.text())
         window.page.get_by_label("Step back").click()
-        window.until(lambda: window.step() == "1")
+        window.until(lambda: "Agent 2, step 1" in window.text())
         town.step()
         window.until(lambda: "of 3" in window.text(".mm-step"))
         assert window.step() == "1"
+        window.until(lambda: "On day 2 I sold" not in window.text())
 
 
 def test_another_name_for_this_machine_is_refused(address):
@@ -140,11 +188,31 @@ def test_another_name_for_this_machine_is_refused(address):
     assert answers == [200, 200, 400]
 
 
-@pytest.mark.parametrize("view", ["population", "agent"])
-def test_a_hostile_file_stays_inert(chromium, address, view):
-    with Window(chromium, address) as window:
-        window.open("?" + urlencode({"run": 2, "view": view, "agent": ATTACK}))
-        window.page.wait_for_timeout(500)
+#: view -> the rest of its address, where something hostile has to be read
+HOSTILE_PLACES = {
+    "population": (".mm-chart", {}),
+    "agent": (".mm-section", {}),
+    "recall": (".mm-section", {"step": 3}),
+    "evidence": (".mm-tree", {}),
+    "impressions": (".mm-section", {}),
+    "spread": (".mm-section", {"text": ATTACK}),
+    "cost": (".mm-table", {}),
+    "compare": (".mm-section", {"other_run": 2, "other_agent": "7"}),
+}
+
+
+@pytest.fixture(scope="module")
+def window(chromium, address):
+    """One for all views of the hostile file."""
+    with Window(chromium, address) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("view", HOSTILE_PLACES)
+def test_a_hostile_file_stays_inert(window, view):
+    where, rest = HOSTILE_PLACES[view]
+    window.open("?" + urlencode({"run": 2, "view": view, "agent": ATTACK, **rest}))
+    if view == "population":
         fields = window.page.locator(".mm-bar .v-select__slot")
         for place in range(2):  # the run and the agent
             fields.nth(place).click()
@@ -152,9 +220,9 @@ def test_a_hostile_file_stays_inert(chromium, address, view):
             assert ATTACK in window.text(OPEN_MENU)
             window.page.keyboard.press("Escape")
             window.until(lambda: not window.page.query_selector(OPEN_MENU))
-        if view == "population":
-            window.page.locator(".mm-chart canvas").hover()
-            window.until(lambda: ATTACK in window.text(".mm-chart"))
-        else:
-            assert ATTACK in window.text(".mm-section")
-        assert not window.page.query_selector("img[src=x]")
+    read = window.page.locator(where)
+    for chart in window.page.locator(".mm-chart").all():
+        chart.locator("canvas").first.hover()  # what it says there is markup
+    window.until(lambda: ATTACK in "".join(read.all_inner_texts()))
+    assert not window.page.query_selector("img[src=x], a[href^=javascript]")
+    assert not window.faults

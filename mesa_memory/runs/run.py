@@ -13,12 +13,12 @@ from mesa_memory.runs import (
     state,
     versions,
 )
-from mesa_memory.runs.about import About
 from mesa_memory.runs.differences import Difference, first_difference
+from mesa_memory.runs.statements import Statements
 from mesa_memory.runs.stored import overview
 
 
-class Run(About):
+class Run(Statements):
     """One run of a store, to be asked; made by ``open_run``.
 
     Nothing is ever written. Agents are named by their unique ids, records by their ids,
@@ -168,8 +168,8 @@ class Run(About):
     ) -> Any:
         """Records by meaning and words, best first.
 
-        Of up to 5,000 records all are ranked, as a memory ranks its own. Of more, the
-        most promising 5,000: half by the embedding, half by rare words in common.
+        Of up to 1,000 records all are ranked, as a memory ranks its own. Of more, the
+        most promising 1,000: half by the embedding, half by rare words in common.
 
         Args:
             text: what it is about.

@@ -5,7 +5,9 @@
 Everything here reads what a recorder wrote; nothing changes a memory.
 """
 
+import os
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 
 def _check_front_end() -> None:
@@ -20,7 +22,19 @@ def _check_front_end() -> None:
 
 
 _check_front_end()
+# Else every picture of Mesa's, after each step, walks through all data of all views.
+os.environ.setdefault("REACTON_FAST", "1")
 
-from mesa_memory.viz.app import MemoryViz, make_memory_component  # noqa: E402
+if TYPE_CHECKING:
+    from mesa_memory.viz.app import MemoryViz, make_memory_component
 
 __all__ = ["MemoryViz", "make_memory_component"]
+
+
+def __getattr__(name: str) -> Any:
+    # Mesa's pages bring matplotlib; recorded runs are shown without it, and sooner.
+    if name in __all__:
+        from mesa_memory.viz import app
+
+        return getattr(app, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -8,13 +8,11 @@ import solara
 import solara.lab
 from mesa.visualization.utils import update_counter
 
-from mesa_memory.errors import StoreError
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.feed import Feed
 from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.turns import take_turns
 from mesa_memory.viz.views import View, chosen
-from mesa_memory.viz.widgets import Failure
 
 
 def make_memory_component(
@@ -44,22 +42,14 @@ def make_memory_component(
 
 @solara.component
 def _Live(model: Any, views: list[View], record: bool) -> Any:
+    solara.use_memo(lambda: take_turns(model), [id(model)])
     feed = solara.use_memo(lambda: live_feed(model, record), [id(model)])
-    # Mesa counts up after its steps; this has to be read to be told of it.
-    fault = solara.use_memo(lambda: _fault(feed), [id(model), update_counter.get()])
-    selection = use_selection()
-    if fault is not None:
-        Failure(fault)
-    Dashboard([feed], selection, views)
+    Dashboard([feed], use_selection(), views, _told)
 
 
-def _fault(feed: Feed) -> StoreError | None:
-    """Looks for new steps; why that cannot be."""
-    try:
-        feed.refresh()
-    except StoreError as error:
-        return error
-    return None
+def _told(stepped: Callable[[], None]) -> Callable[[], None]:
+    """Has a function called whenever Mesa says that its page is to be drawn anew."""
+    return update_counter.subscribe(lambda _: stepped())
 
 
 @solara.component
@@ -103,7 +93,18 @@ def MemoryViz(
         if tab.value == 0:
             _Live(current.value, shown, record)
         else:
-            mesa_viz.ComponentsView(list(components), current.value)
+            _Model(list(components), current.value)
+
+
+@solara.component
+def _Model(components: list[Any], model: Any) -> Any:
+    """Components of Mesa; its tabs only if there is more than one."""
+    pages = {part[1] if isinstance(part, tuple) else 0 for part in components}
+    with solara.Div(
+        classes=["mm-model", "mm-alone"] if len(pages) < 2 else ["mm-model"]
+    ):
+        solara.Style(".mm-alone .v-tabs-bar { display: none; }")
+        mesa_viz.ComponentsView(components, model)
 
 
 @solara.component

@@ -1,29 +1,28 @@
 """The dashboard itself: step, agent, tabs, and the view that is chosen."""
 
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import solara
 
-from mesa_memory.errors import StoreError
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.feed import Feed
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.source import Source
 from mesa_memory.viz.views import View
+from mesa_memory.viz.watching import Told, use_chosen, use_newest
 from mesa_memory.viz.widgets import AgentPicker, Choose, Empty, Failure, Note, Timeline
 
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
-#: seconds between two looks for new steps
-EVERY = 1.0
 
 
 @solara.component
 def Dashboard(
-    feeds: Sequence[Feed], selection: Selection, views: Sequence[View]
+    feeds: Sequence[Feed],
+    selection: Selection,
+    views: Sequence[View],
+    told: Told | None = None,
 ) -> Any:
     """All views of some runs.
 
@@ -31,14 +30,19 @@ def Dashboard(
         feeds: at least one.
         selection: of this session.
         views: at least one; the first is shown at first.
+        told: of each new step of a model, see ``use_newest``.
     """
     feed = feeds[min(selection.choice.run, len(feeds) - 1)]
-    source = use_newest(feed)
+    seen = use_newest(feed, told)
+    source = seen.source
+    shown = use_chosen(source, selection.choice)
     with solara.Div(classes=["mm-page"]):
         solara.Style(STYLE)
         Address(selection)
         for note in feed.notes:
             Note(note, "warning")
+        if seen.fault is not None:
+            Failure(seen.fault)
         if feed.run is None:
             return
         Controls(feeds, source, selection)
@@ -49,7 +53,7 @@ def Dashboard(
                 "mdi-timer-sand",
             )
             return
-        Tabs(source, selection, views)
+        Tabs(shown, selection, views)
 
 
 @solara.component
@@ -94,18 +98,3 @@ def Guarded(view: View, source: Source, selection: Selection) -> Any:
         Failure(error)
     else:
         view.component(source, selection)
-
-
-def use_newest(feed: Feed) -> Source:
-    """The newest state of a run; renders again whenever there is another one."""
-    seen = solara.use_reactive(feed.source)
-    # Someone else may have looked meanwhile, such as the page after a step.
-    _ = seen.value
-
-    def watch(cancelled: threading.Event) -> None:
-        while feed.live and not cancelled.wait(EVERY):
-            with suppress(StoreError):  # the next look, or the next click, will tell
-                seen.value = feed.refresh()
-
-    solara.use_thread(watch, dependencies=[id(feed)], intrusive_cancel=False)
-    return feed.source

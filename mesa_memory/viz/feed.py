@@ -3,16 +3,18 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
-from mesa_memory.viz.data import reading
-from mesa_memory.viz.data.activity import Activity, activity
+from mesa_memory.viz.pace import Pace
 from mesa_memory.viz.source import Source
 
 #: so many answers are kept
 KEPT = 48
+#: least seconds between two looks for new steps
+EVERY = 1.0
 
 
 class Feed:
@@ -25,20 +27,20 @@ class Feed:
 
     Attributes:
         source: the newest state that is known.
-        counted: the newest activity that was counted.
+        pace: how often one may look for another one.
         all: every feed of the page, this one included.
     """
 
     def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
         self.run, self.label, self.notes = run, label, list(notes)
         self.source = Source(self, [], [], ())
-        self.counted: Activity | None = None
+        self.pace = self._own_pace()
         self.all: Sequence[Feed] = (self,)
-        self._stamp: tuple = ()
         self._ended = run is None
         self._kept: OrderedDict[tuple, tuple[tuple, Any]] = OrderedDict()
-        self._lock, self._counting = threading.Lock(), threading.Lock()
-        self._looking = threading.Lock()
+        self._grown: dict[Callable[..., Any], tuple[tuple, Any]] = {}
+        self._growing: dict[Callable[..., Any], threading.Lock] = {}
+        self._lock, self._looking = threading.Lock(), threading.Lock()
         self.refresh()
 
     @property
@@ -57,6 +59,23 @@ class Feed:
         """True while new steps may come."""
         return not self._ended
 
+    @property
+    def nap(self) -> float:
+        """Seconds until one asks again whether a look is ``due``."""
+        return max(EVERY, self.pace.left)
+
+    def due(self, shown: Source) -> bool:
+        """True if a page that shows this state should look for another one now."""
+        del shown
+        return True
+
+    def delays(self) -> None:
+        """Says that the thread of the simulation itself is going to look and render."""
+
+    def look(self) -> Source:
+        """As ``refresh``, but waits for nobody: what is not written yet comes later."""
+        return self.refresh()
+
     def refresh(self) -> Source:
         """Looks for new steps; the source afterwards.
 
@@ -71,7 +90,7 @@ class Feed:
             steps = self.run.steps
             stamp = (len(steps), steps[-1] if steps else None)
             if stamp != self.source.stamp:
-                agents = list(reading.names(self.run).values())
+                agents = list(self.run.unique_ids.values())
                 self.source = Source(self, steps, agents, stamp)
             self._ended = ended
             return self.source
@@ -84,7 +103,10 @@ class Feed:
             if found and found[0] == stamp:
                 self._kept.move_to_end(key)
                 return found[1]
-        value = function(self.opened, *given)
+        # What one asks for the first time, one waits for; only what comes again with
+        # every step can slow a simulation down.
+        with self.pace.work() if found else nullcontext():
+            value = function(self.opened, *given)
         with self._lock:
             self._kept[key] = (stamp, value)
             self._kept.move_to_end(key)
@@ -92,13 +114,24 @@ class Feed:
                 self._kept.popitem(last=False)
         return value
 
-    def activity(self, stamp: tuple) -> Activity:
-        """See ``Source.activity``."""
-        with self._counting:
-            if self.counted is None or self._stamp != stamp:
-                self.counted = activity(self.opened, self.counted)
-                self._stamp = stamp
-            return self.counted
+    def grown(self, stamp: tuple, function: Callable[..., Any]) -> Any:
+        """See ``Source.grown``."""
+        with self._lock:
+            growing = self._growing.setdefault(function, threading.Lock())
+        with growing:
+            known = self._grown.get(function)
+            if known is None or known[0] != stamp:
+                with self.pace.work() if known else nullcontext():
+                    value = function(self.opened, known[1] if known else None)
+                self._grown[function] = known = (stamp, value)
+            return known[1]
+
+    def has_grown(self, function: Callable[..., Any]) -> bool:
+        """True if ``grown`` has little left to read."""
+        return function in self._grown
+
+    def _own_pace(self) -> Pace:
+        return Pace()
 
     def close(self) -> None:
         """Lets go of the store."""

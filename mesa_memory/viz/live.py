@@ -1,17 +1,26 @@
 """A model that runs in this process, through its recorder."""
 
+import time
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.llm.ledger import Budget
+from mesa_memory.memory.clock import clock
 from mesa_memory.recording.attaching import Recording, start
 from mesa_memory.recording.recorder import Recorder
 from mesa_memory.runs import open_run
 from mesa_memory.services import Services
-from mesa_memory.viz.feed import Feed
+from mesa_memory.viz.feed import EVERY, Feed
+from mesa_memory.viz.pace import BESIDE, Pace
 from mesa_memory.viz.source import Source
 
+#: seconds between two questions to the recorder
+TICK = 0.03
+#: seconds without a step after which a simulation that played is paused, at least
+PAUSE = 0.1
+#: seconds after which a step should be in the store
+PATIENCE = 1.0
 NOT_RECORDED = (
     "This model is not recorded, so there is no past to show. Call configure(model, "
     "record=True) before its agents are made; record='run.sqlite' keeps the run."
@@ -23,6 +32,10 @@ class LiveFeed(Feed):
 
     def __init__(self, recorder: Recorder, label: str, notes: Iterable[str]) -> None:
         self._recorder = recorder
+        # The last step of which is known, since when, and how long it took to come.
+        self._step, self._gap = recorder.step, 0.0
+        self._since = self._looked = time.monotonic()
+        self._delayed: float | None = -1.0
         super().__init__(open_run(recorder.store, recorder.run), label, list(notes))
 
     @property
@@ -31,11 +44,65 @@ class LiveFeed(Feed):
         model = self._recorder.model
         return None if model is None else Services.of(model).ledger.budget
 
+    @property
+    def nap(self) -> float:
+        """See ``Feed``; to ask the recorder costs next to nothing."""
+        return TICK if self._recorder.active else EVERY
+
+    def due(self, shown: Source) -> bool:
+        """See ``Feed``: there is a newer step, and the simulation will not notice."""
+        step, now = self._recorder.step, time.monotonic()
+        if step != self._step:
+            self._gap, self._since, self._step = now - self._since, now, step
+        if shown is not self.source or not self._recorder.active:
+            return True  # another window has looked, or the run is over
+        if step is None or (shown.steps and shown.steps[-1] == step):
+            return False
+        if now - self._since > PATIENCE and now - self._looked < PATIENCE:
+            return False  # the store is slow, or has failed
+        return not self.pace.left or self._paused(now)
+
+    def delays(self) -> None:
+        """See ``Feed``; until its next step the simulation does not rest, but waits."""
+        self._delayed = self._recorder.step
+
+    def look(self) -> Source:
+        """See ``Feed``; if a step does not come for long, finds out why.
+
+        Raises:
+            StoreError: if the store fails, or cannot be read.
+        """
+        now, self._looked = time.monotonic(), time.monotonic()
+        if now - self._since > PATIENCE and self._stands():
+            return self.refresh()
+        return super().refresh()
+
     def refresh(self) -> Source:
         """Waits until the finished steps are written, then looks for them."""
         if self._recorder.active:
             self._recorder.sync()
         return super().refresh()
+
+    def _own_pace(self) -> Pace:
+        return Pace(BESIDE, self._resting)
+
+    def _resting(self) -> tuple | None:
+        """The step that the model has finished; None while it steps, or has to wait."""
+        step = self._recorder.step
+        return (step,) if self._stands() and step != self._delayed else None
+
+    def _stands(self) -> bool:
+        """True between two steps of the model."""
+        model = self._recorder.model
+        return model is not None and clock(model) == (self._recorder.step or 0)
+
+    def _paused(self, now: float) -> bool:
+        """True if the model stands for longer than it did between its last steps."""
+        pause = max(PAUSE, 2 * self._gap)
+        if now - self._since <= pause or not self._stands():
+            return False
+        self._delayed = -1.0  # whoever had to wait has gone
+        return True
 
 
 def live_feed(model: Any, record: bool = True) -> Feed:

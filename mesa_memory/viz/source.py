@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
-from mesa_memory.viz.data.activity import Activity
+from mesa_memory.viz.data.activity import Activity, activity
 
 if TYPE_CHECKING:
     from mesa_memory.viz.feed import Feed
@@ -49,7 +49,7 @@ class Source:
     @property
     def begun(self) -> bool:
         """True if ``activity`` has little left to read."""
-        return self._feed.counted is not None
+        return self._feed.has_grown(activity)
 
     @property
     def budget(self) -> Budget | None:
@@ -69,6 +69,18 @@ class Source:
         """
         return self._feed.answer(self.stamp, function, *arguments)
 
+    def grown(self, function: Callable[[Run, T | None], T]) -> T:
+        """As ``of``, for a function that reads only what is new.
+
+        Args:
+            function: one of ``viz.data``; takes the run, and what it gave for an earlier
+                state of it or None.
+
+        Raises:
+            StoreError: of the function; nothing is kept then.
+        """
+        return self._feed.grown(self.stamp, function)
+
     def activity(self) -> Activity:
         """What each agent did in each step; of new steps only what is new is read."""
-        return self._feed.activity(self.stamp)
+        return self.grown(activity)

@@ -21,6 +21,7 @@ SLACK = 1.5
 
 def client(jitter: object = 1, **settings: Any) -> LiteLLM:
     """A client that is quick to lose patience, unless told otherwise."""
+    warm_up()
     quick = {"timeout": 0.5, "attempts": 3, "deadline": 5.0, "backoff": 0.01}
     return LiteLLM(LLMSettings(**{**quick, **settings}), seed=jitter)
 
@@ -52,7 +53,8 @@ def ask_all(llm: LiteLLM, requests: list[LLMRequest]) -> list[Any]:
 def warm_up() -> None:
     """Sends a request once, so that later ones wait for nothing to be loaded."""
     with OpenAIServer() as server:
-        ask(client(timeout=60, deadline=60), question(server))
+        patient = LiteLLM(LLMSettings(timeout=60, deadline=60), seed=1)
+        ask(patient, question(server))
 
 
 class Watch:

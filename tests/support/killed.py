@@ -28,7 +28,7 @@ def live(file: Path, told: int) -> None:
     town = RecordedTown(str(file))
     for _ in range(STEPS):
         town.step()
-        time.sleep(0.04)  # as if a model had been asked
+        time.sleep(0.02)  # as if a model had been asked
         os.write(told, bytes([town.steps]))
     Services.of(town).recorder.close()
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 _numbers = itertools.count(1)
+_SERVER: pytest.StashKey = pytest.StashKey()
 
 
 class Server:
@@ -55,9 +56,13 @@ def folder():
 
 
 @pytest.fixture(scope="session")
-def postgres():
+def postgres(pytestconfig):
     """The session's server; it ends with the session."""
-    with tempfile.TemporaryDirectory(prefix="mesa-memory-") as name:
-        server = server_or_skip(Path(name) / "data")
-        yield server
-        server.stop()
+    # Each file that imports this has a fixture of its own; all share one server.
+    if _SERVER not in pytestconfig.stash:
+        place = tempfile.TemporaryDirectory(prefix="mesa-memory-")
+        pytestconfig.add_cleanup(place.cleanup)
+        server = server_or_skip(Path(place.name) / "data")
+        pytestconfig.add_cleanup(server.stop)
+        pytestconfig.stash[_SERVER] = server
+    return pytestconfig.stash[_SERVER]

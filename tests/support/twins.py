@@ -26,7 +26,7 @@ class SlowOffline:
     async def acomplete(self, request: Any) -> Any:
         """The offline answer, late."""
         self.requests.append(request)
-        await asyncio.sleep(self._delays.random() * 0.01)
+        await asyncio.sleep(self._delays.random() * 0.004)
         return self._model.complete(request)
 
     def asked(self) -> list[tuple]:

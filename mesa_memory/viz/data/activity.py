@@ -46,18 +46,18 @@ def activity(run: Run, before: Activity | None = None) -> Activity:
     """
     ends = reading.ends(run)
     steps = [step for step, _ in ends]
-    known = reading.names(run)
+    known = run.unique_ids
     agents = list(known.values())
     first = _kept(before, agents, steps)
     counts = np.zeros((len(COUNTED), len(agents), len(steps)), dtype=np.float32)
     if before is not None and first:
         counts[:, :, :first] = before.counts[:, :, :first]
-    after = ends[first - 1][1] if first else -1
+    since, after = ends[first - 1] if first else (float("-inf"), -1)
     places = {name: place for place, name in enumerate(known)}
     for start, rows in (
         (0, reading.remembered(run, after)),
-        (4, reading.recalled(run, after)),
-        (5, reading.called(run, after)),
+        (4, reading.recalled(run, since)),
+        (5, reading.called(run, since)),
     ):
         _add(counts[start:], rows, places, np.array(steps), first)
     return Activity(agents, steps, counts)

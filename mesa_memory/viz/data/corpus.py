@@ -17,7 +17,6 @@ from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
-from mesa_memory.viz.data import reading
 
 records = schema.records
 #: so many of the last steps are looked through again for records that have ended
@@ -78,7 +77,7 @@ def corpus(run: Run, before: Corpus | None = None) -> Corpus:
     Args:
         before: what was read earlier; then only what is new is read and embedded.
     """
-    steps, known = run.steps, reading.names(run)
+    steps, known = run.steps, run.unique_ids
     agents = list(known.values())
     old = before
     if old and (old.agents != agents or steps[: len(old.steps)] != old.steps):
@@ -150,7 +149,7 @@ def _rows(run: Run, after: int) -> Iterable[Any]:
     lived = (records.c.valid_from, records.c.valid_to)
     # From end to end: through an index, every record takes ten times as long.
     wanted = select(*own, *lived).where(records.c.run + 0 == run.id)
-    for rows in run._reader.chunks(wanted.where(records.c.seq > after)):
+    for rows in run.chunks(wanted.where(records.c.seq > after)):
         yield from rows
 
 
@@ -166,7 +165,7 @@ def _ended(run: Run, old: Corpus) -> np.ndarray:
         records.c.valid_to >= since,
     )
     lives = old.lives.copy()
-    rows = run._reader.rows(wanted)
+    rows = run.rows(wanted)
     if rows:
         seqs, ends = (np.array(column) for column in zip(*rows))
         places = np.searchsorted(lives["seq"], seqs)

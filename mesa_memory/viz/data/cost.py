@@ -82,7 +82,7 @@ class Spent:
 
 def spent(run: Run) -> Spent:
     """What was spent until now; calls between two steps count to the later one."""
-    rows = run._reader.rows(
+    rows = run.rows(
         select(
             calls.c.purpose,
             calls.c.step,
@@ -167,7 +167,7 @@ class Waits:
 
 def waits(run: Run) -> Waits:
     """How long the calls took that were sent."""
-    rows = run._reader.rows(
+    rows = run.rows(
         select(calls.c.purpose, calls.c.latency, calls.c.cached).where(
             calls.c.run == run.id
         )

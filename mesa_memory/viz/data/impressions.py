@@ -94,8 +94,8 @@ class Opinions:
 
 def opinions(run: Run) -> Opinions:
     """Reads all impressions of a run."""
-    rows = sorted(run._reader.rows(_impressions(run)), key=itemgetter(0))
-    names = run._run.unique_ids()
+    rows = sorted(run.rows(_impressions(run)), key=itemgetter(0))
+    names = run.unique_ids
     found = [_opinion(row, names) for row in rows if _is_opinion(row)]
     return Opinions(found, names.values())
 

@@ -1,13 +1,10 @@
-"""The whole population: who did how much when, and how full the memories are."""
+"""The whole population: who did how much when."""
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mesa_memory.runs import Run
-from mesa_memory.viz.data import reading
 from mesa_memory.viz.data.activity import Activity
 
 #: what the heat map can show: its label, and what one number means
@@ -68,31 +65,3 @@ def totals(activity: Activity, step: float) -> dict[str, float | None]:
     priced = not activity["unpriced"][:, place].any()
     found["cost"] = float(activity["cost"][:, place].sum()) if priced else None
     return found
-
-
-def occupancy(run: Run) -> dict[str, Any]:
-    """How many records each layer held at the end of each step, by kind.
-
-    Returns:
-        ``steps``, and ``series``: name, layer, kind, and a count for each step.
-    """
-    steps = run.steps
-    times = np.array(steps)
-    changes: dict[tuple[str, str], np.ndarray] = defaultdict(
-        lambda: np.zeros(len(times) + 1, dtype=np.int64)
-    )
-    for layer, kind, opened, closed, count in reading.lifetimes(run):
-        held = changes[layer, kind]
-        held[np.searchsorted(times, opened)] += count
-        if closed is not None:
-            held[np.searchsorted(times, closed)] -= count
-    series = [
-        {
-            "name": f"{layer}: {kind}",
-            "layer": layer,
-            "kind": kind,
-            "counts": np.cumsum(held[:-1]).tolist(),
-        }
-        for (layer, kind), held in sorted(changes.items())
-    ]
-    return {"steps": steps, "series": series}

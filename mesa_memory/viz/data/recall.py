@@ -106,18 +106,18 @@ class Ranked:
 def recall_steps(run: Run, agent: Any) -> list[float]:
     """The steps in which an agent recalled something, in order."""
     log = schema.recalls
-    own = (log.c.run == run.id, log.c.agent == run._run.agent(agent))
+    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
     wanted = select(log.c.step).where(*own).distinct()
-    return sorted(step for (step,) in run._reader.rows(wanted))
+    return sorted(step for (step,) in run.rows(wanted))
 
 
 def recalls(run: Run, agent: Any, step: float) -> list[Row]:
     """The rows of an agent's recalls in a step, in order, for ``understood``."""
     log = schema.recalls
-    own = (log.c.run == run.id, log.c.agent == run._run.agent(agent))
+    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
     columns = [column for column in log.columns if column.name != "run"]
     wanted = select(*columns).where(*own, log.c.step == step)
-    return sorted(run._run.table(wanted).rows, key=lambda row: row["seq"])
+    return sorted(run.records(wanted), key=lambda row: row["seq"])
 
 
 def understood(row: Row, past: Past) -> Recall:

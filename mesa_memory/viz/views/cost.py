@@ -62,7 +62,7 @@ def Sums(source: Source, spent: data.Spent, step: float) -> Any:
 def _budget(source: Source, until: dict[str, float | None]) -> None:
     for name, most in limits(source).items():
         used = until[name]
-        share = "unknown" if used is None else f"{used / most:.0%}" if most else "all"
+        share = "unknown" if used is None else f"{used / most:.1%}" if most else "all"
         told = f"of the budget of {written(name, most)} {LABELS[name].lower()}"
         Fact(told, share)
 

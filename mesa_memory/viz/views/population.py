@@ -4,7 +4,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.data import population
+from mesa_memory.viz.data import layers, population
 from mesa_memory.viz.preparing import use_prepared
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.source import Source
@@ -82,11 +82,11 @@ def Map(source: Source, selection: Selection) -> Any:
 @solara.component
 def Layers(source: Source, selection: Selection) -> Any:
     """How many records of each kind the layers held, step by step."""
-    held = source.of(population.occupancy)
+    held = source.grown(layers.occupancy)
     option = solara.use_memo(lambda: _areas(held), [id(held)])
     step = selection.step(source)
     with Section("Layers over time", hint="records held at the end of each step"):
-        if not held["series"]:
+        if not held.opened:
             Empty("No memory holds anything yet. Make a step.")
             return
         Chart(
@@ -97,22 +97,22 @@ def Layers(source: Source, selection: Selection) -> Any:
         )
 
 
-def _areas(held: dict[str, Any]) -> dict[str, Any]:
+def _areas(held: layers.Layers) -> dict[str, Any]:
     series = [
         {
             "name": one["name"],
             "type": "line",
             "stack": "all",
-            "step": "middle" if len(held["steps"]) < 60 else False,
-            "showSymbol": False,
+            "step": "middle" if len(held.steps) < 60 else False,
+            "showSymbol": len(held.steps) == 1,  # there is no line yet
             "areaStyle": {"opacity": 0.55},
             "color": COLOURS[n % len(COLOURS)],
             "lineStyle": {"type": DASHES[n // len(COLOURS) % len(DASHES)]},
             "data": one["counts"],
         }
-        for n, one in enumerate(held["series"])
+        for n, one in enumerate(held.series)
     ]
-    steps = [number(step) for step in held["steps"]]
+    steps = [number(step) for step in held.steps]
     return {
         "grid": {"left": 56, "right": 24, "top": 32, "bottom": 72},
         "tooltip": {"trigger": "axis"},

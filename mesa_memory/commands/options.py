@@ -1,0 +1,56 @@
+"""Options that several commands have."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+llm = click.option(
+    "--llm",
+    default="offline",
+    show_default=True,
+    metavar="offline|PROVIDER/MODEL",
+    help="Who speaks and remembers for the agents; offline needs no key, no network.",
+)
+api_base = click.option(
+    "--api-base", metavar="URL", help="Address of the provider, for own servers."
+)
+agents = click.option(
+    "--agents",
+    type=click.IntRange(min=3),
+    default=30,
+    show_default=True,
+    help="How many people live in the town.",
+)
+_host = click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to listen at. Others than the default let other machines connect.",
+)
+_port = click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Port to listen at; 0 takes a free one.",
+)
+_open = click.option(
+    "--open/--no-open", "open_page", default=True, help="Open the browser."
+)
+
+
+def steps(default: int, what: str = "How long to run.") -> Callable[..., Any]:
+    """How many steps."""
+    return click.option(
+        "--steps",
+        type=click.IntRange(min=1),
+        default=default,
+        show_default=True,
+        help=what,
+    )
+
+
+def served(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where a page is served: ``host``, ``port`` and ``open_page``."""
+    return _host(_port(_open(command)))

@@ -1,0 +1,77 @@
+"""The town's page: its memories, the town itself, and how the two stories spread."""
+
+from typing import Any
+
+import networkx as nx
+import solara
+from mesa.visualization import Slider, make_plot_component, make_space_component
+from mesa.visualization.components import AgentPortrayalStyle
+
+from mesa_memory.examples.rumor import MEMORIES
+from mesa_memory.examples.rumor.agents import Townsperson
+from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.viz import MemoryViz
+
+# Okabe and Ito's colours; the marker says the same without colour.
+COLOURS = {RUMOUR: "#D55E00", CORRECTION: "#0072B2", None: "#BBBBBB"}
+MARKERS = {RUMOUR: "^", CORRECTION: "s", None: "o"}
+
+
+@solara.component
+def town_page(town: RumorModel, given: dict[str, Any]) -> Any:
+    """The dashboard, with the town and its curves on a second tab.
+
+    Args:
+        town: the model to begin with; all windows show the same one.
+        given: from ``parameters``.
+    """
+    parts = solara.use_memo(_parts, [])
+    MemoryViz(town, parts, model_params=given, name="Rumour")
+
+
+def parameters(
+    n_agents: int = 30, memory: str = "stlt", rng: int = 42, **fixed: Any
+) -> dict[str, Any]:
+    """What can be chosen before Reset makes another town.
+
+    Args:
+        n_agents, memory, rng: what is chosen at first.
+        **fixed: other arguments of every town, such as ``record``.
+    """
+    most = max(100, n_agents), max(100, rng)
+    return {
+        "rng": Slider("Random seed", value=rng, min=0, max=most[1], step=1),
+        "memory": {
+            "type": "Select",
+            "label": "Memory",
+            "value": memory,
+            "values": list(MEMORIES),
+        },
+        "n_agents": Slider("People", value=n_agents, min=3, max=most[0], step=1),
+        "degree": Slider("Neighbours", value=4, min=2, max=8, step=2),
+        "correction_step": Slider("Correction comes", value=10, min=1, max=40, step=1),
+        **fixed,
+    }
+
+
+def portrayal(agent: Townsperson) -> AgentPortrayalStyle:
+    """A triangle believes the rumour, a square the correction, a circle neither."""
+    belief = agent.model.opinions[agent.unique_id].belief
+    return AgentPortrayalStyle(color=COLOURS[belief], marker=MARKERS[belief], size=120)
+
+
+def _parts() -> list[Any]:
+    people = {
+        "knows_rumour": "#E69F00",
+        "believes_rumour": COLOURS[RUMOUR],
+        "knows_correction": "#56B4E9",
+        "believes_correction": COLOURS[CORRECTION],
+    }
+    return [
+        make_space_component(
+            portrayal, layout_alg=nx.circular_layout, layout_kwargs={}
+        ),
+        make_plot_component(people),
+        make_plot_component("tokens"),
+    ]

@@ -1,0 +1,252 @@
+"""What each view of a live page says, and what the record of the same model says.
+
+Both are brought to the same values: ``VIEWS`` has a pair of functions for each view, one
+that reads the page and one that asks the record.
+"""
+
+from collections import Counter
+from contextlib import suppress
+
+from mesa_memory import Services
+from mesa_memory.runs import open_run
+from mesa_memory.viz.data import recall, spread
+from mesa_memory.viz.data.agent import past
+from tests.support.live_pages import BUDGET, Minds
+
+TEXT = "the town well is a danger, it is poisoned"
+#: all that one reads in the sections of a view: facts, tables, texts, steps of charts
+READ = """() => [...document.querySelectorAll(".mm-section")].map((section) => {
+  const all = (selector) => [...section.querySelectorAll(selector)];
+  const along = (chart) => chart.__vue__.option.xAxis || {};
+  return {
+    title: section.querySelector("h3").innerText,
+    facts: Object.fromEntries(all(".mm-fact").map((fact) =>
+      [fact.querySelector("span").innerText, fact.querySelector("strong").innerText])),
+    rows: all("tbody tr").map((row) => [...row.cells].map((cell) => cell.innerText)),
+    texts: all(".mm-prompt pre").map((text) => text.textContent),
+    maps: all("canvas[aria-label]").map((map) => map.getAttribute("aria-label")),
+    ends: all(".mm-chart").map(along).filter((axis) => axis.name === "Step")
+      .map((axis) => axis.data.at(-1)),
+  };
+})"""
+
+
+class Twin:
+    """The same model as in the page, and its record; it goes on as far as it is asked."""
+
+    def __init__(self):
+        self.model = Minds()
+        self._recorder = Services.of(self.model).recorder
+        self._known = {}
+
+    def says(self, known, step):
+        """What the record says at a step; asked once."""
+        if (known, step) not in self._known:
+            self._known[known, step] = known(self.until(step), step)
+        return self._known[known, step]
+
+    def until(self, step):
+        while self.model.steps < step:
+            self.model.step()
+        self._recorder.sync()
+        return open_run(self._recorder.store, self._recorder.run)
+
+    def close(self):
+        self._recorder.close()
+
+
+def press(window, name):
+    window.page.get_by_role("button", name=name, exact=True).click()
+
+
+def choose(window, field, value):
+    """Types something into a field and takes it."""
+    box = window.page.get_by_label(field, exact=True)
+    box.fill(value)
+    box.press("Enter")
+    window.page.keyboard.press("Tab")
+
+
+def facts(sections, *names):
+    found = {name: text for one in sections for name, text in one["facts"].items()}
+    return {name: found.get(name) for name in names}
+
+
+def rows(sections, title):
+    return next((one["rows"] for one in sections if one["title"].startswith(title)), [])
+
+
+def ends(sections):
+    """The last steps of all charts and maps over steps."""
+    return {end for one in sections for end in one["ends"]}
+
+
+# -- what the page says, and what the record of the twin says, as the same values ----------
+
+
+def population(sections):
+    names = ("agents", "events", "recalls", "calls", "tokens")
+    maps = [told.rsplit(" by ", 1)[-1] for one in sections for told in one["maps"]]
+    return facts(sections, *names), maps, ends(sections)
+
+
+def population_known(run, step):
+    lived = [past(run, agent).rows for agent in range(1, 7)]
+    events = [r for own in lived for r in own if r["step"] == step and not r["sources"]]
+    calls = run.calls(step=step, as_records=True)
+    recalls = [recall.recalls(run, agent, step) for agent in range(1, 7)]
+    told = {
+        "agents": 6,
+        "events": len(events),
+        "recalls": sum(map(len, recalls)),
+        "calls": len(calls),
+        "tokens": sum(call["tokens_in"] + call["tokens_out"] for call in calls),
+    }
+    told = {name: f"{value:,}" for name, value in told.items()}
+    return told, [f"{step} steps"], {str(step)}
+
+
+def agent(sections):
+    texts = [text for one in sections for text in one["texts"]]
+    return sections[0]["title"], facts(sections, "remembered"), texts
+
+
+def agent_known(run, step):
+    held = run.state(1, step, as_records=True)
+    shown = [row["text"] for row in run.prompts(1, step, as_records=True)]
+    told = {"remembered": str(len(held))}
+    return f"Agent 1, step {step}", told, list(dict.fromkeys(shown))
+
+
+def recalled(sections):
+    scores = [row[:5] for row in rows(sections, "What would it have recalled")]
+    told = [(row[0].strip("▸ "), row[4]) for row in scores]
+    return sections[0]["title"], facts(sections, "came to mind"), told
+
+
+def recalled_known(run, step):
+    candidates = run.recalls(1, step, as_records=True)
+    told = [(str(row["rank"]), f"{round(row['score'], 4):.4g}") for row in candidates]
+    count = {"came to mind": str(len(candidates))}
+    return f"Agent 1 recalled, step {step}", count, told[:25]
+
+
+def evidence(sections):
+    made = rows(sections, "What agent 3 concluded")
+    return [one["title"] for one in sections][1], [
+        [cell.strip("▸ ") for cell in row[:2]] for row in made
+    ][:1]
+
+
+def evidence_known(run, step):
+    (newest,) = run.state(3, step, kind="summary", as_records=True)
+    return f"Evidence of {newest['id']}", [[f"{step}", "summary"]]
+
+
+def impressions(sections):
+    held = [[*row[:2], row[5]] for row in rows(sections, "All impressions")]
+    cleaned = sorted([row[0].strip("▸ "), *row[1:]] for row in held)
+    return facts(sections, "impressions"), cleaned, ends(sections)
+
+
+def impressions_known(run, step):
+    held = [
+        [str(observer), str(row["subject"]), f"{row['valid_from']:g}"]
+        for observer in (2, 5)
+        for row in run.state(observer, step, kind="impression", as_records=True)
+    ]
+    return {"impressions": str(len(held))}, sorted(held), {str(step)}
+
+
+def spreading(sections):
+    step = facts(sections, "held it until then")
+    held = [[row[0], row[5]] for row in rows(sections, "Holders at step")]
+    maps = [told.rsplit(" by ", 1)[-1] for one in sections for told in one["maps"]]
+    return step, held, maps, ends(sections)
+
+
+def spreading_known(run, step):
+    found = spread.found(run, TEXT)
+    held = spread.holders(found, 0.6, step)
+    told = [[str(row["agent"]), str(row["records"])] for row in held]
+    until = (n for n in run.steps if n <= step)
+    ever = {row["agent"] for n in until for row in spread.holders(found, 0.6, n)}
+    return (
+        {"held it until then": str(len(ever))},
+        told[:5],
+        [f"{step} steps"],
+        {f"{step}"},
+    )
+
+
+def cost(sections):
+    budget = [name for one in sections for name in one["facts"] if "budget" in name]
+    return facts(sections, "calls", "tokens in", *budget), ends(sections)
+
+
+def cost_known(run, step):
+    until = [c for c in run.calls(as_records=True) if c["step"] <= step]
+    now = [call for call in until if call["step"] == step]
+    tokens = [sum(call["tokens_in"] for call in calls) for calls in (until, now)]
+    used = tokens[0] + sum(call["tokens_out"] for call in until)
+    told = {
+        "calls": f"{len(until):,} ({len(now):,})",
+        "tokens in": f"{tokens[0]:,} ({tokens[1]:,})",
+        f"of the budget of {BUDGET.calls:,} calls": f"{len(until) / BUDGET.calls:.1%}",
+        f"of the budget of {BUDGET.tokens:,} tokens": f"{used / BUDGET.tokens:.1%}",
+    }
+    return told, {str(step)}
+
+
+def compared(sections):
+    names = ("records in both", "only left", "only right")
+    return facts(sections, *names), ends(sections)
+
+
+def compared_known(run, step):
+    left, right = (
+        Counter((r["kind"], r["text"]) for r in run.state(n, step, as_records=True))
+        for n in (1, 2)
+    )
+    told = {
+        "records in both": (left & right).total(),
+        "only left": (left - right).total(),
+        "only right": (right - left).total(),
+    }
+    return {name: str(count) for name, count in told.items()}, {str(step)}
+
+
+#: tab -> what is chosen first, what the page says, what it must say
+VIEWS = {
+    "Population": ({}, population, population_known),
+    "Agent": ({"Agent": "1"}, agent, agent_known),
+    "Recall": ({"Agent": "1"}, recalled, recalled_known),
+    "Evidence": ({"Agent": "3"}, evidence, evidence_known),
+    "Impressions": ({"Agent": "2"}, impressions, impressions_known),
+    "Spread": ({"Text to look for in all memories": TEXT}, spreading, spreading_known),
+    "Cost": ({}, cost, cost_known),
+    "Compare": ({"Agent": "1", "Compare with agent": "2"}, compared, compared_known),
+}
+
+
+def show(page, tab, choices):
+    """Opens a view on a tab, with something chosen."""
+    page.page.get_by_role("tab", name=tab).click()
+    for field, value in choices.items():
+        choose(page, field, value)
+
+
+def both(page, twin, says, known):
+    """What the page says of its step, and what the record does; waits till they agree."""
+    found = []
+
+    def agree():
+        step = int(page.step())
+        must = twin.says(known, step)
+        with suppress(IndexError):  # of a page that is not yet drawn
+            found[:] = says(page.page.evaluate(READ)), must
+        return bool(found) and found[0] == found[1]
+
+    with suppress(AssertionError):  # the test says what differs
+        page.until(agree)
+    return found
