@@ -38,7 +38,7 @@ def implant(
         TypeError: if content is no dict, or the memory is of another package.
         ValueError: for a grade outside the scale.
     """
-    memory = _memory(agent)
+    memory = _changing(agent)
     top = getattr(memory, "importance_scale", GRADE_MAX)
     grade = None if importance is None else valid(importance, "importance", top)
     record = memory._arrive(kind, content)
@@ -58,7 +58,7 @@ def erase(agent: Any, record: MemoryRecord | str) -> None:
         ValueError: if it is none.
         TypeError: if the memory is of another package.
     """
-    memory = _memory(agent)
+    memory = _changing(agent)
     old = _current(memory, record)
     kept = {held.id: held for held in memory._held() if held is not old}
     state = without(encode(memory.snapshot()), old.id)
@@ -84,7 +84,7 @@ def edit(
         ValueError: if the record is none, or the content lacks a field.
         TypeError: if content is no dict, or the memory is of another package.
     """
-    memory = _memory(agent)
+    memory = _changing(agent)
     old = _current(memory, record)
     if not isinstance(content, dict):
         raise TypeError(f"content must be a dict, got {content!r}")
@@ -110,7 +110,7 @@ def swap(one: Any, other: Any) -> None:
         ValueError: if their memories are of different classes, or the same.
         TypeError: if a memory is of another package.
     """
-    left, right = _memory(one), _memory(other)
+    left, right = _changing(one), _changing(other)
     if type(left) is not type(right) or left is right:
         raise ValueError(
             "two memories of one class can be swapped, got "
@@ -179,6 +179,15 @@ def _memory(agent: Any) -> MemoryModule:
             f"agent {getattr(agent, 'unique_id', agent)} must have a memory of "
             f"mesa_memory, got {type(memory).__name__}"
         )
+    return memory
+
+
+def _changing(agent: Any) -> MemoryModule:
+    """An agent's memory, which is about to be changed by hand."""
+    memory = _memory(agent)
+    if memory.services.recorder:
+        # So that the run can still go on from the end of the step before.
+        memory.services.recorder.checkpoint()
     return memory
 
 

@@ -212,3 +212,22 @@ def test_a_replay_needs_a_run_with_the_seed(whole, tmp_path):
 def test_recording_refuses_a_wrong_argument():
     with pytest.raises(ValueError, match="on_failure must be one of"):
         Recording("run.sqlite", on_failure="ignore")
+
+
+def test_fast_steps_share_a_checkpoint_and_the_last_one_has_its_own(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setattr("mesa_memory.stores.writer.PACE", 60)
+    file = tmp_path / "run.sqlite"
+    town = RecordedTown(str(file), record=str(file))
+    for _ in range(5):
+        town.step()
+    recorder = Services.of(town).recorder
+    recorder.sync()
+    with sqlite3.connect(file) as on:
+        kept = on.execute("SELECT DISTINCT step FROM checkpoints ORDER BY step")
+        assert [step for (step,) in kept] == [1, 5]
+    town.step()
+    implant(town.citizens[0], "message", {"message": "The mill burns!", "sender": 9})
+    recorder.close()
+    assert resume(RecordedTown, file).steps == 6

@@ -194,3 +194,50 @@ def whole_steps(path):
     store.write(1, Batch(last + 1, opened=[record("next", last + 1)]))
     store.close()
     return last
+
+
+@pytest.fixture
+def store(tmp_path):
+    opened = open_store(tmp_path / "run.sqlite")
+    yield opened
+    opened.close()
+
+
+class Quick:
+    """A step of a fast simulation, on its way."""
+
+    def __init__(self, step, resumable=False):
+        self.step, self.resumable = step, resumable
+
+    def batch(self):
+        return Batch(self.step, checkpoint={"": {}} if self.resumable else None)
+
+
+def test_what_has_no_checkpoint_waits_for_what_has_one(store, monkeypatch):
+    monkeypatch.setattr("mesa_memory.stores.writer.PACE", 0)
+    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 60)
+    run = store.begin(RunInfo("Town"))
+    writer = Writer(store, run)
+    assert writer.eager
+    for step in (1, 2):
+        writer.put(Quick(step))
+    time.sleep(0.05)
+    assert writer.behind == 2
+    writer.put(Quick(3, resumable=True))
+    while writer.behind:
+        time.sleep(0.01)
+    assert [row["step"] for row in rows(store, "steps")] == [1, 2, 3]
+    writer.put(Quick(4))
+    writer.flush()
+    assert store.checkpoint(run)[0] == 3
+    writer.close()
+
+
+def test_what_has_no_checkpoint_does_not_wait_for_ever(store, monkeypatch):
+    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 0.05)
+    writer = Writer(store, store.begin(RunInfo("Town")))
+    writer.put(Quick(1))
+    while writer.behind:
+        time.sleep(0.01)
+    assert [row["step"] for row in rows(store, "steps")] == [1]
+    writer.close()

@@ -45,6 +45,11 @@ class Changes:
         """True if anything was noted."""
         return any(getattr(self, name) for name in self.__slots__)
 
+    @property
+    def lasting(self) -> bool:
+        """True if a memory is not what it was."""
+        return bool(self.opened or self.graded or self.closed or self.interventions)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -63,14 +68,39 @@ class Call:
     replayed: bool = False
 
 
+@dataclass(slots=True)
+class Handed:
+    """A step on its way to the writer; see ``stores.writer.Waiting``.
+
+    Attributes:
+        changes: all that was noted in it.
+        snapshot: what the run can go on from, not yet encoded; None if there is none.
+        kept: its checkpoint stays when there are newer ones.
+        finished: False for what happened between two steps.
+    """
+
+    step: float
+    changes: Changes
+    snapshot: Mapping[str, Any] | None
+    kept: bool
+    finished: bool
+
+    @property
+    def resumable(self) -> bool:
+        """True if there is a checkpoint of its end."""
+        return self.snapshot is not None
+
+    def batch(self) -> Batch:
+        """The rows."""
+        given = batch(self.step, self.changes, self.snapshot, self.finished)
+        given.kept = self.kept
+        return given
+
+
 def batch(
     step: float, changes: Changes, snapshot: Mapping[str, Any] | None, finished: bool
 ) -> Batch:
-    """The rows of a step.
-
-    Args:
-        snapshot: what the run can go on from, not yet encoded.
-    """
+    """The rows of a step; see ``Handed``."""
     opened = sorted(changes.opened, key=lambda record: record.place)
     calls = sorted(
         changes.calls,

@@ -7,20 +7,20 @@ A step that was not finished leaves nothing behind.
 
 import logging
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from mesa_memory.errors import StoreError
 from mesa_memory.memory.clock import clock
 from mesa_memory.recording import garbage
 from mesa_memory.recording.attaching import Recording
-from mesa_memory.recording.changes import batch
+from mesa_memory.recording.changes import Handed
 from mesa_memory.recording.checkpoints import memories, snapshot
 from mesa_memory.recording.noting import Noter
 from mesa_memory.recording.stephook import StepHook
 from mesa_memory.records import Chronicle, MemoryRecord
 from mesa_memory.scheduler import at_exit
-from mesa_memory.stores.base import Batch, Store
+from mesa_memory.stores.base import Store
 from mesa_memory.stores.writer import Writer
 
 logger = logging.getLogger(__name__)
@@ -53,6 +53,7 @@ class Recorder(Noter):
         super().__init__(chronicle)
         self.store, self.run = store, run
         self.step: float | None = None
+        self._resumable: float | None = None  # the last step with a checkpoint
         self._model = weakref.ref(model)
         self._flush, self._recording = flush, recording
         self._known: set[str] = set()
@@ -88,7 +89,10 @@ class Recorder(Noter):
             return
         self._flush()
         self.step = clock(model)
-        self._hand_over(self.step, snapshot(model))
+        assert self._writer is not None
+        every = self._recording.checkpoint_every
+        kept = every is not None and self.step % every == 0
+        self._hand_over(kept, kept or self._writer.eager)
 
     def begin_at(self, step: float) -> None:
         """The model has been put at the end of a recorded step; from here it goes on.
@@ -100,6 +104,7 @@ class Recorder(Noter):
         model = self._model()
         self._known = set() if model is None else set(memories(model))
         self.step, self.muted = step, False
+        self._resumable = step
 
     def close(self, state: str | None = None) -> None:
         """Writes what is left and ends the run; again does nothing.
@@ -115,13 +120,30 @@ class Recorder(Noter):
             return
         model = self._model()
         half = model is not None and clock(model) > (self.step or 0)
+        if not half:
+            self.checkpoint()
         if self._changes and not half:
-            self._hand_over(self.step or 0, None, finished=False)
+            self._hand_over(finished=False)
         writer, self._writer = self._writer, None
         self._detach()
         if writer is not None:
             writer.close()
             self.store.end(self.run, state or ("failed" if half else "finished"))
+
+    def checkpoint(self) -> None:
+        """Makes sure that the run can go on from the end of its last finished step.
+
+        Steps that follow each other fast do not each have a checkpoint. Does nothing if
+        a memory has changed since that step.
+
+        Raises:
+            StoreError: if the store fails.
+        """
+        model = self._model()
+        if self._resumable == self.step or self.step is None or model is None:
+            return
+        if self.active and not self._changes.lasting and clock(model) == self.step:
+            self._hand_over(resumable=True, finished=False)
 
     def sync(self) -> None:
         """Waits until every finished step is in the store.
@@ -129,35 +151,26 @@ class Recorder(Noter):
         Raises:
             StoreError: if the store fails.
         """
+        self.checkpoint()
         if self._writer is not None:
             self._writer.flush()
 
     def _hand_over(
-        self, step: float, state: Mapping[str, Any] | None, finished: bool = True
+        self, kept: bool = False, resumable: bool = False, finished: bool = True
     ) -> None:
-        changes = self._taken()
+        changes, step = self._taken(), self.step or 0
         changes.agents = self._new_agents(changes.opened)
+        state = snapshot(self._model()) if resumable else None
+        self._resumable = step if resumable else self._resumable
         assert self._writer is not None
-
-        def rows(last: bool) -> Batch:
-            kept = self._is_kept(step)
-            given = batch(step, changes, state if last or kept else None, finished)
-            given.kept = kept
-            return given
-
         try:
-            self._writer.put(rows)
+            self._writer.put(Handed(step, changes, state, kept, finished))
         except StoreError as error:
             self._detach()
             self._writer = None
             if self._recording.on_failure == "stop":
                 raise
             logger.warning("%s The run goes on unrecorded.", error)
-
-    def _is_kept(self, step: float) -> bool:
-        """True if the checkpoint of this step stays for good."""
-        every = self._recording.checkpoint_every
-        return every is not None and step % every == 0
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:
         """Rows of the agents met for the first time."""

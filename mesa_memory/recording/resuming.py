@@ -16,10 +16,9 @@ from mesa_memory.recording.shelves import StoreShelf
 from mesa_memory.recording.vectors import RecordedVectors
 from mesa_memory.services import Services
 from mesa_memory.sharing import CAPACITY
-from mesa_memory.stores.base import Store, open_store
+from mesa_memory.stores.base import open_store
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.schema import answers, runs
-from mesa_memory.stores.schema import steps as steps_table
 
 
 def checkpoint(model: Any) -> tuple[int, float]:
@@ -109,8 +108,8 @@ def _checkpoint_of(
     """A run, the step to go on from, its states there, and the model's parameters."""
     store = open_store(location)
     found, recorded = _run(store, run)
-    at = _last_finished(store, found) if step is None else step
-    return Attachment(store, found), at, store.checkpoint(found, at)[1], recorded
+    at, states = store.checkpoint(found, step)
+    return Attachment(store, found), at, states, recorded
 
 
 def _restored(
@@ -159,12 +158,3 @@ def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
     if chosen is None or chosen not in found:
         raise ValueError(f"{store.location} has the runs {sorted(found)}, not {run!r}")
     return chosen, found[chosen]
-
-
-def _last_finished(store: Store, run: int) -> float:
-    query = sa.select(sa.func.max(steps_table.c.step)).filter_by(run=run)
-    with store.reading() as on:
-        step = on.scalar(query)
-    if step is None:
-        raise ValueError(f"run {run} of {store.location} has not finished any step")
-    return step

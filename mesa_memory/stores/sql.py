@@ -201,8 +201,10 @@ class SqlStore(ABC):
             found = self._checkpoints(on, run)
             wanted = found[0] if found and step is None else step
             if wanted is None or wanted not in found:
+                asked = "" if step is None else f" of step {step:g}, only of {found}"
                 raise StoreError(
-                    f"run {run} has no checkpoint of step {step}, only of {found}",
+                    f"run {run} has no checkpoint{asked}. One is written with the end "
+                    "of the newest step; see checkpoint() and checkpoint_every.",
                     location=self.location,
                 )
             query = sa.select(table.c.agent, table.c.state)

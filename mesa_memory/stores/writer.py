@@ -3,24 +3,34 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
-from itertools import islice
+from typing import Protocol
 
 from mesa_memory.checks import whole
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch, Store
 
-#: so many waiting batches are written in one transaction: neighbours change the same
-#: pages, and each page is written once
+#: so many waiting batches are written at once: all that wait go into one transaction, as
+#: neighbours change the same pages, and each page is written once
 GROUP = 32
-
-
-#: makes a batch in the writer's thread, see ``Writer.put``
-type Making = Callable[[bool], Batch]
-
-
 #: seconds between two transactions, as long as there is little to write
-PACE = 0.1
+PACE = 0.05
+#: nothing waits longer than so many seconds for a step that has a checkpoint
+LATE = 0.5
+
+
+class Waiting(Protocol):
+    """A batch that is made in the writer's thread, at the time of its writing.
+
+    Attributes:
+        resumable: a run can go on from its end. What comes before such a one waits for
+            it, so that a run that is killed has a checkpoint of its last step.
+    """
+
+    @property
+    def resumable(self) -> bool: ...  # noqa: D102 - described by the class
+
+    def batch(self) -> Batch:
+        """The batch; the same each time."""
 
 
 class Writer:
@@ -39,11 +49,13 @@ class Writer:
     def __init__(self, store: Store, run: int, max_behind: int = 64) -> None:
         self.store, self.run = store, run
         self.max_behind = whole("max_behind", max_behind)
-        self._batches: deque[Batch | Making] = deque()
+        self._batches: deque[Batch | Waiting] = deque()
+        self._taken = 0  # how many of them are being written
         self._changed = threading.Condition()
         self._error: BaseException | None = None
         self._closing = False
         self._hurry = 0  # how many wait for everything to be written
+        self._since = 0.0  # when the oldest that waits was put
         self._written = -PACE
         self._thread: threading.Thread | None = None
 
@@ -52,13 +64,14 @@ class Writer:
         """How many batches are not written yet."""
         return len(self._batches)
 
-    def put(self, batch: Batch | Making) -> None:
-        """Queues a batch; waits only if ``max_behind`` are unwritten.
+    @property
+    def eager(self) -> bool:
+        """True if a batch is going to be written as soon as it is put."""
+        waiting = len(self._batches) - self._taken
+        return waiting >= GROUP - 1 or not (self._taken or self._early())
 
-        Args:
-            batch: a batch, or what makes it in the writer's thread: a function that is
-                told whether this is the last of those written together, whose
-                checkpoint alone will be needed.
+    def put(self, batch: Batch | Waiting) -> None:
+        """Queues a batch; waits only if ``max_behind`` are unwritten.
 
         Raises:
             StoreError: the one that stopped the writing; the batch was not taken.
@@ -71,6 +84,8 @@ class Writer:
             while len(self._batches) >= self.max_behind and self._error is None:
                 self._changed.wait()
             self._raise()
+            if len(self._batches) == self._taken:
+                self._since = time.monotonic()
             self._batches.append(batch)
             self._changed.notify_all()
 
@@ -127,7 +142,8 @@ class Writer:
                     if self._closing:
                         return
                     self._changed.wait(self._pause())
-                group = list(islice(self._batches, GROUP))
+                group = list(self._batches)
+                self._taken = len(group)
             error: BaseException | None = None
             written = 0
             try:
@@ -137,7 +153,7 @@ class Writer:
             with self._changed:
                 for _ in range(written):
                     self._batches.popleft()
-                self._error = error
+                self._error, self._taken = error, 0
                 self._written = time.monotonic()
                 self._changed.notify_all()
 
@@ -156,9 +172,16 @@ class Writer:
             return None
         if len(self._batches) >= GROUP:
             return 0.0
+        newest = self._batches[-1]
+        if isinstance(newest, Batch) or newest.resumable:
+            return self._early()
+        return max(0.0, self._since + LATE - time.monotonic())
+
+    def _early(self) -> float:
+        """Seconds until it is time for another transaction."""
         return max(0.0, self._written + PACE - time.monotonic())
 
-    def _write(self, group: list[Batch | Making]) -> int:
+    def _write(self, group: list[Batch | Waiting]) -> int:
         """Writes all of them, or the first alone; how many."""
         try:
             self.store.write(self.run, *_made(group))
@@ -171,6 +194,5 @@ class Writer:
         return len(group)
 
 
-def _made(group: list[Batch | Making]) -> list[Batch]:
-    last = len(group) - 1
-    return [b(i == last) if callable(b) else b for i, b in enumerate(group)]
+def _made(group: list[Batch | Waiting]) -> list[Batch]:
+    return [b if isinstance(b, Batch) else b.batch() for b in group]
