@@ -72,6 +72,12 @@ def press(window, name):
     window.page.get_by_role("button", name=name, exact=True).click()
 
 
+def pictures(window):
+    """The town and its two curves."""
+    images = window.page.locator(".mm-model img").all()
+    return [image.get_attribute("src") for image in images]
+
+
 def test_the_page_shows_the_days_that_were_played_and_goes_on(chromium, demo):
     with Window(chromium, demo.ready()) as window:
         window.open()
@@ -80,7 +86,10 @@ def test_the_page_shows_the_days_that_were_played_and_goes_on(chromium, demo):
         press(window, "Step")
         window.until(lambda: window.step() == str(DAYS + 1))
         window.page.get_by_role("tab", name="Model").click()
-        window.until(lambda: window.page.locator(".mm-model img").count() == 3)
+        window.until(lambda: len(pictures(window)) == 3)
+        before = pictures(window)
+        press(window, "Step")
+        window.until(lambda: len(set(pictures(window)) - set(before)) == 3)
 
 
 def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
