@@ -6,6 +6,7 @@ A step that was not finished leaves nothing behind.
 """
 
 import logging
+import time
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -24,6 +25,10 @@ from mesa_memory.stores.base import Store
 from mesa_memory.stores.writer import Writer
 
 logger = logging.getLogger(__name__)
+
+#: where steps follow each other fast, making checkpoints takes at most 1 / REST of the
+#: time
+REST = 25
 
 
 class Recorder(Noter):
@@ -54,6 +59,7 @@ class Recorder(Noter):
         self.store, self.run = store, run
         self.step: float | None = None
         self._resumable: float | None = None  # the last step with a checkpoint
+        self._rest_until = 0.0
         self._model = weakref.ref(model)
         self._flush, self._recording = flush, recording
         self._known: set[str] = set()
@@ -92,7 +98,8 @@ class Recorder(Noter):
         assert self._writer is not None
         every = self._recording.checkpoint_every
         kept = every is not None and self.step % every == 0
-        self._hand_over(kept, kept or self._writer.eager)
+        rested = time.monotonic() >= self._rest_until
+        self._hand_over(kept, kept or (rested and self._writer.eager))
 
     def begin_at(self, step: float) -> None:
         """The model has been put at the end of a recorded step; from here it goes on.
@@ -160,8 +167,7 @@ class Recorder(Noter):
     ) -> None:
         changes, step = self._taken(), self.step or 0
         changes.agents = self._new_agents(changes.opened)
-        state = snapshot(self._model()) if resumable else None
-        self._resumable = step if resumable else self._resumable
+        state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:
             self._writer.put(Handed(step, changes, state, kept, finished))
@@ -171,6 +177,14 @@ class Recorder(Noter):
             if self._recording.on_failure == "stop":
                 raise
             logger.warning("%s The run goes on unrecorded.", error)
+
+    def _snapshot(self, step: float) -> dict[str, Any]:
+        """What the run can go on from; the next one comes after a rest."""
+        began = time.monotonic()
+        state = snapshot(self._model())
+        ended = time.monotonic()
+        self._resumable, self._rest_until = step, ended + REST * (ended - began)
+        return state
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:
         """Rows of the agents met for the first time."""
