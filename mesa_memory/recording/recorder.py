@@ -22,13 +22,13 @@ from mesa_memory.recording.stephook import StepHook
 from mesa_memory.records import Chronicle, MemoryRecord
 from mesa_memory.scheduler import at_exit
 from mesa_memory.stores.base import Store
-from mesa_memory.stores.writer import Writer
+from mesa_memory.stores.writer import LATE, Writer
 
 logger = logging.getLogger(__name__)
 
-#: where steps follow each other fast, making checkpoints takes at most 1 / REST of the
-#: time
-REST = 25
+#: where steps follow each other fast, making checkpoints takes about 1 / REST of the
+#: time, unless that would be more seconds than a step waits for its checkpoint
+REST, LONGEST_REST = 25, LATE / 2
 
 
 class Recorder(Noter):
@@ -180,10 +180,10 @@ class Recorder(Noter):
 
     def _snapshot(self, step: float) -> dict[str, Any]:
         """What the run can go on from; the next one comes after a rest."""
-        began = time.monotonic()
+        began = time.thread_time()
         state = snapshot(self._model())
-        ended = time.monotonic()
-        self._resumable, self._rest_until = step, ended + REST * (ended - began)
+        rest = min(LONGEST_REST, REST * (time.thread_time() - began))
+        self._resumable, self._rest_until = step, time.monotonic() + rest
         return state
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:

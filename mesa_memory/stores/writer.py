@@ -15,7 +15,7 @@ GROUP = 32
 #: seconds between two transactions, as long as there is little to write
 PACE = 0.05
 #: nothing waits longer than so many seconds for a step that has a checkpoint
-LATE = 1.0
+LATE = 0.3
 
 
 class Waiting(Protocol):
