@@ -134,7 +134,8 @@ def test_step_and_play_change_what_a_view_says(page, twin, tab):
     assert before == must
     first = int(page.step())
     press(page, "Step")
-    page.until(lambda: page.step() == str(first + 1))
+    # The last steps of a play before may come to the page together with this one.
+    page.until(lambda: int(page.step()) > first)
     said, must = both(page, twin, *functions)
     assert said == must
     assert said != before
