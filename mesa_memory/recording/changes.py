@@ -91,44 +91,37 @@ class Handed:
         return self.snapshot is not None
 
     def batch(self) -> Batch:
-        """The rows."""
-        given = batch(self.step, self.changes, self.snapshot, self.finished)
-        given.kept = self.kept
-        return given
-
-
-def batch(
-    step: float, changes: Changes, snapshot: Mapping[str, Any] | None, finished: bool
-) -> Batch:
-    """The rows of a step; see ``Handed``."""
-    opened = sorted(changes.opened, key=lambda record: record.place)
-    calls = sorted(
-        changes.calls,
-        key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
-    )
-    return Batch(
-        step=step,
-        opened=[_record_row(record) for record in opened],
-        graded=[(record, grade, step) for record, grade in changes.graded],
-        closed=[_closing(record) for record in changes.closed],
-        embedded=[
-            (record, vector.tobytes(), source)
-            for records, vectors, source in changes.embedded
-            for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
-        ],
-        recalls=[row for _, row in sorted(changes.recalls, key=lambda c: c[0])],
-        prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
-        calls=[_call_row(call) for call in calls],
-        interventions=changes.interventions,
-        answers=[
-            {"step": step, "key": key, "value": value}
-            for key, value in sorted(changes.answers, key=lambda answer: answer[0])
-        ],
-        agents=changes.agents,
-        vectors=[row_of(key, vector) for key, vector in changes.vectors],
-        checkpoint=None if snapshot is None else encode(snapshot),
-        finished=finished,
-    )
+        """The rows, in an order that is the same in every execution."""
+        step, changes = self.step, self.changes
+        opened = sorted(changes.opened, key=lambda record: record.place)
+        calls = sorted(
+            changes.calls,
+            key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
+        )
+        return Batch(
+            step=step,
+            opened=[_record_row(record) for record in opened],
+            graded=[(record, grade, step) for record, grade in changes.graded],
+            closed=[_closing(record) for record in changes.closed],
+            embedded=[
+                (record, vector.tobytes(), source)
+                for records, vectors, source in changes.embedded
+                for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
+            ],
+            recalls=[row for _, row in sorted(changes.recalls, key=lambda c: c[0])],
+            prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
+            calls=[_call_row(call) for call in calls],
+            interventions=changes.interventions,
+            answers=[
+                {"step": step, "key": key, "value": value}
+                for key, value in sorted(changes.answers, key=lambda answer: answer[0])
+            ],
+            agents=changes.agents,
+            vectors=[row_of(key, vector) for key, vector in changes.vectors],
+            checkpoint=None if self.snapshot is None else encode(self.snapshot),
+            kept=self.kept,
+            finished=self.finished,
+        )
 
 
 def _closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:

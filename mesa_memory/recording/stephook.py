@@ -1,23 +1,18 @@
-"""What follows each step of a model."""
+"""What stands around a model's own step."""
 
 import copy
 from collections.abc import Callable
 from typing import Any
 
 
-class StepHook:
-    """A model's own step, and what follows it once it has ended well.
+class Around:
+    """A callable in the place of a model's own one, which it calls.
 
-    A copy of the model steps without it: it is another run.
+    A copy of the model goes without it: it is another run, which nobody watches.
     """
 
-    def __init__(self, inner: Callable[[], Any], then: Callable[[], None]) -> None:
-        self.inner, self.then = inner, then
-
-    def __call__(self) -> None:
-        """One step."""
-        self.inner()
-        self.then()
+    def __init__(self, inner: Callable[[], Any]) -> None:
+        self.inner = inner
 
     def __deepcopy__(self, memo: dict) -> Any:
         return copy.deepcopy(self.inner, memo)
@@ -28,3 +23,16 @@ class StepHook:
 
 def _same(inner: Any) -> Any:
     return inner
+
+
+class StepHook(Around):
+    """A model's own step, and what follows it once it has ended well."""
+
+    def __init__(self, inner: Callable[[], Any], then: Callable[[], None]) -> None:
+        super().__init__(inner)
+        self.then = then
+
+    def __call__(self) -> None:
+        """One step."""
+        self.inner()
+        self.then()

@@ -1,39 +1,28 @@
 """One step of a model at a time, whichever window asks for it."""
 
-import copy
 import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mesa_memory.recording.stephook import Around
+
 _making = threading.Lock()
 _models: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
-class InTurn:
-    """A model's ``step``, which lets nobody in while it runs.
-
-    A copy of the model steps without it, as nobody else can see the copy.
-    """
+class InTurn(Around):
+    """A model's ``step``, which lets nobody in while it runs."""
 
     def __init__(self, step: Callable[[], Any]) -> None:
-        self.inner, self.lock = step, threading.RLock()
+        super().__init__(step)
+        self.lock = threading.RLock()
 
     def __call__(self) -> None:
         """One step, as soon as no other one is running."""
         with self.lock:
             self.inner()
-
-    def __deepcopy__(self, memo: dict) -> Any:
-        return copy.deepcopy(self.inner, memo)
-
-    def __reduce__(self) -> tuple:
-        return _same, (self.inner,)
-
-
-def _same(inner: Any) -> Any:
-    return inner
 
 
 def take_turns(model: Any) -> None:

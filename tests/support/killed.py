@@ -49,6 +49,8 @@ def killed(file: Path, chance: random.Random) -> int:
         pass  # somewhere within the next step, or while the last one is written
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    while told := os.read(listen, STEPS):  # it may have got further than it was heard
+        seen = told[-1]
     os.close(listen)
     return seen
 
