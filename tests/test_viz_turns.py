@@ -6,7 +6,7 @@ import threading
 
 import mesa
 
-from mesa_memory.viz.turns import InTurn, stopped, take_turns
+from mesa_memory.viz.turns import InTurn, stop_all, take_turns
 
 
 class Slow(mesa.Model):
@@ -42,22 +42,25 @@ def test_two_who_play_the_same_model_do_not_step_it_at_once():
     assert (model.most, model.entered, model.steps) == (1, 20, 20)
 
 
-def test_a_model_that_is_stopped_does_not_step_until_it_is_let_go():
+def test_a_play_that_is_stopped_ends_its_step_and_makes_no_other_one():
     model = Slow()
-    with stopped(model):
-        player = threading.Thread(target=played, args=(model, 1))
-        player.start()
-        player.join(0.05)
-        assert (model.entered, model.running) == (0, False)
+    take_turns(model)
+    player = threading.Thread(target=played, args=(model, 1000))
+    player.start()
+    while model.entered < 3:
+        threading.Event().wait(0.001)
+    stop_all()
+    made = model.entered
+    assert (model.inside, model.running) == (0, False)
     player.join()
-    assert model.entered == 1
+    assert (model.entered, model.steps) == (made, made)
 
 
 def test_a_copy_of_a_model_steps_for_itself():
     model = Slow()
     take_turns(model)
     other = copy.deepcopy(model)
-    with stopped(model):
-        other.step()
+    stop_all()
+    other.step()
     assert (other.steps, model.steps) == (1, 0)
     assert pickle.loads(pickle.dumps(model)).step.__func__ is Slow._wrapped_step

@@ -2,8 +2,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from mesa_memory.recording.stephook import Around
@@ -13,16 +12,21 @@ _models: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class InTurn(Around):
-    """A model's ``step``, which lets nobody in while it runs."""
+    """A model's ``step``, which lets nobody in while it runs.
+
+    Attributes:
+        over: nobody is let in any more.
+    """
 
     def __init__(self, step: Callable[[], Any]) -> None:
         super().__init__(step)
-        self.lock = threading.RLock()
+        self.lock, self.over = threading.RLock(), False
 
     def __call__(self) -> None:
-        """One step, as soon as no other one is running."""
+        """One step, as soon as no other one is running; none once it is over."""
         with self.lock:
-            self.inner()
+            if not self.over:
+                self.inner()
 
 
 def take_turns(model: Any) -> None:
@@ -33,17 +37,15 @@ def take_turns(model: Any) -> None:
             _models.add(model)
 
 
-@contextmanager
-def stopped(model: Any) -> Iterator[None]:
-    """Ends the running step of a model and its play; meanwhile no other one begins."""
-    model.running = False
-    take_turns(model)
-    with model.step.lock:
-        yield
-
-
 def stop_all() -> None:
-    """Ends the play of all models that take turns, after the steps that are running."""
-    for model in list(_models):
-        with stopped(model):
-            pass  # its step has ended
+    """Ends the play of all models that take turns, after the steps that are running.
+
+    A window that plays sleeps between two steps and then makes one more, whatever
+    became of the model meanwhile: so there has to be none to make.
+    """
+    with _making:
+        models = list(_models)
+    for model in models:
+        model.running = False
+        with model.step.lock:
+            model.step.over = True
