@@ -7,19 +7,27 @@ Agent-steps per second of processor time, against Mesa-LLM's ShortTermMemory in 
 same run, and the objects held after a run three times as long. Of a recorded run: the
 time of the simulation's thread and the time by the clock, as ratios to the same run
 unrecorded, in turns.
+
+The thread's time is taken while all threads share one processor. Where the second one
+of a virtual machine now works and now rests, the first one gets slower for seconds on
+end, whoever it is that works there; that would be measured instead. With one processor
+the thread also pays for what the writer leaves in its caches. The clock is read in
+runs that use all processors.
 """
 
 import argparse
 import gc
 import json
+import os
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 from mesa_llm.memory.st_memory import ShortTermMemory as TheirShortTerm
 
@@ -82,44 +90,88 @@ RECORDED = ("ShortTerm", "STLT, offline", "Episodic, offline")
 
 def recorded(name: str, agents: int, steps: int, turns: int = 3) -> dict[str, Any]:
     """What recording adds: medians of runs in turns, after a first one."""
-    times: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
-    size = events = 0
+    thread, clock = Turns(), Turns()
     with TemporaryDirectory() as folder:
         for turn in range(turns + 1):
             for record in (False, True):
-                file = Path(folder) / f"{turn}.sqlite"
-                made = file if record else None
-                model = Town(
-                    *(agents, MEMORIES[name], None),
-                    lambda m, made=made: configure(m, llm="offline", record=made),
-                )
-                model.step()
-                gc.collect()
-                clock, thread = time.perf_counter(), time.thread_time()
-                for _ in range(steps):
-                    model.step()
-                took = (time.perf_counter() - clock, time.thread_time() - thread)
-                if recorder := Services.of(model).recorder:
-                    recorder.close()
-                    recorder.store.close()
-                    size = file.stat().st_size
-                    with closing(sqlite3.connect(file)) as on:
-                        events = on.execute("SELECT count(*) FROM records").fetchone()[
-                            0
-                        ]
-                if turn:
-                    times[record].append(took)
-                del model
-    wall, thread = (
-        median(t[kind] for t in times[True]) / median(t[kind] for t in times[False])
-        for kind in (0, 1)
-    )
+                file = Path(folder) / f"{turn}.sqlite" if record else None
+                with one_processor():
+                    took = played(name, agents, steps, file).thread
+                    thread.add(record, took, warm=turn == 0)
+                if file:
+                    size, events = file.stat().st_size, written(file)
+                    file.unlink()
+                took = played(name, agents, steps, file).clock
+                clock.add(record, took, warm=turn == 0)
     return {
         "memory": name,
-        "thread_times_unrecorded": thread,
-        "clock_times_unrecorded": wall,
+        "thread_times_unrecorded": thread.ratio,
+        "clock_times_unrecorded": clock.ratio,
         "bytes_per_record": size / events,
     }
+
+
+@dataclass
+class Turns:
+    """Seconds of runs without and with a record."""
+
+    plain: list[float] = field(default_factory=list)
+    recorded: list[float] = field(default_factory=list)
+
+    def add(self, record: bool, seconds: float, warm: bool) -> None:
+        """A run; the first of each kind only warms up."""
+        if not warm:
+            (self.recorded if record else self.plain).append(seconds)
+
+    @property
+    def ratio(self) -> float:
+        """Of the medians."""
+        return median(self.recorded) / median(self.plain)
+
+
+class Took(NamedTuple):
+    """Seconds by the clock, and of the simulation's thread."""
+
+    clock: float
+    thread: float
+
+
+def played(name: str, agents: int, steps: int, file: Path | None) -> Took:
+    """What the steps of a run take, without its beginning and its end."""
+    model = Town(
+        *(agents, MEMORIES[name], None),
+        lambda m: configure(m, llm="offline", record=file),
+    )
+    model.step()
+    gc.collect()
+    clock, thread = time.perf_counter(), time.thread_time()
+    for _ in range(steps):
+        model.step()
+    took = Took(time.perf_counter() - clock, time.thread_time() - thread)
+    if recorder := Services.of(model).recorder:
+        recorder.close()
+        recorder.store.close()
+    return took
+
+
+def written(file: Path) -> int:
+    """How many records a file holds."""
+    with closing(sqlite3.connect(file)) as on:
+        return on.execute("SELECT count(*) FROM records").fetchone()[0]
+
+
+@contextmanager
+def one_processor() -> Iterator[None]:
+    """All threads begun here share one processor, where the platform can do that."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    all_of_them = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(all_of_them)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, all_of_them)
 
 
 def measure(agents: int, steps: int) -> list[dict[str, Any]]:

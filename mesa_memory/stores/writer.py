@@ -1,5 +1,6 @@
 """Writes a run's batches in a thread of its own, so that the simulation goes on."""
 
+import math
 import threading
 import time
 from collections import deque
@@ -13,7 +14,7 @@ from mesa_memory.stores.base import Batch, Store
 #: neighbours change the same pages, and each page is written once
 GROUP = 32
 #: seconds between two transactions, as long as there is little to write
-PACE = 0.05
+PACE = 0.25
 #: nothing waits longer than so many seconds for a step that has a checkpoint
 LATE = 0.3
 
@@ -57,6 +58,7 @@ class Writer:
         self._hurry = 0  # how many wait for everything to be written
         self._since = 0.0  # when the oldest that waits was put
         self._written = -PACE
+        self._asleep_until = 0.0  # of the thread; in the past while it is awake
         self._thread: threading.Thread | None = None
 
     @property
@@ -87,7 +89,9 @@ class Writer:
             if len(self._batches) == self._taken:
                 self._since = time.monotonic()
             self._batches.append(batch)
-            self._changed.notify_all()
+            # To wake the thread costs the simulation far more than to queue a batch.
+            if time.monotonic() + (self._pause() or 0) < self._asleep_until:
+                self._changed.notify_all()
 
     def flush(self) -> None:
         """Waits until everything is written; tries again what has failed before.
@@ -141,7 +145,7 @@ class Writer:
                 while not self._ready():
                     if self._closing:
                         return
-                    self._changed.wait(self._pause())
+                    self._sleep()
                 group = list(self._batches)
                 self._taken = len(group)
             error: BaseException | None = None
@@ -157,6 +161,12 @@ class Writer:
                 self._written = time.monotonic()
                 self._changed.notify_all()
 
+    def _sleep(self) -> None:
+        pause = self._pause()
+        self._asleep_until = math.inf if pause is None else time.monotonic() + pause
+        self._changed.wait(pause)
+        self._asleep_until = 0.0
+
     def _ready(self) -> bool:
         """True if there is something to write now."""
         if not self._batches or self._error is not None:
@@ -164,12 +174,14 @@ class Writer:
         return self._hurry > 0 or not self._pause()
 
     def _pause(self) -> float | None:
-        """Seconds to wait for more to write with it; None if nothing is to be written.
+        """Seconds to wait for more to write; None waits until somebody says so.
 
         A transaction costs much the same for one step as for several.
         """
-        if not self._batches or self._error is not None:
+        if self._error is not None:
             return None
+        if not self._batches:
+            return self._early() or None
         if len(self._batches) >= GROUP:
             return 0.0
         newest = self._batches[-1]
