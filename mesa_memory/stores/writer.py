@@ -70,7 +70,8 @@ class Writer:
     def eager(self) -> bool:
         """True if a batch is going to be written as soon as it is put."""
         waiting = len(self._batches) - self._taken
-        return waiting >= GROUP - 1 or not (self._taken or self._early())
+        early = self._written + PACE > time.monotonic()
+        return waiting >= GROUP - 1 or not (self._taken or early)
 
     def put(self, batch: Batch | Waiting) -> None:
         """Queues a batch; waits only if ``max_behind`` are unwritten.
@@ -90,7 +91,7 @@ class Writer:
                 self._since = time.monotonic()
             self._batches.append(batch)
             # To wake the thread costs the simulation far more than to queue a batch.
-            if time.monotonic() + (self._pause() or 0) < self._asleep_until:
+            if self._due() < self._asleep_until:
                 self._changed.notify_all()
 
     def flush(self) -> None:
@@ -162,36 +163,32 @@ class Writer:
                 self._changed.notify_all()
 
     def _sleep(self) -> None:
-        pause = self._pause()
-        self._asleep_until = math.inf if pause is None else time.monotonic() + pause
-        self._changed.wait(pause)
+        self._asleep_until = due = self._due()
+        self._changed.wait(None if due == math.inf else due - time.monotonic())
         self._asleep_until = 0.0
 
     def _ready(self) -> bool:
         """True if there is something to write now."""
         if not self._batches or self._error is not None:
             return False
-        return self._hurry > 0 or not self._pause()
+        return self._hurry > 0 or self._due() <= time.monotonic()
 
-    def _pause(self) -> float | None:
-        """Seconds to wait for more to write; None waits until somebody says so.
+    def _due(self) -> float:
+        """When to look for something to write; infinity waits until somebody says so.
 
         A transaction costs much the same for one step as for several.
         """
+        soon = self._written + PACE
         if self._error is not None:
-            return None
+            return math.inf
         if not self._batches:
-            return self._early() or None
+            return soon if soon > time.monotonic() else math.inf
         if len(self._batches) >= GROUP:
             return 0.0
         newest = self._batches[-1]
         if isinstance(newest, Batch) or newest.resumable:
-            return self._early()
-        return max(0.0, self._since + LATE - time.monotonic())
-
-    def _early(self) -> float:
-        """Seconds until it is time for another transaction."""
-        return max(0.0, self._written + PACE - time.monotonic())
+            return soon
+        return self._since + LATE
 
     def _write(self, group: list[Batch | Waiting]) -> int:
         """Writes all of them, or the first alone; how many."""
