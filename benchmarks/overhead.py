@@ -23,11 +23,10 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, NamedTuple
+from typing import Any
 
 from mesa_llm.memory.st_memory import ShortTermMemory as TheirShortTerm
 
@@ -90,74 +89,52 @@ RECORDED = ("ShortTerm", "STLT, offline", "Episodic, offline")
 
 def recorded(name: str, agents: int, steps: int, turns: int = 3) -> dict[str, Any]:
     """What recording adds: medians of runs in turns, after a first one."""
-    thread, clock = Turns(), Turns()
+    thread: dict[bool, list[float]] = {False: [], True: []}
+    clock: dict[bool, list[float]] = {False: [], True: []}
     with TemporaryDirectory() as folder:
         for turn in range(turns + 1):
             for record in (False, True):
                 file = Path(folder) / f"{turn}.sqlite" if record else None
                 with one_processor():
-                    took = played(name, agents, steps, file).thread
-                    thread.add(record, took, warm=turn == 0)
-                if file:
-                    size, events = file.stat().st_size, written(file)
-                    file.unlink()
-                took = played(name, agents, steps, file).clock
-                clock.add(record, took, warm=turn == 0)
+                    took = played(name, agents, steps, file, time.thread_time)
+                thread[record].append(took)
+                took = played(name, agents, steps, file, time.perf_counter)
+                clock[record].append(took)
+        assert file is not None
+        with closing(sqlite3.connect(file)) as on:  # both runs are in it
+            (records,) = on.execute("SELECT count(*) FROM records").fetchone()
+        size = file.stat().st_size
     return {
         "memory": name,
-        "thread_times_unrecorded": thread.ratio,
-        "clock_times_unrecorded": clock.ratio,
-        "bytes_per_record": size / events,
+        "thread_times_unrecorded": times(thread),
+        "clock_times_unrecorded": times(clock),
+        "bytes_per_record": size / records,
     }
 
 
-@dataclass
-class Turns:
-    """Seconds of runs without and with a record."""
-
-    plain: list[float] = field(default_factory=list)
-    recorded: list[float] = field(default_factory=list)
-
-    def add(self, record: bool, seconds: float, warm: bool) -> None:
-        """A run; the first of each kind only warms up."""
-        if not warm:
-            (self.recorded if record else self.plain).append(seconds)
-
-    @property
-    def ratio(self) -> float:
-        """Of the medians."""
-        return median(self.recorded) / median(self.plain)
+def times(seconds: dict[bool, list[float]]) -> float:
+    """How many times an unrecorded run a recorded one takes; the first warms up."""
+    return median(seconds[True][1:]) / median(seconds[False][1:])
 
 
-class Took(NamedTuple):
-    """Seconds by the clock, and of the simulation's thread."""
-
-    clock: float
-    thread: float
-
-
-def played(name: str, agents: int, steps: int, file: Path | None) -> Took:
-    """What the steps of a run take, without its beginning and its end."""
+def played(
+    name: str, agents: int, steps: int, file: Path | None, timer: Callable[[], float]
+) -> float:
+    """Seconds that the steps of a run take, without its beginning and its end."""
     model = Town(
         *(agents, MEMORIES[name], None),
         lambda m: configure(m, llm="offline", record=file),
     )
     model.step()
     gc.collect()
-    clock, thread = time.perf_counter(), time.thread_time()
+    began = timer()
     for _ in range(steps):
         model.step()
-    took = Took(time.perf_counter() - clock, time.thread_time() - thread)
+    took = timer() - began
     if recorder := Services.of(model).recorder:
         recorder.close()
         recorder.store.close()
     return took
-
-
-def written(file: Path) -> int:
-    """How many records a file holds."""
-    with closing(sqlite3.connect(file)) as on:
-        return on.execute("SELECT count(*) FROM records").fetchone()[0]
 
 
 @contextmanager

@@ -8,7 +8,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa

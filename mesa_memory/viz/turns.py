@@ -47,5 +47,6 @@ def stop_all() -> None:
         models = list(_models)
     for model in models:
         model.running = False
+        take_turns(model)  # somebody may have put another step in its place
         with model.step.lock:
             model.step.over = True
