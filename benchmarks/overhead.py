@@ -5,29 +5,23 @@ recording adds to it.
 
 Agent-steps per second of processor time, against Mesa-LLM's ShortTermMemory in the
 same run, and the objects held after a run three times as long. Of a recorded run: the
-time of the simulation's thread and the time by the clock, as ratios to the same run
-unrecorded, in turns.
-
-The thread's time is taken while all threads share one processor. Where the second one
-of a virtual machine now works and now rests, the first one gets slower for seconds on
-end, whoever it is that works there; that would be measured instead. With one processor
-the thread also pays for what the writer leaves in its caches. The clock is read in
-runs that use all processors.
+processor time of the simulation's thread and the time by the clock, as ratios to the
+same run unrecorded, in turns. By the clock, the thread also waits while another one
+holds the interpreter's lock.
 """
 
 import argparse
 import gc
 import json
-import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
-from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from mesa_llm.memory.st_memory import ShortTermMemory as TheirShortTerm
 
 from benchmarks.tables import show
@@ -87,68 +81,49 @@ def objects(memory: Callable[[Any], Any], steps: int) -> int:
 RECORDED = ("ShortTerm", "STLT, offline", "Episodic, offline")
 
 
-def recorded(name: str, agents: int, steps: int, turns: int = 3) -> dict[str, Any]:
+def recorded(name: str, agents: int, steps: int, turns: int = 5) -> dict[str, Any]:
     """What recording adds: medians of runs in turns, after a first one."""
-    thread: dict[bool, list[float]] = {False: [], True: []}
-    clock: dict[bool, list[float]] = {False: [], True: []}
+    took: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
     with TemporaryDirectory() as folder:
         for turn in range(turns + 1):
             for record in (False, True):
                 file = Path(folder) / f"{turn}.sqlite" if record else None
-                with one_processor():
-                    took = played(name, agents, steps, file, time.thread_time)
-                thread[record].append(took)
-                took = played(name, agents, steps, file, time.perf_counter)
-                clock[record].append(took)
+                took[record].append(played(name, agents, steps, file))
         assert file is not None
-        with closing(sqlite3.connect(file)) as on:  # both runs are in it
+        with closing(sqlite3.connect(file)) as on:
             (records,) = on.execute("SELECT count(*) FROM records").fetchone()
         size = file.stat().st_size
+    without, within = (np.median(took[record][1:], axis=0) for record in (False, True))
+    thread, clock = within / without
     return {
         "memory": name,
-        "thread_times_unrecorded": times(thread),
-        "clock_times_unrecorded": times(clock),
+        "thread_times_unrecorded": float(thread),
+        "clock_times_unrecorded": float(clock),
         "bytes_per_record": size / records,
     }
 
 
-def times(seconds: dict[bool, list[float]]) -> float:
-    """How many times an unrecorded run a recorded one takes; the first warms up."""
-    return median(seconds[True][1:]) / median(seconds[False][1:])
-
-
 def played(
-    name: str, agents: int, steps: int, file: Path | None, timer: Callable[[], float]
-) -> float:
-    """Seconds that the steps of a run take, without its beginning and its end."""
+    name: str, agents: int, steps: int, file: Path | None
+) -> tuple[float, float]:
+    """Seconds that the steps of a run take: of this thread, and by the clock.
+
+    Its beginning and its end are not among them.
+    """
     model = Town(
         *(agents, MEMORIES[name], None),
         lambda m: configure(m, llm="offline", record=file),
     )
     model.step()
     gc.collect()
-    began = timer()
+    thread, clock = time.thread_time(), time.perf_counter()
     for _ in range(steps):
         model.step()
-    took = timer() - began
+    thread, clock = time.thread_time() - thread, time.perf_counter() - clock
     if recorder := Services.of(model).recorder:
         recorder.close()
         recorder.store.close()
-    return took
-
-
-@contextmanager
-def one_processor() -> Iterator[None]:
-    """All threads begun here share one processor, where the platform can do that."""
-    if not hasattr(os, "sched_setaffinity"):
-        yield
-        return
-    all_of_them = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(all_of_them)})
-    try:
-        yield
-    finally:
-        os.sched_setaffinity(0, all_of_them)
+    return thread, clock
 
 
 def measure(agents: int, steps: int) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ absolute scale (Park et al. 2023 rescale them to the candidates by min-max, whic
 a difference of one step as large as one of a hundred). Relevance is made in ``recall``.
 """
 
+import heapq
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -220,5 +221,9 @@ def top_k(
 
 
 def lowest(scored: np.ndarray, count: int) -> list[int]:
-    """Positions of the ``count`` lowest scores; ties go to the older."""
-    return np.argsort(scored, kind="stable")[: max(0, count)].tolist()
+    """Positions of the ``count`` lowest scores, lowest first; ties go to the older."""
+    # Not numpy's sort: it lets go of the interpreter's lock each time, and where
+    # another thread waits for that, as one that writes a record does, it is woken only
+    # to find the lock taken again.
+    scores = scored.tolist()
+    return heapq.nsmallest(count, range(len(scores)), key=scores.__getitem__)

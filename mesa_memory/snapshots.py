@@ -16,6 +16,7 @@ from mesa_memory.records import MemoryRecord
 _RECORD, _VALUE, _NUMBER = "$record", "$value", "$number"
 #: what any JSON reader takes as a whole number
 _EXACT = 2**53
+_PLAIN = frozenset((str, float, bool, type(None)))
 
 
 class Shelf(Protocol):
@@ -110,16 +111,20 @@ def without(value: Any, gone: str) -> Any:
 
 def encode(value: Any) -> Any:
     """A snapshot as JSON-ready data."""
-    if isinstance(value, MemoryRecord):
+    kind = type(value)
+    # Most values are of these very types, and to ask for a Mapping takes long.
+    if kind in _PLAIN or (kind is int and -_EXACT < value < _EXACT):
+        return value
+    if kind is MemoryRecord:
         return {_RECORD: value.id}
+    if kind is dict or isinstance(value, Mapping):
+        return {str(key): encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
     if isinstance(value, Kept):
         return encode(value.kept())
     if isinstance(value, Verbatim):
         return {_VALUE: value.value}
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, int) and not -_EXACT < value < _EXACT:

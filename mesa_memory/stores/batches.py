@@ -87,15 +87,19 @@ def _number(batch: Batch, all_of: Together) -> None:
 def _change(batches: Sequence[Batch], all_of: Together) -> None:
     opened = all_of.inserts["records"]
     places = {row["id"]: place for place, row in enumerate(opened)}
+    new: dict[int, dict[str, Any]] = {}
     for kind, columns in CHANGES.items():
         older: dict[str, dict[str, Any]] = {}
-        names = ("id", *columns)
         for batch in batches:
-            for values in getattr(batch, kind):
-                new = dict(zip(names, values))
-                place = places.get(values[0])
+            for record, *values in getattr(batch, kind):
+                changed = dict(zip(columns, values))
+                place = places.get(record)
                 if place is None:
-                    older[values[0]] = new
-                else:  # the caller's row stays as it is
-                    opened[place] = opened[place] | new
+                    older[record] = {"id": record} | changed
+                elif place in new:
+                    new[place] |= changed
+                else:
+                    new[place] = changed
         all_of.changes[kind] = list(older.values())
+    for place, changed in new.items():  # the caller's rows stay as they are
+        opened[place] = opened[place] | changed

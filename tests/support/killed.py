@@ -21,6 +21,9 @@ from mesa_memory import Services
 from tests.support.recorded_town import RecordedTown
 
 STEPS = 12
+#: seconds that a step takes, as if a model had been asked; fast steps are written
+#: together, the one that comes after a slow step at once
+FAST, SLOW = 0.02, 0.3
 
 
 def live(file: Path, told: int) -> None:
@@ -28,7 +31,7 @@ def live(file: Path, told: int) -> None:
     town = RecordedTown(str(file))
     for _ in range(STEPS):
         town.step()
-        time.sleep(0.02)  # as if a model had been asked
+        time.sleep(FAST if town.steps % 4 else SLOW)
         os.write(told, bytes([town.steps]))
     Services.of(town).recorder.close()
 
@@ -45,8 +48,8 @@ def killed(file: Path, chance: random.Random) -> int:
     until, seen = chance.randrange(1, STEPS), 0
     while seen < until and (told := os.read(listen, 1)):
         seen = told[0]
-    for _ in range(chance.randrange(200_000)):
-        pass  # somewhere within the next step, or while the last one is written
+    # Somewhere within the next step, or while it is written.
+    time.sleep(chance.uniform(0, FAST))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while told := os.read(listen, STEPS):  # it may have got further than it was heard
