@@ -3,8 +3,10 @@
 import random
 
 import pytest
+from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import Services, open_run
+from benchmarks.town import Citizen
+from mesa_memory import Services, ShortTermMemory, open_run, resume
 from tests.support.recorded_town import RecordedTown
 
 AGENTS, STEPS = 30, 40
@@ -93,3 +95,55 @@ def test_a_run_kept_in_memory_is_asked_while_it_goes_on():
         recorder.sync()
         assert list(run.steps) == [1, 2, 3, 4]
     recorder.close()
+
+
+class Mayfly(Citizen):
+    """Lives for one step."""
+
+
+def born(town, memory=ShortTermMemory):
+    fly = Mayfly(town, CoTReasoning, "openai/local")
+    fly.memory = memory(fly)
+    return fly
+
+
+def test_an_agent_that_dies_in_its_first_step_is_in_the_record(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    town = RecordedTown(file, n=2)
+    here_before = born(town)
+    for fly in (here_before, None):
+        fly = fly or born(town)
+        fly.memory.add_to_memory("observation", {"light": "everywhere"})
+        fly.remove()
+    town.step()
+    Services.of(town).recorder.close()
+    with open_run(file) as run:
+        found = {row["agent"]: row for row in run.agents(as_records=True)}
+        assert sorted(found) == [1, 2, 3, 4]
+        for name in (3, 4):
+            assert found[name]["class"] == "Mayfly"
+            assert found[name]["memory"] == "ShortTermMemory"
+            (row,) = run.state(name, 1, as_records=True)
+            assert row["content"] == {"light": "everywhere"}
+
+
+def test_who_was_silent_before_a_run_was_resumed_is_in_the_record(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    town = QuietTown(file)
+    town.step()
+    Services.of(town).recorder.close()
+    town = resume(QuietTown, file)
+    town.quiet.memory.add_to_memory("observation", {"light": "everywhere"})
+    town.step()
+    Services.of(town).recorder.close()
+    with open_run(file) as run:
+        assert [row["agent"] for row in run.agents(as_records=True)] == [1, 2, 3]
+
+
+class QuietTown(RecordedTown):
+    """Has one agent more, who does nothing of itself."""
+
+    def __init__(self, file, n=2):
+        super().__init__(file, n)
+        self.quiet = born(self)
+        self.quiet.step = lambda: None

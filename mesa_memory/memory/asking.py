@@ -36,6 +36,8 @@ class Asking(Memory):
             self._model = model
             self._services = Services.of(model)
             self._services.join_later(self._work)
+            if self._services.recorder is not None:
+                self._services.recorder.met(self)
         return self._services
 
     @property

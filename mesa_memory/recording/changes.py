@@ -124,6 +124,18 @@ class Handed:
         )
 
 
+def agent_row(memory: Any) -> dict[str, Any]:
+    """Who has a memory, and which."""
+    agent = memory.agent
+    return {
+        "agent": str(agent.unique_id),
+        "unique_id": agent.unique_id,
+        "class": type(agent).__name__,
+        "memory": type(memory).__name__,
+        "layers": [memory.layer],
+    }
+
+
 def _closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
     assert record.valid_to is not None
     return record.id, record.valid_to, record.closed_because, record.superseded_by

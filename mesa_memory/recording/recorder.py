@@ -15,7 +15,7 @@ from mesa_memory.errors import StoreError
 from mesa_memory.memory.clock import clock
 from mesa_memory.recording import garbage
 from mesa_memory.recording.attaching import Recording
-from mesa_memory.recording.changes import Handed
+from mesa_memory.recording.changes import Handed, agent_row
 from mesa_memory.recording.checkpoints import memories, snapshot
 from mesa_memory.recording.noting import Noter
 from mesa_memory.recording.stephook import StepHook
@@ -62,7 +62,9 @@ class Recorder(Noter):
         self._rest_until = 0.0
         self._model = weakref.ref(model)
         self._flush, self._recording = flush, recording
-        self._known: set[str] = set()
+        self._known: set[str] = set()  # agents that are written
+        # Rows of the others, who may be gone when the step ends.
+        self._met = {name: agent_row(m) for name, m in memories(model).items()}
         self._writer: Writer | None = Writer(store, run)
         # The model holds the hook, and the hook this: nothing here keeps a model alive.
         model._user_step = StepHook(model._user_step, self.finish_step)
@@ -80,6 +82,12 @@ class Recorder(Noter):
     def active(self) -> bool:
         """True while the run is being written."""
         return self._writer is not None
+
+    def met(self, memory: Any) -> None:
+        """A memory is going to be used; its agent may be gone at the end of the step."""
+        row = agent_row(memory)
+        if row["agent"] not in self._known:
+            self._met[row["agent"]] = row
 
     # -- the step -----------------------------------------------------------------
 
@@ -108,8 +116,7 @@ class Recorder(Noter):
         """
         self._taken()
         self._vectors.clear()
-        model = self._model()
-        self._known = set() if model is None else set(memories(model))
+        self._known.clear()
         self.step, self.muted = step, False
         self._resumable = step
 
@@ -187,24 +194,20 @@ class Recorder(Noter):
         return state
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:
-        """Rows of the agents met for the first time."""
+        """Rows of the agents who remember something for the first time."""
         new = {str(agent) for agent in {record.agent for record in opened}}
         new -= self._known
         model = self._model()
         if not new or model is None:
             return []
         self._known |= new
-        return [
-            {
-                "agent": str(agent.unique_id),
-                "unique_id": agent.unique_id,
-                "class": type(agent).__name__,
-                "memory": type(agent.memory).__name__,
-                "layers": [agent.memory.layer],
-            }
-            for agent in model.agents
-            if str(agent.unique_id) in new and hasattr(agent.memory, "layer")
+        alive = memories(model)
+        met = {name: self._met.pop(name, None) for name in sorted(new)}
+        rows = [
+            agent_row(alive[name]) if name in alive else row
+            for name, row in met.items()
         ]
+        return [row for row in rows if row is not None]
 
     def _detach(self) -> None:
         if self in self._chronicle.observers:
