@@ -12,7 +12,8 @@ from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.pooling import EmbeddingPool
 from mesa_memory.recording.attaching import Recording, start
 from mesa_memory.recording.vectors import Vectors
-from mesa_memory.services import Services, execution_of
+from mesa_memory.scheduler import execution_of
+from mesa_memory.services import Services
 
 ON_FAILURE = ("retry", "raise")
 ON_MISS = ("raise", "call")

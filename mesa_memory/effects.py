@@ -1,18 +1,14 @@
-"""What memory logic asks of the outside world, and the two drivers that answer.
+"""What memory logic asks of the outside world, and what it is answered: plain data.
 
-Logic is written once, as generators that *yield* effects and receive answers:
-``text = yield from ask(request)``. ``run`` answers them blocking, ``arun`` with
-``await``; the scheduler drives the same generators in the background. A performer
-is anything with ``perform(effect)`` and ``aperform(effect)``.
+Logic is written as generators that *yield* effects and receive answers; see ``flows``.
 """
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from mesa_memory import replies
 from mesa_memory.embedding import EmbedRequest
-from mesa_memory.errors import BadReply, LLMError
 
 type Steps[T] = Generator["Effect", Any, T]
 
@@ -134,124 +130,3 @@ class Await:
 
 
 type Effect = LLMRequest | EmbedRequest | Together | Claim | Publish | Await
-
-
-class Performer(Protocol):
-    """Answers effects."""
-
-    def instant(self) -> bool:
-        """True if every answer comes without waiting."""
-
-    def release(self) -> None:
-        """The flow has ended, well or not."""
-
-    def perform(self, effect: Effect) -> Any:
-        """The answer, blocking."""
-
-    async def aperform(self, effect: Effect) -> Any:
-        """The answer, without blocking the event loop."""
-
-
-def ask(
-    request: LLMRequest, max_chars: int, check: Callable[[Any], Any] = lambda v: v
-) -> Steps[Any]:
-    """The validated reply to ``request``: an instance of its schema.
-
-    A reply that does not pass is sent back once with the reason.
-
-    Args:
-        max_chars: longest text any field may have.
-        check: says more than a schema can: takes the instance, returns what shall be
-            returned or raises ``replies.Unusable``.
-
-    Raises:
-        BadReply: if the second reply does not pass either.
-    """
-    if request.schema is None:
-        raise TypeError(f"a request needs a schema to be read: {request.purpose}")
-    while True:
-        reply = yield request
-        try:
-            return check(replies.read(reply, request.schema, max_chars))
-        except replies.Unusable as problem:
-            if request.repair:
-                raise BadReply(
-                    f"the model's reply cannot be used: {problem}. Its text began "
-                    f"with {(reply.text or '')[:80]!r}.",
-                    purpose=request.purpose,
-                    agent=request.agent,
-                    step=request.step,
-                ) from problem
-            # Some providers refuse an empty message.
-            shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
-            request = replace(request, repair=(shown, str(problem)))
-
-
-def together[T](flows: Sequence[Steps[T]]) -> Steps[list[T | LLMError]]:
-    """Runs flows side by side; one failing leaves the others alone.
-
-    Returns:
-        For each flow, in order, its result or the ``LLMError`` that ended it.
-    """
-    results: list[Any] = [None] * len(flows)
-    waiting: dict[int, Effect] = {}
-
-    def advance(index: int, resume: Callable[..., Effect], *value: Any) -> None:
-        try:
-            waiting[index] = resume(*value)
-        except StopIteration as stop:
-            results[index] = stop.value
-        except LLMError as error:
-            results[index] = error
-
-    for index, flow in enumerate(flows):
-        advance(index, flow.__next__)
-    while waiting:
-        asked = dict(sorted(waiting.items()))
-        waiting.clear()
-        answers = yield Together(tuple(asked.values()))
-        for index, answer in zip(asked, answers, strict=True):
-            flow = flows[index]
-            failed = isinstance(answer, BaseException)
-            advance(index, flow.throw if failed else flow.send, answer)
-    return results
-
-
-def run[T](steps: Steps[T], performer: Performer, first: Effect | None = None) -> T:
-    """Drives a flow to its end, blocking at each effect.
-
-    Args:
-        first: the effect at which an already started flow stands.
-    """
-    try:
-        effect = next(steps) if first is None else first
-        while True:
-            try:
-                answer = performer.perform(effect)
-            except Exception as error:
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(answer)
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        steps.close()
-
-
-async def arun[T](
-    steps: Steps[T], performer: Performer, first: Effect | None = None
-) -> T:
-    """``run``, awaiting each effect."""
-    try:
-        effect = next(steps) if first is None else first
-        while True:
-            try:
-                answer = await performer.aperform(effect)
-            except Exception as error:
-                effect = steps.throw(error)
-            else:
-                effect = steps.send(answer)
-    except StopIteration as stop:
-        return stop.value
-    finally:
-        steps.close()

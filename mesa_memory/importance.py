@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mesa_memory.effects import Await, Claim, LLMRequest, Publish, Steps, ask
+from mesa_memory.effects import Await, Claim, LLMRequest, Publish, Steps
+from mesa_memory.flows import ask
 from mesa_memory.records import MemoryRecord
 from mesa_memory.replies import Unusable
 from mesa_memory.schemas import GRADE_MAX, GRADE_MIN, SCALES, Grades

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
+from mesa_memory.background import background
 from mesa_memory.effects import (
     Await,
     Claim,
@@ -15,7 +16,6 @@ from mesa_memory.effects import (
 )
 from mesa_memory.embedding import EmbedRequest
 from mesa_memory.errors import LLMError
-from mesa_memory.scheduler import background
 from mesa_memory.services import Services
 
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from mesa_memory.background import background
 from mesa_memory.effects import LLMRequest
-from mesa_memory.scheduler import background
 from mesa_memory.services import Services
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mesa_memory.background import at_exit, background
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedding import Embedded, EmbedRequest
@@ -23,16 +24,13 @@ from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.pooling import EmbeddingPool
 from mesa_memory.recording.vectors import Vectors
 from mesa_memory.records import Chronicle, Observer
-from mesa_memory.scheduler import Work, at_exit, background
+from mesa_memory.scheduler import Work, execution_of
 from mesa_memory.sharing import SharedAnswers
 
 if TYPE_CHECKING:
     from mesa_memory.recording.recorder import Recorder
 
 logger = logging.getLogger(__name__)
-
-EXECUTIONS = ("deferred", "blocking")
-
 
 _making = threading.Lock()
 
@@ -231,17 +229,6 @@ class _Answer:
     """Where the reply to a request is put."""
 
     reply: Any = None
-
-
-def execution_of(name: str | None) -> str:
-    """A way of execution as given; None or nothing is ``"deferred"``.
-
-    Raises:
-        ValueError: for another name.
-    """
-    if name and name not in EXECUTIONS:
-        raise ValueError(f"execution must be one of {EXECUTIONS}, got {name!r}")
-    return name or "deferred"
 
 
 def _flush_all() -> None:

@@ -14,7 +14,7 @@ ROOT = Path(mesa_memory.__file__).parent
 FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
 
 CORE = {
-    "checks", "company", "consolidation", "content", "cues", "effects", "embedding", "errors", "importance", "lexical", "loopback", "naming",
+    "checks", "company", "consolidation", "content", "cues", "effects", "embedding", "errors", "flows", "importance", "lexical", "loopback", "naming",
     "prompts", "recall", "relevance", "records", "recordtable", "reflection", "refusals", "render", "replies", "retrieval",
     "schemas", "speakers", "snapshots", "staging",
     "subjects",
@@ -107,7 +107,7 @@ def test_an_optional_or_heavy_package_is_imported_in_its_own_file(path):
 
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_coroutines_are_written_only_where_drivers_are(path):
-    drivers = {"effects.py", "performing.py", "scheduler.py", "services.py"}
+    drivers = {"flows.py", "performing.py", "scheduler.py", "services.py"}
     protocol = {"memory/base.py", "memory/grading.py", "memory/replaced.py"}
     allowed = drivers | protocol | {"reasoning.py"}
     tree = nodes(path)
@@ -117,7 +117,7 @@ def test_coroutines_are_written_only_where_drivers_are(path):
 
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_files_and_functions_fit_a_screen(path):
-    assert len(path.read_text().splitlines()) <= 260
+    assert len(path.read_text().splitlines()) <= 250
     for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             told = (ast.get_docstring(node, clean=False) or "").count("\n")

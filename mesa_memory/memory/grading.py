@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from mesa_memory import importance as grading
 from mesa_memory import prompts, render
 from mesa_memory.content import plain
-from mesa_memory.effects import LLMRequest, Steps, run
+from mesa_memory.effects import LLMRequest, Steps
+from mesa_memory.flows import run
 from mesa_memory.importance import Importance
 from mesa_memory.memory.base import MemoryModule
 from mesa_memory.records import MemoryRecord

@@ -6,8 +6,9 @@ from typing import Any
 
 from mesa_memory import prompts, render
 from mesa_memory.checks import whole
-from mesa_memory.effects import Steps, ask, together
+from mesa_memory.effects import Steps
 from mesa_memory.errors import LLMError
+from mesa_memory.flows import ask, together
 from mesa_memory.memory.entry import entry_events
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import SUPERSEDED, MemoryRecord

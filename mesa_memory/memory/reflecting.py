@@ -6,9 +6,10 @@ from typing import Any
 
 from mesa_memory import prompts
 from mesa_memory.checks import number
-from mesa_memory.effects import LLMRequest, Steps, ask, together
+from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.errors import LLMError
+from mesa_memory.flows import ask, together
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.recalling import Found, Recalling
 from mesa_memory.records import MemoryRecord

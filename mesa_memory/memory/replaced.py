@@ -14,9 +14,9 @@ from typing import Any
 
 from mesa_llm.module_llm import ModuleLLM
 
+from mesa_memory.background import background
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.llm.policy import PROVIDER, enable
-from mesa_memory.scheduler import background
 from mesa_memory.schemas import Summary
 
 _ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}

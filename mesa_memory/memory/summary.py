@@ -6,7 +6,8 @@ from typing import Any
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import prompts, render
-from mesa_memory.effects import LLMRequest, Steps, ask
+from mesa_memory.effects import LLMRequest, Steps
+from mesa_memory.flows import ask
 from mesa_memory.memory.entry import entry_lines
 from mesa_memory.memory.window import Windowed
 from mesa_memory.records import CONSOLIDATED, SUPERSEDED, MemoryRecord

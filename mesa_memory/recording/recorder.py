@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from mesa_memory.background import at_exit
 from mesa_memory.errors import StoreError
 from mesa_memory.memory.clock import clock
 from mesa_memory.recording import garbage
@@ -20,7 +21,6 @@ from mesa_memory.recording.checkpoints import memories, snapshot
 from mesa_memory.recording.noting import Noter
 from mesa_memory.recording.stephook import StepHook
 from mesa_memory.records import Chronicle, MemoryRecord
-from mesa_memory.scheduler import at_exit
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.writer import LATE, Writer
 

@@ -10,8 +10,8 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 from mesa_memory import LLMRequest, LLMSettings
+from mesa_memory.background import background
 from mesa_memory.llm.litellm import LiteLLM
-from mesa_memory.scheduler import background
 from mesa_memory.schemas import Summary
 from tests.support.openai_server import OpenAIServer
 
