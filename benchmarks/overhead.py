@@ -77,8 +77,23 @@ def objects(memory: Callable[[Any], Any], steps: int) -> int:
     return len(gc.get_objects()) - before + 0 * id(model)
 
 
-#: the memories of which the recording is measured
-RECORDED = ("ShortTerm", "STLT, offline", "Episodic, offline")
+class Readers(Town):
+    """A town in which everybody reads what he remembers in each step."""
+
+    def step(self) -> None:
+        """All act, then all read."""
+        super().step()
+        for citizen in self.citizens:
+            citizen.memory.get_prompt_ready()
+
+
+#: the memories of which the recording is measured, and the towns
+RECORDED = {
+    "ShortTerm": ("ShortTerm", Town),
+    "STLT": ("STLT, offline", Town),
+    "Episodic": ("Episodic, offline", Town),
+    "Episodic, all read": ("Episodic, offline", Readers),
+}
 
 
 def recorded(name: str, agents: int, steps: int, turns: int = 5) -> dict[str, Any]:
@@ -110,8 +125,9 @@ def played(
 
     Its beginning and its end are not among them.
     """
-    model = Town(
-        *(agents, MEMORIES[name], None),
+    memory, town = RECORDED[name]
+    model = town(
+        *(agents, MEMORIES[memory], None),
         lambda m: configure(m, llm="offline", record=file),
     )
     model.step()

@@ -97,6 +97,26 @@ def test_a_run_kept_in_memory_is_asked_while_it_goes_on():
     recorder.close()
 
 
+def test_what_a_reader_does_with_a_recall_is_not_in_the_record(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    town = RecordedTown(file, n=6)
+    town.step()
+    found = town.citizens[5].memory.recall("fish", k=3)
+    seen = [(r.record.id, r.rank, r.parts["relevance"]) for r in found]
+    found[0].parts["relevance"] = 100.0
+    found[1].parts.clear()
+    del found[2:]
+    town.step()
+    Services.of(town).recorder.close()
+    with open_run(file) as run:
+        rows = run.recalls(6, as_records=True)
+        asked = [row for row in rows if row["purpose"] == "query"]
+        assert [(r["id"], r["rank"]) for r in asked] == [pair[:2] for pair in seen]
+        assert [r["relevance"] for r in asked] == pytest.approx(
+            [relevance for *_, relevance in seen], abs=1e-6
+        )
+
+
 class Mayfly(Citizen):
     """Lives for one step."""
 

@@ -27,6 +27,10 @@ class Found(NamedTuple):
     scoring: Scoring
     records: list[Recalled]
 
+    def own(self) -> list[Recalled]:
+        """The records, for a reader who may change them."""
+        return [each._replace(parts=each.parts.copy()) for each in self.records]
+
 
 class Recalling(Indexing):
     """A memory whose entries, one for each event, are ranked for a query.
@@ -81,7 +85,8 @@ class Recalling(Indexing):
         filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
         found = self._recall(query, k, scoring, **filters)
         self._note_recall("query", found)
-        return found.records
+        # What is noted is written later.
+        return found.own() if self.services.recorder else found.records
 
     def explain(
         self,

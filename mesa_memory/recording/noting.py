@@ -8,15 +8,13 @@ from typing import Any
 
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.recall import Recalled
-from mesa_memory.recording.changes import Call, Changes
+from mesa_memory.recording.changes import Call, Changes, Recall
 from mesa_memory.recording.vectors import key_of
 from mesa_memory.records import Chronicle, MemoryRecord
 from mesa_memory.retrieval import Scoring
 
 #: occurrences are counted for so many of the newest steps; older work has ended
 COUNTED_STEPS = 64
-#: scores are kept so exactly; what is beyond depends on how many rows numpy multiplies
-DIGITS = 6
 
 
 class Noter:
@@ -68,24 +66,13 @@ class Noter:
 
         Args:
             whose: ``agent``, ``layer``, ``step`` and ``purpose``.
-            shown: whether the reader's budget let a record through.
+            found: stays as it is: it is looked at later.
+            shown: whether the reader's budget let a record through; asked later.
             among: place of the commitment during which it happened; None is the end.
         """
-        if self.muted:
-            return
-        row = dict(whose, agent=str(whose["agent"]), query=query)
-        row["scoring"] = vars(scoring)
-        row["candidates"] = [
-            {
-                "id": each.record.id,
-                "rank": each.rank,
-                "score": round(each.score, DIGITS),
-                **{name: round(part, DIGITS) for name, part in each.parts.items()},
-                "shown": shown(each),
-            }
-            for each in found
-        ]
-        self._changes.recalls.append((self._place(among), row))
+        if not self.muted:
+            recall = Recall(self._place(among), whose, query, scoring, found, shown)
+            self._changes.recalls.append(recall)
 
     def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
         """An agent was shown this text of its memory."""
@@ -98,10 +85,12 @@ class Noter:
         """A request is about to be answered; its occurrence, from 1."""
         key = (request.agent, request.purpose)
         with self._lock:
-            counts = self._counts.setdefault(request.step, Counter())
+            counts = self._counts.get(request.step)
+            if counts is None:
+                counts = self._counts[request.step] = Counter()
+                while len(self._counts) > COUNTED_STEPS:
+                    del self._counts[min(self._counts)]
             counts[key] += 1
-            while len(self._counts) > COUNTED_STEPS:
-                del self._counts[min(self._counts)]
             return counts[key]
 
     def called(

@@ -16,10 +16,11 @@ from mesa_memory.errors import StoreError
 from mesa_memory.memory.clock import clock
 from mesa_memory.recording import garbage
 from mesa_memory.recording.attaching import Recording
-from mesa_memory.recording.changes import Handed, agent_row
 from mesa_memory.recording.checkpoints import memories, snapshot
+from mesa_memory.recording.handed import Handed
 from mesa_memory.recording.noting import Noter
 from mesa_memory.recording.stephook import StepHook
+from mesa_memory.recording.tablerows import agent_row
 from mesa_memory.records import Chronicle, MemoryRecord
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.writer import LATE, Writer

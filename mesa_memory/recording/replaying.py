@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
-from mesa_memory.recording.changes import prompt_hash
+from mesa_memory.recording.tablerows import prompt_hash
 from mesa_memory.recording.vectors import RecordedVectors
 from mesa_memory.stores.base import Store, open_store
 from mesa_memory.stores.schema import calls, runs
