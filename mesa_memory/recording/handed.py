@@ -38,15 +38,19 @@ class Handed:
     def batch(self) -> Batch:
         """The rows, in an order that is the same in every execution."""
         step, changes = self.step, self.changes
-        opened = sorted(changes.opened, key=lambda record: record.place)
+        grades = dict(changes.graded)
+        opened = [
+            record_row(record, grades.pop(record.id, None), step)
+            for record in sorted(changes.opened, key=lambda record: record.place)
+        ]
         calls = sorted(
             changes.calls,
             key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
         )
         return Batch(
             step=step,
-            opened=[record_row(record) for record in opened],
-            graded=[(record, grade, step) for record, grade in changes.graded],
+            opened=opened,
+            graded=[(record, grade, step) for record, grade in grades.items()],
             closed=[closing(record) for record in changes.closed],
             embedded=[
                 (record, vector.tobytes(), source)

@@ -38,8 +38,14 @@ def closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
     return record.id, record.valid_to, record.closed_because, record.superseded_by
 
 
-def record_row(record: MemoryRecord) -> dict[str, Any]:
-    """What does not change any more; a grade and an end are changes of their own."""
+def record_row(
+    record: MemoryRecord, grade: float | None, step: float
+) -> dict[str, Any]:
+    """A new record as it is at the end of a step.
+
+    What happens later, be it before the row is written, is a change of its own: another
+    grade, and its end.
+    """
     return {
         "id": record.id,
         "agent": str(record.agent),
@@ -48,6 +54,8 @@ def record_row(record: MemoryRecord) -> dict[str, Any]:
         "step": record.step,
         "text": text_of(record),
         "content": record.content,
+        "importance": grade,
+        "graded_at": None if grade is None else step,
         "subject": record.subject,
         "sources": record.sources,
         "valid_from": record.valid_from,
