@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 #: share of the time that may be spent on new steps of another program
-SHARE = 0.05
+SHARE = 0.04
 #: the same beside a simulation of this process, which then stands still; messages to
 #: the browser add half as much
 BESIDE = 0.03
