@@ -86,6 +86,11 @@ class Services:
                 services = cls._of.setdefault(model, made)
         return services
 
+    @classmethod
+    def exist(cls, model: Any) -> bool:
+        """True if ``model`` has services already."""
+        return model in cls._of
+
     @property
     def observers(self) -> list[Observer]:
         """Told of every record opened, graded and closed."""

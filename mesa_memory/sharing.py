@@ -24,6 +24,13 @@ class SharedAnswers:
         self._known: dict[str, Any] = {}
         self._open: dict[str, Future] = {}
 
+    def copy(self) -> "SharedAnswers":
+        """One that knows the same, and nothing of what is being found now."""
+        twin = SharedAnswers(self._capacity)
+        with self._lock:
+            twin._known.update(self._known)
+        return twin
+
     def claim(self, keys: Iterable[str]) -> Claimed:
         """Sorts keys into known, now ours, and being found by others."""
         claimed = Claimed({}, [], [])

@@ -57,6 +57,10 @@ class ReplayLLM:
         self._left: dict[tuple, list[Recorded]] = {}
         self._lock = threading.Lock()
 
+    def again(self) -> "ReplayLLM":
+        """One that has not answered anything yet."""
+        return ReplayLLM(self._calls, self._hash)
+
     def complete(self, request: LLMRequest) -> Reply:
         """The recorded answer.
 
@@ -100,6 +104,10 @@ class ReplayOrCall:
 
     def __init__(self, replay: ReplayLLM, client: Callable[[LLMRequest], Any]) -> None:
         self._replay, self._client = replay, client
+
+    def again(self) -> "ReplayOrCall":
+        """See ``ReplayLLM``."""
+        return ReplayOrCall(self._replay.again(), self._client)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
         """The recorded answer, or the model's."""

@@ -17,6 +17,7 @@ from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.checks import whole
 from mesa_memory.content import plain
+from mesa_memory.copies import serve_copy
 from mesa_memory.effects import Steps
 from mesa_memory.memory.clock import clock
 from mesa_memory.memory.entry import Entry
@@ -99,6 +100,7 @@ class MemoryModule(Saving):
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
         twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        serve_copy(self.agent.model, memo.get(id(self.agent.model)))
         return twin
 
     # -- arrival ------------------------------------------------------------------
