@@ -115,7 +115,7 @@ def encode(value: Any) -> Any:
     # Most values are of these very types, and to ask for a Mapping takes long.
     if kind in _PLAIN or (kind is int and -_EXACT < value < _EXACT):
         return value
-    if kind is MemoryRecord:
+    if isinstance(value, MemoryRecord):
         return {_RECORD: value.id}
     if kind is dict or isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}

@@ -26,7 +26,7 @@ MEET_MESA = {
     "memory/episodic.py", "memory/recalling.py", "memory/indexing.py", "memory/streaming.py",
 }  # fmt: skip
 #: the edge: imported by nobody inside
-EDGE = {"cli", "commands", "viz", "examples"}
+EDGE = {"cli", "commands", "batch", "viz", "examples"}
 
 
 @cache

@@ -202,13 +202,9 @@ class Recorder(Noter):
         if not new or model is None:
             return []
         self._known |= new
-        alive = memories(model)
-        met = {name: self._met.pop(name, None) for name in sorted(new)}
-        rows = [
-            agent_row(alive[name]) if name in alive else row
-            for name, row in met.items()
-        ]
-        return [row for row in rows if row is not None]
+        here = memories(model)
+        self._met |= {name: agent_row(here[name]) for name in new & here.keys()}
+        return [self._met.pop(name) for name in sorted(new) if name in self._met]
 
     def _detach(self) -> None:
         if self in self._chronicle.observers:

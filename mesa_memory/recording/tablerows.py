@@ -85,24 +85,15 @@ def recall_row(recall: Recall) -> dict[str, Any]:
 
 
 def _candidates(found: Sequence[Recalled], shown: Callable) -> list[dict[str, Any]]:
+    if not found:
+        return []
+    names = ("id", "rank", "score", *found[0].parts, "shown")
     # All at once: numpy rounds a table faster than Python a few numbers.
     exact = [[each.score, *each.parts.values()] for each in found]
     rounded = np.array(exact).round(DIGITS).tolist()
     return [
-        {
-            "id": each.record.id,
-            "rank": each.rank,
-            "score": score,
-            "relevance": relevance,
-            "importance": importance,
-            "recency": recency,
-            "asked": asked,
-            "dense": dense,
-            "lexical": lexical,
-            "shown": shown(each),
-        }
+        dict(zip(names, (each.record.id, each.rank, *row, shown(each))))
         for each, row in zip(found, rounded)
-        for score, relevance, importance, recency, asked, dense, lexical in (row,)
     ]
 
 

@@ -87,19 +87,15 @@ def _number(batch: Batch, all_of: Together) -> None:
 def _change(batches: Sequence[Batch], all_of: Together) -> None:
     opened = all_of.inserts["records"]
     places = {row["id"]: place for place, row in enumerate(opened)}
-    new: dict[int, dict[str, Any]] = {}
     for kind, columns in CHANGES.items():
         older: dict[str, dict[str, Any]] = {}
+        names = ("id", *columns)
         for batch in batches:
-            for record, *values in getattr(batch, kind):
-                changed = dict(zip(columns, values))
-                place = places.get(record)
+            for values in getattr(batch, kind):
+                new = dict(zip(names, values))
+                place = places.get(values[0])
                 if place is None:
-                    older[record] = {"id": record} | changed
-                elif place in new:
-                    new[place] |= changed
-                else:
-                    new[place] = changed
+                    older[values[0]] = new
+                else:  # the caller's row stays as it is
+                    opened[place] = opened[place] | new
         all_of.changes[kind] = list(older.values())
-    for place, changed in new.items():  # the caller's rows stay as they are
-        opened[place] = opened[place] | changed
