@@ -108,9 +108,11 @@ def test_two_runs_stand_side_by_side_with_their_first_difference(address):
         window.until(lambda: "only one run has it" in window.text())
         window.page.get_by_role("button", name="Go there").click()
         window.until(lambda: window.step() == "3")
+        # The lists of step 6, in which both sides have one, stay until the new ones come.
+        alone = window.page.locator("text=1 of them only here")
+        window.until(lambda: alone.count() == 1)
         # What an agent says is shown as text.
-        window.until(lambda: SECRET in window.text())
-        assert window.page.locator("text=1 of them only here").count() == 1
+        assert SECRET in window.text()
         window.page.wait_for_selector(".mm-chart canvas")
         window.open("?view=compare&agent=2&step=3&other_run=0&other_agent=3")
         window.until(lambda: "Right: agent 3" in window.text())
