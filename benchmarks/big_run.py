@@ -82,7 +82,7 @@ class BigRun:
         run = (1, "big", "Town", "{}", "1", "{}", started, "finished", None, None)
         _put(database, schema.runs, [run])
         people = [
-            (1, str(a), str(a), "Citizen", "EpisodicMemory", f'["{LAYER}"]')
+            (1, str(a), str(a), "Citizen", "EpisodicMemory", f'["{LAYER}"]', None)
             for a in range(self.agents)
         ]
         _put(database, schema.agents, people)

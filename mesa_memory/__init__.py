@@ -8,12 +8,29 @@ Public names are loaded on first use, so that importing the package is fast and
 touches neither the network nor litellm.
 """
 
+import logging
 import os
+import sys
 from importlib import import_module
 from typing import Any
 
 # litellm, once it is loaded, would fetch its price list; the one it ships is used.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+
+
+def _tell_of_the_price_list() -> None:
+    """Says what to do if litellm was loaded first and looked for a network in vain."""
+    module = sys.modules.get("litellm.litellm_core_utils.get_model_cost_map")
+    told = getattr(module, "get_model_cost_map_source_info", None)
+    if told is not None and told().get("fallback_reason"):
+        logging.getLogger(__name__).warning(
+            "litellm was loaded before mesa_memory and looked for its price list on "
+            "the network, in vain. To start without that, import mesa_memory before "
+            "mesa_llm, or set LITELLM_LOCAL_MODEL_COST_MAP=True."
+        )
+
+
+_tell_of_the_price_list()
 
 __title__ = "mesa-memory"
 __version__ = "0.1.0"

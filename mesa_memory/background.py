@@ -2,15 +2,21 @@
 
 Every request runs in that loop, whatever thread asks, so that connections are shared
 and one limit holds for all. The loop's thread is a daemon; what is still under way at
-interpreter exit is joined first, see ``at_exit``.
+interpreter exit is joined first, see ``at_exit``. No thread can be started then (Python
+3.12.1), so those that requests may need are started together with the loop.
 """
 
 import asyncio
 import atexit
+import concurrent.futures.thread  # joins its threads at exit: later than what is below
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
+
+#: how many blocking calls (name look-ups, clients without a coroutine) run at once
+WORKERS = 32
 
 
 class BackgroundLoop:
@@ -25,26 +31,51 @@ class BackgroundLoop:
         """Starts ``work`` in the loop."""
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
+    def start(self) -> None:
+        """Makes sure that the loop runs: at interpreter exit it could not be started."""
+        self._running()
+
+    def forked(self) -> None:
+        """Forgets the loop in a child process, where its threads did not come along."""
+        self._lock = threading.Lock()
+        self._loop = self._thread = None
+
     def here(self) -> bool:
         """True if the caller runs in the loop's own thread, and so must not wait."""
         return threading.current_thread() is self._thread
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._loop is None or self._thread is None or not self._alive():
+            if self._loop is None or self._thread is None:
                 self._loop = asyncio.new_event_loop()
+                self._loop.set_default_executor(_workers())
                 self._thread = threading.Thread(
                     target=self._loop.run_forever, name="mesa-memory", daemon=True
                 )
                 self._thread.start()
             return self._loop
 
-    def _alive(self) -> bool:
-        """False in a forked child, where the thread did not come along."""
-        return self._thread is not None and self._thread.is_alive()
+
+def _workers() -> concurrent.futures.ThreadPoolExecutor:
+    """A pool whose threads all run already."""
+    pool = concurrent.futures.ThreadPoolExecutor(WORKERS, "mesa-memory")
+    together = threading.Barrier(WORKERS)
+    for _ in range(WORKERS):
+        pool.submit(together.wait)
+    return pool
 
 
 background = BackgroundLoop()
+os.register_at_fork(after_in_child=background.forked)
+
+
+def in_event_loop() -> bool:
+    """True if the caller runs in an event loop, whose other tasks wait for it."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def at_exit(function: Callable[[], None]) -> None:

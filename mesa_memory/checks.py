@@ -35,3 +35,53 @@ def number(
         relation = "above" if above else ">="
         raise ValueError(f"{name} must be {relation} {least:g}, got {value!r}")
     return value  # type: ignore[return-value]
+
+
+def check_model(model: Any) -> None:
+    """Says what is wrong with what should be a Mesa model.
+
+    Raises:
+        TypeError: if it is none.
+        ValueError: if its own ``__init__`` has not run yet.
+    """
+    if isinstance(model, type) or not hasattr(type(model), "step"):
+        raise TypeError(
+            f"this needs the Mesa model, got {model!r}: call configure(self, …) in "
+            "the model's __init__, or configure(model, …)"
+        )
+    if hasattr(model, "agents"):
+        return
+    if hasattr(type(model), "agents"):
+        raise ValueError(
+            f"the {type(model).__name__} is not made yet: call configure(self, …) "
+            "after super().__init__()"
+        )
+    if hasattr(model, "model"):
+        raise TypeError(
+            f"this needs the Mesa model, got {_agent(model)}: "
+            "call configure(agent.model, …)"
+        )
+
+
+def check_agent(agent: Any, memory: str) -> None:
+    """Says what is wrong with what should be the agent of a memory.
+
+    Args:
+        memory: name of the memory's class.
+
+    Raises:
+        TypeError: if it is no agent of a model.
+    """
+    if hasattr(agent, "model") and hasattr(agent, "unique_id"):
+        return
+    kind = type(agent).__name__
+    model = hasattr(type(agent), "agents")
+    raise TypeError(
+        f"{memory} needs the agent that it belongs to, got "
+        f"{f'the model {kind}' if model else repr(agent)}: write "
+        f"agent.memory = {memory}(agent), after the agent's super().__init__()"
+    )
+
+
+def _agent(agent: Any) -> str:
+    return f"{type(agent).__name__} {getattr(agent, 'unique_id', '')}".rstrip()

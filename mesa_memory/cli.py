@@ -14,7 +14,7 @@ from mesa_memory.commands.cost import cost
 from mesa_memory.commands.dashboard import dashboard
 from mesa_memory.commands.demo import demo
 from mesa_memory.commands.diff import diff
-from mesa_memory.commands.export import export, migrate
+from mesa_memory.commands.export import copy, export, migrate
 from mesa_memory.commands.inspect import inspect
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
@@ -111,7 +111,7 @@ def batch(
             console.print(f"Wrote {path}", soft_wrap=True)
 
 
-for _command in (demo, inspect, cost, dashboard, diff, export, migrate):
+for _command in (demo, inspect, cost, dashboard, diff, copy, export, migrate):
     main.add_command(_command)
 
 

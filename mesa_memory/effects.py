@@ -26,6 +26,8 @@ class LLMRequest:
         inputs: what the prompt was made of, for models that need no prose.
         model, api_base: where to send it; None means the configured default.
         repair: (the refused reply, what was wrong with it) in a second round.
+        turn: where it stands among the requests of gathered flows, whose replies come
+            in any order; empty outside of them.
     """
 
     purpose: str
@@ -38,6 +40,7 @@ class LLMRequest:
     model: str | None = None
     api_base: str | None = None
     repair: tuple[str, str] | None = None
+    turn: tuple[int, ...] = ()
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -86,10 +89,13 @@ class Reply:
 
 
 @dataclass(frozen=True)
-class Together:
-    """Effects to answer concurrently; the answer is a list of values and errors."""
+class Gather:
+    """Flows to run side by side, each at its own pace.
 
-    effects: tuple["Effect", ...]
+    The answer is a list, in their order: what each returned, or the error that ended it.
+    """
+
+    flows: tuple[Generator["Effect", Any, Any], ...]
 
 
 @dataclass(frozen=True)
@@ -129,4 +135,4 @@ class Await:
     key: str
 
 
-type Effect = LLMRequest | EmbedRequest | Together | Claim | Publish | Await
+type Effect = LLMRequest | EmbedRequest | Gather | Claim | Publish | Await

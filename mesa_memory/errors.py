@@ -9,9 +9,11 @@
     │   └── ReplayMismatch    the recorded run has no answer to it
     ├── MemoryStalled         a memory's work kept failing; the run stops here
     ├── EmbedderError         texts could not be turned into vectors
+    ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk
     │   ├── StoreBusy         another writer did not let go in time
+    │   │   └── RunInUse      another writer has this run
     │   ├── StoreUnavailable  it cannot be reached, or is gone
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
     │   ├── StoreTooNew       a newer version of this package made it
@@ -21,9 +23,16 @@
 A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
 """
 
+from typing import Any
+
+from mesa_memory import redaction
+
 
 class MesaMemoryError(Exception):
-    """Base of all errors raised by this package."""
+    """Base of all errors raised by this package; no text of them has a known secret."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(redaction.scrub(message))
 
 
 class LLMError(MesaMemoryError):
@@ -57,9 +66,26 @@ class LLMError(MesaMemoryError):
 
 
 class LLMUnavailable(LLMError):
-    """No answer within the attempts and the deadline; may work later."""
+    """No answer within the attempts and the deadline; may work later.
+
+    Attributes:
+        retry_after: seconds that the provider asked to wait; 0 if it named none.
+        sent: False if the request was not even sent, since that time is not over.
+    """
 
     passing = True
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        retry_after: float = 0.0,
+        sent: bool = True,
+        **where: Any,
+    ) -> None:
+        super().__init__(message, **where)
+        self.retry_after = retry_after
+        self.sent = sent
 
 
 class LLMRejected(LLMError):
@@ -107,6 +133,18 @@ class MemoryStalled(MesaMemoryError):
         return _restored, (type(self), self.args, vars(self))
 
 
+class ParameterError(MesaMemoryError, ValueError):
+    """A run's model cannot be made again from what the file says; names what to give.
+
+    Attributes:
+        names: of the arguments that ``resume`` or ``fork`` must be given.
+    """
+
+    def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.names = names
+
+
 class EmbedderError(MesaMemoryError):
     """Texts could not be turned into vectors; the message says what to do.
 
@@ -115,15 +153,26 @@ class EmbedderError(MesaMemoryError):
         agent: unique id of the agent whose memory asked, if one did.
         step: the model's clock when it asked.
         purpose: ``"embed"``.
+        retry_after: seconds that the provider asked to wait; 0 if it named none.
+        sent: False if the texts were not even sent, since that time is not over.
     """
 
     agent: object = None
     step: float | None = None
     purpose = "embed"
 
-    def __init__(self, message: str, *, passing: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        passing: bool = False,
+        retry_after: float = 0.0,
+        sent: bool = True,
+    ) -> None:
         super().__init__(message)
         self.passing = passing
+        self.retry_after = retry_after
+        self.sent = sent
 
 
 class StoreError(MesaMemoryError):
@@ -135,7 +184,7 @@ class StoreError(MesaMemoryError):
 
     def __init__(self, message: str, *, location: str = "") -> None:
         super().__init__(message)
-        self.location = location
+        self.location = redaction.scrub(location)
 
     def __str__(self) -> str:
         where = f"{self.location}: " if self.location else ""
@@ -148,6 +197,18 @@ class StoreFull(StoreError):
 
 class StoreBusy(StoreError):
     """Another writer held the store for longer than the timeout."""
+
+
+class RunInUse(StoreBusy):
+    """Another writer has this run; the message says who, and since when.
+
+    Attributes:
+        here: True if it is another model of this process.
+    """
+
+    def __init__(self, message: str, *, location: str = "", here: bool = False) -> None:
+        super().__init__(message, location=location)
+        self.here = here
 
 
 class StoreUnavailable(StoreError):

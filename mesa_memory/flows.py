@@ -6,13 +6,17 @@ Memory logic is written once, as generators that *yield* effects and receive ans
 is anything with ``perform(effect)`` and ``aperform(effect)``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any, Protocol
 
 from mesa_memory import replies
-from mesa_memory.effects import Effect, LLMRequest, Steps, Together
-from mesa_memory.errors import BadReply, LLMError
+from mesa_memory.effects import Effect, Gather, LLMRequest, Steps
+from mesa_memory.errors import BadReply, EmbedderError, LLMError
+
+#: the errors that end one flow of several, and leave the others be
+FAULTS = (LLMError, EmbedderError)
+type Fault = LLMError | EmbedderError
 
 
 class Performer(Protocol):
@@ -32,7 +36,10 @@ class Performer(Protocol):
 
 
 def ask(
-    request: LLMRequest, max_chars: int, check: Callable[[Any], Any] = lambda v: v
+    request: LLMRequest,
+    max_chars: int,
+    check: Callable[[Any], Any] = lambda v: v,
+    repairs: bool = True,
 ) -> Steps[Any]:
     """The validated reply to ``request``: an instance of its schema.
 
@@ -42,6 +49,7 @@ def ask(
         max_chars: longest text any field may have.
         check: says more than a schema can: takes the instance, returns what shall be
             returned or raises ``replies.Unusable``.
+        repairs: False fails at once, without sending a reply back.
 
     Raises:
         BadReply: if the second reply does not pass either.
@@ -53,7 +61,7 @@ def ask(
         try:
             return check(replies.read(reply, request.schema, max_chars))
         except replies.Unusable as problem:
-            if request.repair:
+            if request.repair or not repairs:
                 raise BadReply(
                     f"the model's reply cannot be used: {problem}. Its text began "
                     f"with {(reply.text or '')[:80]!r}.",
@@ -66,34 +74,27 @@ def ask(
             request = replace(request, repair=(shown, str(problem)))
 
 
-def together[T](flows: Sequence[Steps[T]]) -> Steps[list[T | LLMError]]:
-    """Runs flows side by side; one failing leaves the others alone.
+def gather[T](flows: Iterable[Steps[T]]) -> Steps[list[T | Fault]]:
+    """Runs flows side by side, each at its own pace; one failing leaves the others be.
+
+    A flow returns what it found; what follows from it (records opened, closed, counted)
+    is done by whoever gathers, in the order of the flows and not of the replies.
 
     Returns:
-        For each flow, in order, its result or the ``LLMError`` that ended it.
+        For each flow, in order, its result or the ``LLMError`` or ``EmbedderError`` that
+        ended it; see ``first_fault``.
     """
-    results: list[Any] = [None] * len(flows)
-    waiting: dict[int, Effect] = {}
+    given = tuple(flows)
+    return (yield Gather(given)) if given else []
 
-    def advance(index: int, resume: Callable[..., Effect], *value: Any) -> None:
-        try:
-            waiting[index] = resume(*value)
-        except StopIteration as stop:
-            results[index] = stop.value
-        except LLMError as error:
-            results[index] = error
 
-    for index, flow in enumerate(flows):
-        advance(index, flow.__next__)
-    while waiting:
-        asked = dict(sorted(waiting.items()))
-        waiting.clear()
-        answers = yield Together(tuple(asked.values()))
-        for index, answer in zip(asked, answers, strict=True):
-            flow = flows[index]
-            failed = isinstance(answer, BaseException)
-            advance(index, flow.throw if failed else flow.send, answer)
-    return results
+def first_fault(outcomes: Iterable[Any]) -> Fault | None:
+    """Of what ``gather`` gave, the error to raise; None if all went well.
+
+    One that waiting cannot cure comes before one that it can.
+    """
+    faults = [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
+    return next((f for f in faults if not f.passing), next(iter(faults), None))
 
 
 def run[T](steps: Steps[T], performer: Performer, first: Effect | None = None) -> T:

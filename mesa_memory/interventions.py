@@ -188,6 +188,8 @@ def _changing(agent: Any) -> MemoryModule:
     if memory.services.recorder:
         # So that the run can still go on from the end of the step before.
         memory.services.recorder.checkpoint()
+    memory._settled()
+    memory.close_dropped()
     return memory
 
 
@@ -222,8 +224,9 @@ def _restore(
 ) -> None:
     """Lets the memory go by these records; its own numbers go on."""
     shelf = HeldShelf(records)
-    numbers = dict(memory._journal.numbers)
-    memory.restore(decode(state, shelf) | {"numbers": numbers}, shelf)
+    now = memory.snapshot()
+    own = {name: now[name] for name in ("layer", "layers", "numbers")}
+    memory.restore(decode(state, shelf) | own, shelf)
 
 
 def _recalled(memory: MemoryModule, question: str) -> list[str]:
@@ -232,8 +235,7 @@ def _recalled(memory: MemoryModule, question: str) -> list[str]:
         return []
     found = memory.recall(question, PROBED)
     return [
-        f"Step {render.value_text(each.record.step)}: "
-        + render.event_text(each.record.kind, each.record.content, memory.event_chars)
+        f"Step {render.value_text(each.record.step)}: {memory._told(each.record)}"
         for each in found
     ]
 

@@ -66,6 +66,7 @@ class NamedRecords(RecordTable):
 
     def _bearing(self, slots: Slots, code: int) -> np.ndarray:
         mentions = np.zeros(len(self._records), dtype=bool)
-        mentions[self._lexical.holding(self._speakers.name(code))] = True
+        for name in self._speakers.names(code):
+            mentions[self._lexical.holding(name)] = True
         speaks = self._columns["who"][slots] == code
         return self._company(slots).named(speaks, mentions[slots])

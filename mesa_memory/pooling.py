@@ -22,6 +22,10 @@ class EmbeddingPool:
         self._texts: dict[str, str] = {}
         self._vectors: dict[str, Any] = {}
 
+    def forked(self) -> None:
+        """In a child process: no thread of the parent looks at it here."""
+        self._lock = threading.Lock()
+
     def announce(self, texts: Mapping[str, str]) -> None:
         """These texts may be asked for."""
         with self._lock:

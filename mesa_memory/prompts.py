@@ -64,7 +64,8 @@ def grade(lines: Sequence[str], context: Sequence[str] = (), top: int = 5) -> st
             f"Rate the importance of these events ({len(lines)}):",
             *_numbered(lines),
             "",
-            f'Reply with JSON only: {{"grades": [{len(lines)} integers, 1 to {top}]}}',
+            f"Give each event a grade, an integer from 1 to {top}.",
+            'Reply with JSON only: {"grades": [{"event": 1, "grade": …}, …]}',
         ]
     )
 

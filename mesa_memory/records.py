@@ -9,10 +9,11 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 import itertools
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-#: why a record's lifetime ended
+#: why a record's lifetime ended; what its memory no longer holds is evicted
 EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
 #: by hand
 ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
@@ -106,6 +107,7 @@ class Journal:
         self.chronicle = Chronicle()
         self.numbers: Counter[str] = Counter()
         self._made = 0
+        self._current: dict[str, MemoryRecord] = {}
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -117,6 +119,16 @@ class Journal:
         """Takes up a state, with a chronicle of its own."""
         self.__dict__.update(state)
         self.chronicle, self._lock = Chronicle(), threading.Lock()
+
+    def current(self) -> list[MemoryRecord]:
+        """The records made here whose lifetime is open, in order of making."""
+        with self._lock:
+            return list(self._current.values())
+
+    def adopt(self, records: Iterable[MemoryRecord]) -> None:
+        """Goes on with these records as those whose lifetime is open."""
+        with self._lock:
+            self._current = {record.id: record for record in records}
 
     def open(
         self,
@@ -152,6 +164,8 @@ class Journal:
             place=place,
             **fields,
         )
+        with self._lock:
+            self._current[record.id] = record
         for observer in self.chronicle.observers:
             observer.opened(record)
         return record
@@ -172,6 +186,8 @@ class Journal:
         """Ends a record's lifetime; a closed record stays as it is."""
         if not record.current:
             return
+        with self._lock:
+            self._current.pop(record.id, None)
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None

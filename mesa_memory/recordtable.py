@@ -41,6 +41,7 @@ class RecordTable:
         self._columns = {n: np.zeros(16, dtype=t) for n, t in _COLUMNS.items()}
         self._vectors = np.zeros((16, 0), dtype=np.float32)
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
+        self._coded = 0
         self._speakers = Speakers()
         self._changes = 0
 
@@ -60,6 +61,7 @@ class RecordTable:
         *,
         source: str = "",
         place: Any = None,
+        alias: str = "",
     ) -> None:
         """Appends a record.
 
@@ -69,6 +71,7 @@ class RecordTable:
                 by words only.
             who: whose words or deeds these are, as a query would name them.
             source: name of the embedder.
+            alias: another name that a query may use for ``who``.
             place: neighbours have the same; by default the record's step.
 
         Raises:
@@ -90,7 +93,7 @@ class RecordTable:
         columns = self._columns
         columns["importance"][slot] = importance
         columns["step"][slot] = columns["accessed"][slot] = record.step
-        columns["who"][slot] = self._speakers.code(who)
+        columns["who"][slot] = self._speakers.code(who, alias)
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot] = place
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
@@ -115,6 +118,12 @@ class RecordTable:
             self._make_room(1, source, rows)
             self._vectors[slots] = rows
             self._columns["embedded"][slots] = True
+
+    def embedded(self) -> tuple[list[MemoryRecord], np.ndarray]:
+        """The live records with an embedding, oldest first, and a row for each."""
+        count, columns = len(self._records), self._columns
+        slots = np.flatnonzero(columns["alive"][:count] & columns["embedded"][:count])
+        return [self._records[slot] for slot in slots], self._vectors[slots]
 
     def lacking(self) -> list[MemoryRecord]:
         """The live records without an embedding, oldest first."""
@@ -233,6 +242,13 @@ class RecordTable:
         self._slots = {record.id: slot for slot, record in enumerate(self._records)}
         for column in (*self._columns.values(), self._vectors):
             column[: len(kept)] = column[kept]
+        coded = ("kind", "subject", "place")
+        used = {int(c) for n in coded for c in self._columns[n][: len(kept)]}
+        self._codes = {t: code for t, code in self._codes.items() if code in used}
 
     def _code(self, thing: Hashable) -> int:
-        return self._codes.setdefault(thing, len(self._codes))
+        code = self._codes.get(thing)
+        if code is None:
+            code = self._codes[thing] = self._coded
+            self._coded += 1
+        return code

@@ -14,8 +14,9 @@ from pydantic import BaseModel, ValidationError
 
 from mesa_memory.refusals import refuses
 from mesa_memory.render import shorten
-from mesa_memory.schemas import Summary
 
+#: what providers say when their content filter has ended a reply
+FILTERED = ("content_filter", "content_filtered", "safety", "SAFETY", "refusal")
 #: of a refused reply, as much is shown to the model again
 REPAIR_CHARS = 2000
 #: of a reply, as much is looked at; more is never needed and may be an attack
@@ -32,10 +33,15 @@ _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"[{\[]")
 #: what begins like JSON, though it may not end like it
 _JSON_LIKE = re.compile(r"""[{\[]\s*["'{\[\]}]|^\W*json\s*[{\[]""")
-_FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
 #: line breaks inside JSON texts are let through; models forget to escape them
 _DECODER = json.JSONDecoder(strict=False)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+#: an error page of a server between here and the model
+_PAGE = re.compile(
+    r"^\W*<(?:!doctype|\?xml|html|head|body|script|div|error|center|h1)\b"
+    r"|</(?:html|head|body|title|script|style|h1)>",
+    re.IGNORECASE,
+)
 _NO_LETTERS = re.compile(r"[\W_]+")
 #: what models write where there is nothing to say
 _NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
@@ -61,6 +67,8 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
         raise Unusable("the reply was empty")
     if reply.finish == "length":
         raise Unusable("the reply was cut off before its end; be shorter")
+    if reply.finish in FILTERED:
+        raise Unusable("the provider's content filter cut the reply")
     value = _validated(answers, schema)
     for name, item in value:
         if isinstance(item, str):
@@ -93,7 +101,7 @@ def _answers(text: str) -> list[str]:
 
 
 def _validated(answers: list[str], schema: type[BaseModel]) -> BaseModel:
-    """The last JSON value that fits; of a summary also the bare text."""
+    """The last JSON value that fits; else what the schema makes of the bare text."""
     problem = "there was no JSON object in it"
     for text in answers:
         for candidate in reversed(_json_values(text)):
@@ -101,10 +109,11 @@ def _validated(answers: list[str], schema: type[BaseModel]) -> BaseModel:
                 return schema.model_validate(candidate)
             except ValidationError as error:
                 problem = _reason(error)
-    # A summary is text anyway; many models send it bare, and it is good.
-    if schema is Summary and not _JSON_LIKE.search(answers[0]):
-        fenced = _FENCED.match(answers[0])
-        return Summary(summary=fenced[1] if fenced else answers[0])
+    from_text = getattr(schema, "from_text", None)
+    if from_text and not _JSON_LIKE.search(answers[0]):
+        value = from_text(answers[0])
+        if value is not None:
+            return value
     raise Unusable(problem)
 
 
@@ -168,5 +177,7 @@ def check_text(name: str, text: str, max_chars: int) -> None:
         raise Unusable(
             f"{name} has {len(text)} characters; at most {max_chars} are allowed"
         )
+    if _PAGE.search(text):
+        raise Unusable(f"{name} is a page of a web server, not what was asked for")
     if refuses(text):
         raise Unusable(f"{name} is a refusal, not what was asked for")

@@ -1,19 +1,22 @@
 """The deferred driver: each memory's unfinished work, done here or in the background."""
 
 import asyncio
-import logging
+import os
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any
+from contextvars import copy_context
+from typing import Any, cast
 
 from mesa_memory.background import background
 from mesa_memory.effects import Steps
 from mesa_memory.errors import EmbedderError, LLMError, MemoryStalled
 from mesa_memory.flows import Performer, arun, run
+from mesa_memory.redaction import logger as logger_of
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 EXECUTIONS = ("deferred", "blocking")
 #: so many batches of an agent that nobody reads may wait in blocking execution
@@ -31,6 +34,11 @@ def execution_of(name: str | None) -> str:
     return name or "deferred"
 
 
+_works: weakref.WeakSet["Work"] = weakref.WeakSet()
+_forking = threading.Lock()
+_held: list["Work"] = []
+
+
 class Work:
     """The batches of one memory that are yet to be settled, one after the other.
 
@@ -38,18 +46,22 @@ class Work:
         settle: makes the flow that commits one batch; called again with the next
             batch after a passing failure, it must take up what was left.
         performer: makes the performer of a flow.
+        guard: a reentrant lock, held while the flow goes from one effect to the next.
     """
 
     def __init__(
         self,
         settle: Callable[[Any], Steps[None]],
         performer: Callable[[], Performer],
+        guard: Any,
     ) -> None:
+        self._guard = guard
         self._settle = settle
         self._performer = performer
         self._lock = threading.Lock()
         self._batches: deque[Any] = deque()
         self._running = False
+        self._begun: Any = None  # the batch now being settled
         self._ended: Future | None = None  # made when somebody waits for the end
         self._runner: int | None = None
         self._error: Exception | None = None
@@ -57,6 +69,8 @@ class Work:
         self.failures = 0
         #: after so many failures the run stops; set by the memory
         self.max_failures = 10
+        with _forking:
+            _works.add(self)
 
     def put(self, batch: Any) -> None:
         """Queues a batch."""
@@ -83,13 +97,13 @@ class Work:
         performer = self._performer()
         if not self._enter():
             return
-        flow = self._drain()
+        flow, context = self._flow(), copy_context()
         self._runner = threading.get_ident()
         try:
-            effect = next(flow)
+            effect = context.run(next, flow)
             instant = performer.instant()
             if instant:
-                run(flow, performer, effect)
+                context.run(run, flow, performer, effect)
         except StopIteration:
             self._leave(performer)
         except Exception as error:
@@ -100,7 +114,8 @@ class Work:
                 self._leave(performer)
             else:
                 self._runner = None
-                background.submit(self._continue(flow, performer, effect))
+                going_on = self._continue(flow, performer, effect)
+                context.run(background.submit, going_on)
 
     def settle(self, deferred: bool) -> None:
         """Waits until everything queued is settled.
@@ -144,7 +159,7 @@ class Work:
             return
         self._runner = threading.get_ident()
         try:
-            run(self._drain(), performer)
+            copy_context().run(run, self._flow(), performer)
         except Exception as error:
             self._leave(performer, error)
         except BaseException:  # Ctrl-C: free the memory, then let it through
@@ -152,6 +167,11 @@ class Work:
             raise
         else:
             self._leave(performer)
+
+    def forgive(self) -> None:
+        """Forgets a fault that nobody was told of; what failed is tried again."""
+        with self._lock:
+            self._error = None
 
     def _end(self) -> Future | None:
         """Set when the work now running ends; None if none is running."""
@@ -171,7 +191,7 @@ class Work:
         performer.release()
         with self._lock:
             self._error = error or self._error
-            self._running = False
+            self._running, self._begun = False, None
             ended, self._ended = self._ended, None
             self._runner = None
         if ended is not None:
@@ -188,12 +208,39 @@ class Work:
         else:
             self._leave(performer)
 
+    def unfinished(self) -> list[Any]:
+        """The batches that a copy of the memory has yet to settle, oldest first."""
+        with self._lock:
+            return self._broken_off() + list(self._batches)
+
+    def hold(self) -> None:
+        """Stops between two effects, so that the process can be forked."""
+        self._guard.acquire()
+        self._lock.acquire()
+
+    def go_on(self) -> None:
+        """Goes on after ``hold``."""
+        self._lock.release()
+        self._guard.release()
+
+    def forked(self) -> None:
+        """In a child process: takes up again what a thread of the parent is doing."""
+        self._batches.extendleft(self._broken_off())
+        self._running, self._runner, self._ended = False, None, None
+
+    def _broken_off(self) -> list[Any]:
+        begun = self._begun
+        return [begun.again()] if self._running and begun is not None else []
+
+    def _flow(self) -> Steps[None]:
+        return cast(Steps[None], _Guarded(self._drain(), self._guard))
+
     def _drain(self) -> Steps[None]:
         while True:
             with self._lock:
                 if not self._batches:
                     return
-                batch = self._batches.popleft()
+                batch = self._begun = self._batches.popleft()
             try:
                 yield from self._settle(batch)
             except (LLMError, EmbedderError) as error:
@@ -204,6 +251,9 @@ class Work:
                 self.failures = 0
 
     def _passing(self, error: LLMError | EmbedderError) -> None:
+        waits = not getattr(error, "sent", True)  # nobody was asked: nobody failed
+        if waits and self.max_failures > 1:
+            return
         self.failures += 1
         logger.warning(
             "%s; kept and tried again at the next step (%d in a row)",
@@ -218,3 +268,53 @@ class Work:
             error, self._error = self._error, None
         if error is not None:
             raise error
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    _held.extend(_works)
+    for work in _held:
+        work.hold()
+
+
+def _after_fork() -> None:
+    for work in _held:
+        work.go_on()
+    _held.clear()
+    _forking.release()
+
+
+def _after_fork_in_child() -> None:
+    for work in _held:
+        work.forked()
+    _after_fork()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork,
+    after_in_child=_after_fork_in_child,
+)
+
+
+class _Guarded:
+    """A flow that holds a lock whenever it is not waiting for an answer."""
+
+    def __init__(self, flow: Steps[None], guard: Any) -> None:
+        self._flow, self._guard = flow, guard
+
+    def __next__(self) -> Any:
+        with self._guard:
+            return next(self._flow)
+
+    def send(self, answer: Any) -> Any:
+        with self._guard:
+            return self._flow.send(answer)
+
+    def throw(self, error: BaseException) -> Any:
+        with self._guard:
+            return self._flow.throw(error)
+
+    def close(self) -> None:
+        with self._guard:
+            self._flow.close()

@@ -5,32 +5,43 @@ agents are created. Memory logic asks for effects; here they are performed.
 """
 
 import asyncio
-import logging
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mesa_memory.background import at_exit, background
+from mesa_memory.batching import EmbeddingBatcher
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.ledger import Ledger, Usage, forecast, usage_of
+from mesa_memory.llm.ledger import (
+    Ledger,
+    Reservation,
+    Usage,
+    forecast,
+    open_reply,
+    usage_of,
+)
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.pooling import EmbeddingPool
+from mesa_memory.recording.stephook import guard
 from mesa_memory.recording.vectors import Vectors
 from mesa_memory.records import Chronicle, Observer
+from mesa_memory.redaction import logger as logger_of
+from mesa_memory.redaction import scrub_reply
 from mesa_memory.scheduler import Work, execution_of
 from mesa_memory.sharing import SharedAnswers
 
 if TYPE_CHECKING:
     from mesa_memory.recording.recorder import Recorder
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 _making = threading.Lock()
 
@@ -47,6 +58,7 @@ class Services:
         ledger: what it cost so far.
         chronicle: who observes the records of the run, and their order.
         max_pending_steps: failing steps in a row before the run stops.
+        on_failure: ``"retry"``, or ``"raise"`` to stop at the first failure.
         recorder: writes the run into a store; None records nothing.
         replay: answers every request from a recorded run; None asks the model.
         vectors: those that a run that is resumed or replayed has got.
@@ -65,11 +77,13 @@ class Services:
         self.ledger = Ledger()
         self.chronicle = Chronicle()
         self.max_pending_steps = 10
+        self.on_failure = "retry"
         self.recorder: Recorder | None = None
         self.replay: Any = None
         self.shared = SharedAnswers()
         self.pool = EmbeddingPool()
         self.vectors = Vectors()
+        self._batcher = EmbeddingBatcher()
         self._seed = seed
         self._litellm: Any = None
         self._offline = OfflineLLM()
@@ -84,6 +98,7 @@ class Services:
             made = cls(seed if isinstance(seed, int | str) else None)
             with _making:
                 services = cls._of.setdefault(model, made)
+        guard(model, services.forgive)
         return services
 
     @classmethod
@@ -100,6 +115,17 @@ class Services:
     def deferred(self) -> bool:
         """True if work goes on in the background."""
         return self.execution == "deferred"
+
+    @property
+    def failures_allowed(self) -> int:
+        """After so many failing steps of a memory in a row the run stops."""
+        return 1 if self.on_failure == "raise" else self.max_pending_steps
+
+    def send_by(self, settings: LLMSettings) -> None:
+        """Takes other settings for all requests from now on."""
+        self.settings = settings
+        if self._litellm is not None:
+            self._litellm.adopt(settings)
 
     def join_later(self, work: Work) -> None:
         """Registers a memory's work for ``flush``."""
@@ -123,6 +149,16 @@ class Services:
         if faults:
             raise min(faults, key=lambda error: str(getattr(error, "agent", "")))
 
+    def forgive(self) -> None:
+        """Forgets the faults that nobody was told of yet: the run has been stopped.
+
+        What failed stays due, so a fault that is still there is met again.
+        """
+        with _making:
+            works = list(self._works)
+        for work in works:
+            work.forgive()
+
     def instant(self, model: str | None, replaced: bool) -> bool:
         """True if requests for ``model`` are answered without any waiting."""
         if replaced and self.replay is None:
@@ -132,15 +168,23 @@ class Services:
     @property
     def embeds_here(self) -> bool:
         """True if embedding takes no time worth leaving the thread for."""
-        return str(self.embedder.name).startswith("static")
+        return bool(getattr(self.embedder, "local", False))
 
     def embed(self, request: EmbedRequest) -> Embedded:
         """The vectors of a request's texts, blocking; from any thread."""
+        return Embedded(self._vectors_of(request.texts), self.embedder.name)
+
+    async def aembed(self, request: EmbedRequest) -> Embedded:
+        """``embed``, in the background loop; together with what other agents want."""
         if self.embeds_here:
-            vectors = self.embedder.embed(request.texts)
-        else:
-            vectors = self.vectors.embed(self.embedder, request.texts, self.recorder)
+            return self.embed(request)
+        vectors = await self._batcher.add(request.texts, self._vectors_of)
         return Embedded(vectors, self.embedder.name)
+
+    def _vectors_of(self, texts: Sequence[str]) -> Any:
+        if self.embeds_here:
+            return self.embedder.embed(texts)
+        return self.vectors.embed(self.embedder, texts, self.recorder)
 
     def publish(self, values: Mapping[str, Any]) -> None:
         """Shares answers that hold for many agents."""
@@ -155,28 +199,47 @@ class Services:
             own: answers in place of the configured model.
         """
         client: Any = self._client(request.model, own)
+        if (paid := self._paid_before(request, client)) is not None:
+            return paid
         if not hasattr(client, "complete"):
             return background.submit(self.acomplete(request, own)).result()
-        with self._accounted(request, client) as answer:
-            answer.reply = client.complete(request)
+        while isinstance(set_aside := self._reserve(request, client), Future):
+            set_aside.result()
+        with self._accounted(request, client, set_aside) as answer:
+            answer.reply = scrub_reply(client.complete(request))
         return answer.reply
 
     async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
         client: Any = self._client(request.model, own)
-        with self._accounted(request, client) as answer:
+        if (paid := self._paid_before(request, client)) is not None:
+            return paid
+        while isinstance(set_aside := self._reserve(request, client), Future):
+            await asyncio.wrap_future(set_aside)
+        with self._accounted(request, client, set_aside) as answer:
             if hasattr(client, "acomplete"):
-                answer.reply = await client.acomplete(request)
+                reply = await client.acomplete(request)
             else:
-                answer.reply = await asyncio.to_thread(client.complete, request)
+                reply = await asyncio.to_thread(client.complete, request)
+            answer.reply = scrub_reply(reply)
         return answer.reply
 
+    def _paid_before(self, request: LLMRequest, client: Any) -> Reply | None:
+        """What a run that was killed in this step was answered, and paid for."""
+        if self.recorder is None or not self._live_answer(client):
+            return None
+        return self.recorder.paid_before(request)
+
+    def _live_answer(self, client: Any) -> bool:
+        return client is not self.replay and not getattr(client, "instant", False)
+
     @contextmanager
-    def _accounted(self, request: LLMRequest, client: Any) -> Iterator["_Answer"]:
-        """Around one request: within the budget, then in ledger and record."""
+    def _accounted(
+        self, request: LLMRequest, client: Any, set_aside: Reservation
+    ) -> Iterator["_Answer"]:
+        """Around one request for which there is a budget: in ledger and record."""
         answer, recorder = _Answer(), self.recorder
-        expected = self._reserve(request, client)
-        number = recorder.began(request) if recorder else 0
+        turn = recorder.began(request) if recorder else ()
         error: BaseException | None = None
         try:
             yield answer
@@ -185,9 +248,12 @@ class Services:
             raise
         finally:
             reply = None if error else answer.reply
-            self._settle(request, expected, reply)
+            self._settle(request, client, set_aside, reply)
             if recorder:
-                recorder.called(request, number, reply, error, client is self.replay)
+                recorder.called(
+                    *(request, turn, reply, error, client is self.replay),
+                    live=self._live_answer(client),
+                )
 
     def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
         """What answers a request that no recorded run answers."""
@@ -211,23 +277,33 @@ class Services:
                     self._litellm = LiteLLM(self.settings, seed=self._seed)
         return self._litellm
 
-    def _reserve(self, request: LLMRequest, client: Any) -> Usage:
-        price = (0.0, 0.0) if getattr(client, "instant", False) else None
-        if price is None and hasattr(client, "price"):
-            price = client.price(request.model)
-        expected = forecast(request, price, self.settings.max_tokens)
-        self.ledger.reserve(request, expected)
-        return expected
+    def _reserve(
+        self, request: LLMRequest, client: Any
+    ) -> "Reservation | Future[None]":
+        price, limit = _price(client, request.model), self.settings.max_tokens
+        expected = forecast(request, price, limit)
+        return self.ledger.reserve(request, expected, open_reply(price, limit))
 
     def _settle(
-        self, request: LLMRequest, expected: Usage, reply: Reply | None
+        self,
+        request: LLMRequest,
+        client: Any,
+        set_aside: Reservation,
+        reply: Reply | None,
     ) -> None:
+        model = (reply and reply.model) or request.model or ""
         if reply is None:  # nobody charges for an answer that did not come
             used = Usage(calls=1, attempts=1, failures=1)
-            model = request.model or ""
         else:
-            used, model = usage_of(request, reply), reply.model or request.model or ""
-        self.ledger.settle(request, model, expected, used)
+            used = usage_of(request, reply, _price(client, model))
+        self.ledger.settle(request, model, set_aside, used)
+
+
+def _price(client: Any, model: str | None) -> tuple[float, float] | None:
+    """US dollars per prompt and completion token; None if unknown."""
+    if getattr(client, "instant", False):
+        return (0.0, 0.0)
+    return client.price(model) if hasattr(client, "price") else None
 
 
 class _Answer:
@@ -244,4 +320,20 @@ def _flush_all() -> None:
             logger.exception("unfinished work of a memory failed at exit")
 
 
+def _after_fork_in_child() -> None:
+    """What the parent's threads are doing is not under way in a child process."""
+    _making.release()
+    for services in list(Services._of.values()):
+        services.shared.forked()
+        services.pool.forked()
+        services._batcher.forked()
+        services.ledger.forked()
+        services._litellm = None  # its connections and limits belong to the parent
+
+
 at_exit(_flush_all)
+os.register_at_fork(
+    before=_making.acquire,
+    after_in_parent=_making.release,
+    after_in_child=_after_fork_in_child,
+)

@@ -12,7 +12,7 @@ from typing import Any
 from mesa_memory.effects import Claimed
 
 #: so many answers are kept, the newest
-CAPACITY = 20_000
+CAPACITY = 10_000
 
 
 class SharedAnswers:
@@ -22,7 +22,7 @@ class SharedAnswers:
         self._capacity = capacity
         self._lock = threading.Lock()
         self._known: dict[str, Any] = {}
-        self._open: dict[str, Future] = {}
+        self._open: dict[str, Future | None] = {}  # a future once somebody waits
 
     def copy(self) -> "SharedAnswers":
         """One that knows the same, and nothing of what is being found now."""
@@ -35,13 +35,13 @@ class SharedAnswers:
         """Sorts keys into known, now ours, and being found by others."""
         claimed = Claimed({}, [], [])
         with self._lock:
-            for key in keys:
+            for key in dict.fromkeys(keys):
                 if key in self._known:
                     claimed.known[key] = self._known[key]
                 elif key in self._open:
                     claimed.others.append(key)
                 else:
-                    self._open[key] = Future()
+                    self._open[key] = None
                     claimed.ours.append(key)
         return claimed
 
@@ -61,8 +61,14 @@ class SharedAnswers:
     def pending(self, key: str) -> Future:
         """A future of the value that somebody is finding; None if that failed."""
         with self._lock:
+            future = self._open.get(key) or Future()
             if key in self._open:
-                return self._open[key]
-            future: Future = Future()
-            future.set_result(self._known.get(key))
+                self._open[key] = future
+            else:
+                future.set_result(self._known.get(key))
             return future
+
+    def forked(self) -> None:
+        """In a child process: what the parent is finding is nobody's claim here."""
+        self._lock = threading.Lock()
+        self._open = {}

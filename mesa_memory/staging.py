@@ -5,6 +5,7 @@ start of the agent's own step, ``take`` ends it. Events keep the step at which t
 arrived, also when the agent acts only later or never.
 """
 
+import math
 import threading
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -28,17 +29,22 @@ class Commit(NamedTuple):
     groups: list[Group]
     place: int
 
+    def again(self) -> "Commit":
+        """One without events, to take up what was begun and broken off."""
+        return self._replace(groups=[])
+
 
 class Staging:
     """Events between arrival and commitment. Every method is atomic.
 
     Attributes:
-        lock: taken around each change; hold it to do more in one go.
+        lock: reentrant, taken around each change; hold it to do more in one go.
     """
 
-    def __init__(self) -> None:
-        self.lock = threading.RLock()
+    def __init__(self, lock: Any = None) -> None:
+        self.lock = lock or threading.RLock()
         self._events: list[MemoryRecord] = []
+        self._oldest = math.inf  # no event is of an earlier step
         self._frozen = 0  # how many of the events arrived before the agent's step
         self._began: float | None = None  # the clock when the agent's step began
         self._hooked: float | None = None  # the clock at the last step hook
@@ -51,6 +57,7 @@ class Staging:
         """Takes up a state, with a lock of its own."""
         self.__dict__.update(state)
         self.lock = threading.RLock()
+        self._oldest = _oldest(self._events)
 
     def snapshot(self) -> tuple:
         """What is staged, and how far the agent's step has come."""
@@ -62,11 +69,13 @@ class Staging:
         with self.lock:
             events, self._frozen, self._began, self._hooked = snapshot
             self._events = list(events)
+            self._oldest = _oldest(self._events)
 
     def add(self, event: MemoryRecord) -> None:
         """Appends an event."""
         with self.lock:
             self._events.append(event)
+            self._oldest = min(self._oldest, event.step)
 
     def events(self) -> list[MemoryRecord]:
         """Everything staged, oldest first."""
@@ -83,6 +92,7 @@ class Staging:
         with self.lock:
             old = self._events[self._frozen :]
             self._events[self._frozen :] = events
+            self._oldest = _oldest(self._events)
             return old
 
     def freeze(self, now: float) -> list[MemoryRecord]:
@@ -115,7 +125,7 @@ class Staging:
         """Takes everything staged; the agent's step, if it has begun, goes on."""
         with self.lock:
             events, self._events = self._events, []
-            self._frozen = 0
+            self._frozen, self._oldest = 0, math.inf
             return events
 
     def take_finished(self, now: float) -> list[Group]:
@@ -128,12 +138,18 @@ class Staging:
         if self._hooked is not None and now - self._hooked <= 1:
             return []
         with self.lock:
+            if self._oldest >= now:  # nearly always, and asked for with each event
+                return []
             finished = [e for e in self._events if e.step < now]
-            if finished:
-                frozen = self._events[: self._frozen]
-                self._frozen -= sum(e.step < now for e in frozen)
-                self._events = [e for e in self._events if e.step >= now]
+            frozen = self._events[: self._frozen]
+            self._frozen -= sum(e.step < now for e in frozen)
+            self._events = [e for e in self._events if e.step >= now]
+            self._oldest = _oldest(self._events)
         return _grouped((e.step, e) for e in finished)
+
+
+def _oldest(events: Iterable[MemoryRecord]) -> float:
+    return min((event.step for event in events), default=math.inf)
 
 
 def _grouped(events: Iterable[tuple[float, MemoryRecord]]) -> list[Group]:

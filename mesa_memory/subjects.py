@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from mesa_memory.events import id_of, is_state, only_of
+
 
 def subjects(kind: str, content: Any) -> list[Any]:
     """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
@@ -17,7 +19,7 @@ def subjects(kind: str, content: Any) -> list[Any]:
         several = recipients if isinstance(recipients, list | tuple) else [recipients]
         return [i for i in (content.get("sender"), *several) if _is_id(i)]
     seen = content.get("local_state")
-    return [_id_of(key) for key in seen] if isinstance(seen, Mapping) else []
+    return [id_of(key) for key in seen] if isinstance(seen, Mapping) else []
 
 
 def counterpart(kind: str, content: Any, me: Any) -> Any:
@@ -42,6 +44,10 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int | str) and not isinstance(value, bool)
 
 
-def _id_of(key: Any) -> Any:
-    last = str(key).rpartition(" ")[2]
-    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
+def evidence(kind: str, content: Any, subject: Any) -> Any:
+    """Of an observation, what it says of one agent; any other event as it is."""
+    if not is_state(kind, content):
+        return content
+    near = content.get("local_state")
+    keys = near if isinstance(near, Mapping) else ()
+    return only_of(content, [key for key in keys if id_of(key) == subject])

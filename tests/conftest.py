@@ -1,4 +1,4 @@
-"""Every test has a provider's key, and nothing asks the network for a price list."""
+"""Every test has a provider's key; the package is imported before any other."""
 
 import gc
 import os
@@ -6,13 +6,14 @@ import sys
 
 import pytest
 
-os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+import mesa_memory  # noqa: F401 - first, as README says
+
 # Else each of the programs that tests start would compile all it imports anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 #: files that open a browser or show what it shows
-VIEWS = "tests/test_viz_"
+VIEWS = ("tests/test_viz_", "tests/users/test_page_")
 
 
 def pytest_collection_finish():
@@ -35,7 +36,7 @@ def pytest_xdist_make_scheduler(config, log):
     class Files(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return VIEWS if file.startswith(VIEWS) else file
+            return VIEWS[0] if file.startswith(VIEWS) else file
 
     return Files(config, log) if config.option.dist == "loadfile" else None
 

@@ -74,7 +74,7 @@ def test_a_model_for_all_that_cannot_be_used_is_told_typed(
     with pytest.raises(LLMRejected, match="API key"):
         live(town, 5)
     assert server.requests == 0
-    configure(town, execution=execution, **HASTY)
+    configure(town, llm=None, execution=execution, **HASTY)
     town.check_nothing_lost()
     live(town, 4)
     town.check_nothing_lost()
@@ -87,7 +87,11 @@ def test_a_model_for_all_that_cannot_be_used_is_told_typed(
 @in_both_executions
 @pytest.mark.parametrize(
     "behaviour",
-    [Behaviour.status(429), Behaviour.status(429, retry_after=60), Behaviour.silent()],
+    [
+        Behaviour.status(429),
+        Behaviour.status(429, retry_after=0.05),
+        Behaviour.silent(),
+    ],
     ids=["storm", "storm with waits", "hanging"],
 )
 def test_a_server_that_never_answers_stops_the_run_in_time(

@@ -153,7 +153,9 @@ def test_an_old_store_is_migrated_when_asked(path, tmp_path):
     old.write_bytes(path.read_bytes())
     with sqlite3.connect(old) as file:
         file.execute("DROP TABLE answers")
-        file.execute("DROP TABLE vectors")
+        for table in ("vectors", "leases", "unfinished_calls"):
+            file.execute(f"DROP TABLE {table}")
+        file.execute("ALTER TABLE agents DROP COLUMN name")
         file.execute("ALTER TABLE checkpoints DROP COLUMN kept")
         file.execute("ALTER TABLE records DROP COLUMN graded_at")
         file.execute("UPDATE schema_version SET version = 2")

@@ -10,7 +10,7 @@ from mesa_memory import errors
 WHERE = {"purpose": "grade", "agent": 7, "step": 3}
 LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.BadReply,
               errors.BudgetExceeded, errors.ReplayMismatch]  # fmt: skip
-STORE_ERRORS = [errors.StoreError, errors.StoreFull, errors.StoreBusy, errors.StoreUnavailable,
+STORE_ERRORS = [errors.StoreError, errors.StoreFull, errors.StoreBusy, errors.RunInUse, errors.StoreUnavailable,
                 errors.StoreCorrupt, errors.StoreTooNew, errors.StoreReadOnly]  # fmt: skip
 EXAMPLES = [
     *[kind("it did not work", location="run.sqlite") for kind in STORE_ERRORS],
@@ -18,6 +18,7 @@ EXAMPLES = [
     errors.LLMError("it did not work", **WHERE),
     errors.MemoryStalled(errors.BadReply("not usable", **WHERE), 10),
     errors.EmbedderError("no vectors", passing=True),
+    errors.ParameterError("give it again", names=("llm",)),
     errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),
 ]

@@ -14,10 +14,10 @@ ROOT = Path(mesa_memory.__file__).parent
 FILES = [p for p in ROOT.rglob("*.py") if "examples" not in p.parts]
 
 CORE = {
-    "checks", "company", "consolidation", "content", "cues", "effects", "embedding", "errors", "flows", "importance", "lexical", "loopback", "naming",
-    "prompts", "recall", "relevance", "records", "recordtable", "reflection", "refusals", "render", "replies", "retrieval",
+    "addresses", "arguments", "checks", "company", "consolidation", "content", "cues", "effects", "embedding", "errors", "events", "flows", "grader", "grounding", "importance", "lexical", "loopback", "names", "naming",
+    "prompts", "recall", "relevance", "records", "recordtable", "redaction", "reflection", "refusals", "render", "replies", "retrieval",
     "schemas", "speakers", "snapshots", "staging",
-    "subjects",
+    "subjects", "text", "wire",
 }  # fmt: skip
 #: files of the memory layer that meet Mesa-LLM, which the others must not
 MEET_MESA = {
@@ -81,7 +81,7 @@ def test_each_file_imports_only_what_its_layer_may(path):
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_mesa_is_met_at_the_memory_layer_only(path):
     heads = {name.partition(".")[0] for name in imported(path)}
-    allowed = MEET_MESA | {"cli.py", "viz/app.py"}
+    allowed = MEET_MESA | {"cli.py", "viz/app.py", "recording/construction.py"}
     if place(path) not in allowed:
         assert not heads & {"mesa", "mesa_llm"}
 
@@ -109,7 +109,7 @@ def test_an_optional_or_heavy_package_is_imported_in_its_own_file(path):
 def test_coroutines_are_written_only_where_drivers_are(path):
     drivers = {"flows.py", "performing.py", "scheduler.py", "services.py"}
     protocol = {"memory/base.py", "memory/grading.py", "memory/replaced.py"}
-    allowed = drivers | protocol | {"reasoning.py"}
+    allowed = drivers | protocol | {"reasoning.py", "wire.py"}
     tree = nodes(path)
     found = [node.name for node in tree if isinstance(node, ast.AsyncFunctionDef)]
     assert place(path) in allowed or place(path).startswith("llm/") or not found
@@ -117,7 +117,7 @@ def test_coroutines_are_written_only_where_drivers_are(path):
 
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_files_and_functions_fit_a_screen(path):
-    assert len(path.read_text().splitlines()) <= 250
+    assert len(path.read_text().splitlines()) <= 400
     for node in nodes(path):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             told = (ast.get_docstring(node, clean=False) or "").count("\n")

@@ -153,7 +153,7 @@ def test_a_checkpoint_says_from_where_the_run_can_go_on(tmp_path):
     assert checkpoint(town) == (1, 1)
     for _ in range(5):
         town.step()
-    Services.of(town).recorder.sync()
+    Services.of(town).recorder.close()
     again = resume(RecordedTown, tmp_path / "run.sqlite", step=1)
     assert again.steps == 1
 

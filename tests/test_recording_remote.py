@@ -86,7 +86,7 @@ def test_a_vector_that_was_not_recorded_is_a_mismatch_or_asked_for(tmp_path):
     town = RemoteTown(None, replay=file, on_miss="call")
     for _ in range(3):
         town.step()
-    assert len(town.remote.texts) == 1
+    assert len(set(town.remote.texts)) == 1
 
 
 @pytest.mark.parametrize("written", ["no base64", "AAAA", "AADAfw=="])

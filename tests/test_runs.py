@@ -59,6 +59,7 @@ def test_agents_have_their_own_ids_and_what_they_remember(run):
     assert [row["agent"] for row in rows] == [7, "b"]
     assert rows[0] == {
         "agent": 7,
+        "name": None,
         "class": "Citizen",
         "memory": "LayeredMemory",
         "layers": ["stlt", "facts"],
@@ -94,7 +95,7 @@ def test_what_is_not_there_is_not_made(tmp_path):
         open_run(tmp_path / "none.sqlite")
     assert not list(tmp_path.iterdir())
     empty = open_store(tmp_path / "empty.sqlite")
-    with pytest.raises(ValueError, match=r"there is no run; its runs are none"):
+    with pytest.raises(StoreUnavailable, match="no recorded run in it"):
         open_run(empty)
     empty.close()
 

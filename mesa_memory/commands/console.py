@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mesa_memory.errors import MesaMemoryError
+from mesa_memory.redaction import cause, scrub
 from mesa_memory.render import one_line, shorten
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def one_line_errors(code: int = 1) -> Iterator[None]:
     try:
         yield
     except (ValueError, OSError, MesaMemoryError) as error:
-        raise _Ended(one_line(str(error)), code) from error
+        raise _Ended(one_line(scrub(str(error))), code) from cause(error)
 
 
 class _Ended(click.ClickException):

@@ -40,6 +40,10 @@ def cost(run: str, which: str | None, by: tuple[str, ...]) -> None:
         rows = [_shown(row) for row in found.cost(names, as_records=True)]
         total = _shown(found.cost((), as_records=True)[0])
         total |= dict.fromkeys(names) | {names[0]: "total"}
+        called = found.names if "agent" in names else {}
+        for row in rows:
+            if name := called.get(row.get("agent")):
+                row["agent"] = f"{name} ({row['agent']})"
         columns = {name: name for name in names} | _SUMS
         show_table(console, f"Cost of run {found.id}", columns, [*rows, total])
 

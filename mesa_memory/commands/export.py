@@ -1,4 +1,4 @@
-"""``mesa-memory export`` and ``migrate``: a run for other tools, and newer versions."""
+"""``mesa-memory export``, ``copy`` and ``migrate``: for other tools, places, versions."""
 
 from pathlib import Path
 
@@ -40,6 +40,22 @@ def export(run: str, which: str | None, format: str, out: Path) -> None:
     with opened(run, which) as found:
         for path in found.export(out, format):
             console.print(f"Wrote {path}", soft_wrap=True)
+
+
+@click.command()
+@click.argument("store", metavar="RUN")
+@click.argument("target", metavar="TARGET")
+def copy(store: str, target: str) -> None:
+    """Copies the file of a recorded run, also while it is being recorded.
+
+    RUN is the path of a SQLite file, TARGET that of a new one. The copy is whole: what
+    was written last is often not in the file itself, but in others beside it.
+    """
+    console = plain_console()
+    with one_line_errors(2):
+        from mesa_memory.stores.copying import copy_file
+
+        console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
 
 
 @click.command()

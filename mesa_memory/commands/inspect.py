@@ -23,7 +23,7 @@ LINES = 200
 #: levels of a tree; what is farther down has too little room
 LEVELS = 12
 _AGENTS = {
-    "agent": "agent", "class": "class", "memory": "memory", "layers": "layers",
+    "agent": "agent", "name": "name", "class": "class", "memory": "memory", "layers": "layers",
     "records": "records", "first_step": "first step", "last_step": "last step",
 }  # fmt: skip
 _STATE = {
@@ -44,7 +44,7 @@ _HISTORY = {
 @click.command()
 @run_argument()
 @which_run
-@click.option("--agent", metavar="ID", help="What this agent remembered.")
+@click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
 @click.option("--layer", metavar="NAME", help="Only this layer of its memory.")
 @click.option("--record", metavar="ID", help="The history and evidence of a record.")
@@ -85,7 +85,9 @@ def _overview(run: "Run", console: Any) -> None:
         show_table(console, "Runs of this store", dict(zip(heads, heads)), few)
     agents = run.agents(as_records=True)
     few = at_most(agents, LINES, console, "agents")
-    show_table(console, "Agents", _AGENTS, few)
+    named = any(row["name"] for row in few)
+    shown = {key: head for key, head in _AGENTS.items() if named or key != "name"}
+    show_table(console, "Agents", shown, few)
 
 
 def _memory(
@@ -93,7 +95,7 @@ def _memory(
 ) -> None:
     rows = run.state(agent, step, layer, as_records=True)
     step = run.steps[-1] if step is None else step
-    title = f"Agent {cell(agent)} remembered at the end of step {step:g}"
+    title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
     show_table(console, title, _STATE, at_most(rows, LINES, console, "records"))
     recalled = run.recalls(agent, step, as_records=True)
     if recalled:
@@ -104,6 +106,13 @@ def _memory(
         console.print("Was shown in that step:")
         for line in shown.split("\n"):
             console.print(f"  {one_line(line)}", soft_wrap=True)
+
+
+def _called(run: "Run", agent: str) -> str:
+    """An agent as people call it, and its unique id."""
+    own = run.unique_ids[run.name_of(agent)]
+    name = run.names.get(own)
+    return cell(own) if name is None else f"{cell(name)} ({cell(own)})"
 
 
 def _record(run: "Run", record: str, console: Any) -> None:

@@ -13,6 +13,11 @@ from mesa_memory.errors import EmbedderError
 class Embedder(Protocol):
     """Turns texts into vectors whose dot product is their similarity.
 
+    An embedder may say of itself ``local = True``: it answers at once in this process,
+    and always the same. Then it is asked in the simulation's own thread, and a recorded
+    run does not keep its vectors, since they can be had again. Without it, texts are
+    embedded in the background, and the vectors are kept.
+
     Attributes:
         name: says which model made a vector; vectors of different names must not be
             compared.

@@ -54,6 +54,11 @@ class CachedEmbedder:
         return self.inner.name
 
     @property
+    def local(self) -> bool:
+        """That of the embedder behind."""
+        return bool(getattr(self.inner, "local", False))
+
+    @property
     def dim(self) -> int:
         """That of the embedder behind."""
         return self.inner.dim

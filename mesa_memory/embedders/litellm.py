@@ -2,6 +2,7 @@
 
 import os
 import random
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,22 +10,28 @@ from urllib.parse import urlsplit
 import numpy as np
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
+from mesa_memory import redaction
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
 from mesa_memory.loopback import reach_loopback_directly
 from mesa_memory.render import one_line, shorten
+from mesa_memory.wire import BODY_BYTES, bounded, guard_litellm
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 
 litellm.suppress_debug_info = True
+redaction.guard_others()
 reach_loopback_directly()
+guard_litellm(litellm)
 
 #: HTTP states that waiting can cure; every state from 500 can, too
 PASSING_STATES = (408, 409, 425, 429)
 #: asked for when the length of a vector must be known before any text is embedded
 PROBE = "memory"
+#: longest part of a reply for one text: 8192 numbers of 24 characters; bytes, unpacked
+TEXT_BYTES = 200_000
 
 
 class _Given(int):
@@ -70,12 +77,18 @@ class LiteLLMEmbedder:
                 raise ValueError(f"{name} must be above 0, got {value}")
         if backoff < 0:
             raise ValueError(f"backoff must be 0 or more, got {backoff}")
+        redaction.learn_named({"api_base": api_base})
         self.model, self.api_base, self.batch = model, api_base, batch
         self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
         # Servers of one's own may call quite different models the same.
         self.name = f"litellm:{model}" + (f"@{_place(api_base)}" if api_base else "")
         self._dim = dim
         self._jitter = random.Random(model)
+        self._closed_until = 0.0  # the provider asked not to be asked before
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Another process has another clock."""
+        return vars(self) | {"_closed_until": 0.0}
 
     @property
     def dim(self) -> int:
@@ -109,17 +122,39 @@ class LiteLLMEmbedder:
             retry=retry_if_exception(passing),
             reraise=True,
         )
+        self._wait_until_open()
         try:
-            return attempts(
-                litellm.embedding,
+            return attempts(self._attempt, texts)
+        except Exception as error:  # providers' code raises whatever it likes
+            raise self._failure(error, len(texts)) from redaction.cause(error)
+
+    def _wait_until_open(self) -> None:
+        """Waits until a provider that named a time may be asked again.
+
+        Raises:
+            EmbedderError: if that is longer than an attempt may take.
+        """
+        left = self._closed_until - time.monotonic()
+        if left > self.timeout:
+            raise EmbedderError(
+                f"{self.name} is not asked again before its time to wait is over; it "
+                f"asks to wait {left:.4g} s.",
+                passing=True,
+                retry_after=left,
+                sent=False,
+            )
+        if left > 0:
+            time.sleep(left)
+
+    def _attempt(self, texts: list[str]) -> Any:
+        with bounded(max(BODY_BYTES, TEXT_BYTES * len(texts)), self.timeout):
+            return litellm.embedding(
                 model=self.model,
                 input=texts,
                 api_base=self.api_base,
                 timeout=self.timeout,
                 max_retries=NO_RETRIES,
             )
-        except Exception as error:  # providers' code raises whatever it likes
-            raise self._failure(error, len(texts)) from error
 
     def _rows(self, response: Any, n: int) -> list[Any]:
         """The vectors in the order of the texts; providers number them."""
@@ -137,22 +172,28 @@ class LiteLLMEmbedder:
         """Seconds to the next attempt: exponential with jitter, or as told."""
         backoff = self.backoff * 2 ** (state.attempt_number - 1)
         jittered = backoff * (0.5 + self._jitter.random())
-        return max(jittered, _retry_after(state))
+        return max(jittered, _retry_after(_error_of(state)))
 
     def _enough(self, state: RetryCallState) -> bool:
         """True after the last attempt, or if the provider asks for a long wait."""
         last = state.attempt_number >= self.attempts
-        return last or _retry_after(state) > self.timeout
+        return last or _retry_after(_error_of(state)) > self.timeout
 
     def _failure(self, error: Exception, n: int) -> EmbedderError:
-        detail = one_line(shorten(str(error).partition("\nTraceback")[0], 300))
+        redaction.learn_keys(litellm)
+        said = redaction.scrub(str(error).partition("\nTraceback")[0])
+        detail = one_line(shorten(said, 300))
         detail = detail.rstrip(". ") or type(error).__name__
         if passing(error):
+            asked = _retry_after(error)
+            self._closed_until = time.monotonic() + asked
+            wait = f" It asks to wait {asked:.4g} s." if asked else ""
             return EmbedderError(
                 f"{self.name} gave no vectors for {n} text(s) in {self.attempts} "
-                f"attempt(s) of {self.timeout:g} s: {detail}. Try again later, or give "
-                "more attempts.",
+                f"attempt(s) of {self.timeout:g} s: {detail}.{wait} Try again later, "
+                "or give more attempts.",
                 passing=True,
+                retry_after=asked,
             )
         return EmbedderError(
             f"{self.name} refuses to embed {n} text(s) ({type(error).__name__}): "
@@ -174,9 +215,12 @@ def passing(error: BaseException) -> bool:
     return isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
 
 
-def _retry_after(state: RetryCallState) -> float:
+def _error_of(state: RetryCallState) -> BaseException | None:
+    return state.outcome.exception() if state.outcome else None
+
+
+def _retry_after(error: BaseException | None) -> float:
     """The seconds the provider asks to wait; 0 if it does not."""
-    error = state.outcome.exception() if state.outcome else None
     sources = (
         getattr(getattr(error, "response", None), "headers", None),
         getattr(error, "litellm_response_headers", None),

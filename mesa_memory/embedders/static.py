@@ -32,6 +32,7 @@ class StaticEmbedder:
     """
 
     batch = 1024
+    local = True
 
     def __init__(self, model: str | Path | None = None) -> None:
         self._model = _settled(model)

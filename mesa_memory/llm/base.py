@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from mesa_memory import redaction
 from mesa_memory.checks import number, whole
 from mesa_memory.effects import LLMRequest, Reply
 
@@ -71,6 +72,7 @@ class LLMSettings:
         number("backoff", self.backoff)
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a dict, got {self.options!r}")
+        redaction.learn_named(self.options)
         several = isinstance(self.fallbacks, list | tuple)
         if not several or not all(isinstance(name, str) for name in self.fallbacks):
             raise ValueError(

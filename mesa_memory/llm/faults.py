@@ -1,5 +1,6 @@
 """What a provider's error means: whether waiting helps, how long, and what to do."""
 
+import math
 import re
 import time
 from email.utils import parsedate_to_datetime
@@ -7,6 +8,7 @@ from typing import Any
 
 import litellm
 
+from mesa_memory import redaction
 from mesa_memory.effects import LLMRequest
 from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable
 from mesa_memory.render import one_line, shorten
@@ -32,6 +34,18 @@ class NoAnswer(ConnectionError):
 
 class NoTurn(TimeoutError):
     """Nobody got an answer while the request waited for its turn."""
+
+
+class Closed(TimeoutError):
+    """The provider has said how long to wait, and that time is not over.
+
+    Attributes:
+        seconds: until then.
+    """
+
+    def __init__(self, model: str, seconds: float) -> None:
+        super().__init__(f"{model} is not asked again before its time to wait is over")
+        self.seconds = seconds
 
 
 def passing(error: BaseException) -> bool:
@@ -62,6 +76,8 @@ def from_provider(error: BaseException) -> bool:
 
 def retry_after(error: BaseException | None) -> float:
     """The seconds a provider asks to wait, in its headers; 0 if it does not."""
+    if isinstance(error, Closed):
+        return error.seconds
     response = getattr(error, "response", None)
     for headers in (
         getattr(response, "headers", None),
@@ -77,7 +93,8 @@ def retry_after(error: BaseException | None) -> float:
 def _seconds(value: str, unit: float) -> float:
     """A number of ``unit`` seconds, or a date; 0 for anything else."""
     try:
-        return max(0.0, float(value) * unit)
+        seconds = float(value) * unit
+        return max(0.0, seconds) if math.isfinite(seconds) else 0.0
     except ValueError:
         pass
     try:
@@ -93,7 +110,9 @@ def typed(
     timed_out = isinstance(error, TimeoutError)
     said = str(error) or ("no reply in time" if timed_out else type(error).__name__)
     said = said.partition("\nTraceback")[0]
-    detail = one_line(shorten(said, 300)).rstrip(". ")
+    redaction.learn_keys(litellm)
+    # Before it is cut, as half a key is known to nobody.
+    detail = one_line(shorten(redaction.scrub(said), 300)).rstrip(". ")
     base = f" at {request.api_base}" if request.api_base else ""
     where: Any = {
         "purpose": request.purpose,
@@ -107,10 +126,12 @@ def typed(
             **where,
         )
     asked = retry_after(error)
-    wait = f" It asks to wait {asked:g} s." if asked else ""
+    wait = f" It asks to wait {asked:.4g} s." if asked else ""
     return LLMUnavailable(
         f"model {model!r}{base} gave no answer in {attempts} attempt(s) within "
         f"{deadline:g} s: {detail}.{wait}",
+        retry_after=asked,
+        sent=attempts > 0 or not isinstance(error, Closed),
         **where,
     )
 

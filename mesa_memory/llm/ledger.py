@@ -3,8 +3,10 @@
 A cost is None when it is unknown, never zero: a sum with an unknown part is unknown.
 """
 
+import json
 import threading
 from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,6 +17,10 @@ from mesa_memory.render import count_tokens
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")
+#: so many of the newest steps are told apart
+STEPS = 100
+#: tokens that a reply may have, as long as neither a limit nor longer ones are known
+REPLY_TOKENS = 4096
 
 
 @dataclass(frozen=True)
@@ -24,8 +30,8 @@ class Usage:
     Attributes:
         calls: requests that were answered or failed for good.
         attempts: HTTP requests sent for them.
-        prompt_tokens, completion_tokens: as the provider counted, else estimated at
-            four characters to a token.
+        prompt_tokens, completion_tokens: as the provider counted; where it says nothing
+            or 0, estimated at four characters to a token.
         cost: US dollars, or None if any call's price is unknown.
         latency: seconds, summed over calls.
         failures: calls that failed for good.
@@ -59,7 +65,8 @@ class Budget:
     """Limits for one model run; None is unlimited.
 
     How long a reply gets is known beforehand only if ``max_tokens`` is set; without
-    it, the last reply may go over the limit of tokens or cost.
+    it, the last reply may go over the limit of tokens or cost. Never more than one
+    does: near the limit, requests wait for each other.
 
     Attributes:
         calls: number of calls.
@@ -78,15 +85,39 @@ class Budget:
                 (number if item.name == "cost" else whole)(item.name, value, 0)
 
 
+@dataclass(frozen=True)
+class Reservation:
+    """What is set aside for a call that is under way.
+
+    Attributes:
+        forecast: what it will use at least, as far as that can be counted beforehand.
+        beyond: what it may use besides.
+    """
+
+    forecast: Usage
+    beyond: Usage
+
+
 class Ledger:
     """Counts every call of one model run, and stops before the budget is crossed."""
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
         self._lock = threading.Lock()
-        self._usage: dict[tuple, Usage] = {}
+        self._usage: dict[tuple, Usage] = {}  # by purpose, model and agent
+        self._older: dict[tuple, Usage] = {}  # the part of it before the newest steps
+        self._steps: dict[float, dict[tuple, Usage]] = {}  # and in each of those
         self._total = Usage()
         self._reserved = Usage()  # calls under way, as they were forecast
+        self._beyond = Usage()  # what they may use besides
+        self._excess = Usage()  # the most that a call has used beyond its forecast
+        self._waiting: list[Future] = []  # requests that want to know of an end
+
+    def forked(self) -> None:
+        """In a child process: the calls that the parent is making are not made here."""
+        self._lock = threading.Lock()
+        self._reserved = self._beyond = Usage()
+        self._waiting = []
 
     @property
     def total(self) -> Usage:
@@ -95,6 +126,9 @@ class Ledger:
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
         """Usage grouped by some of purpose, model, agent and step, in order of use.
+
+        The newest 100 steps are told apart; the step of all that was used before is
+        None.
 
         Raises:
             ValueError: for another key.
@@ -105,14 +139,23 @@ class Ledger:
         positions = [KEYS.index(key) for key in keys]
         grouped: dict[tuple, Usage] = {}
         with self._lock:
-            usage = list(self._usage.items())
+            usage = self._by_step() if "step" in keys else list(self._usage.items())
         for full, used in usage:
             key = tuple(full[position] for position in positions)
             grouped[key] = grouped.get(key, Usage()) + used
         return grouped
 
-    def reserve(self, request: LLMRequest, forecast: Usage) -> None:
+    def reserve(
+        self, request: LLMRequest, forecast: Usage, reply: Usage | None = None
+    ) -> "Reservation | Future[None]":
         """Sets a call's forecast aside before it is sent.
+
+        Args:
+            reply: what the reply may use beyond the forecast, if that is not known.
+
+        Returns:
+            What is set aside; or, where calls under way may use up what is left, a
+            future that is done when one of them has ended: then ask again.
 
         Raises:
             BudgetExceeded: if it would cross the budget; nothing is set aside.
@@ -128,17 +171,40 @@ class Ledger:
                     agent=request.agent,
                     step=request.step,
                 )
+            if self._reserved.calls and self._crossed(after + self._beyond):
+                ended: Future[None] = Future()
+                self._waiting.append(ended)
+                return ended
+            beyond = _most(self._excess, reply or Usage())
             self._reserved = self._reserved + forecast
+            self._beyond = self._beyond + beyond
+            return Reservation(forecast, beyond)
 
     def settle(
-        self, request: LLMRequest, model: str, forecast: Usage, used: Usage
+        self, request: LLMRequest, model: str, reserved: Reservation, used: Usage
     ) -> None:
-        """Replaces a call's forecast by what it used of ``model``."""
-        key = (request.purpose, model, request.agent, request.step)
+        """Replaces what was set aside for a call by what it used of ``model``."""
+        key, step = (request.purpose, model, request.agent), request.step
         with self._lock:
-            self._reserved = _minus(self._reserved, forecast)
-            self._usage[key] = self._usage.get(key, Usage()) + used
+            self._reserved = _minus(self._reserved, reserved.forecast)
+            self._beyond = _minus(self._beyond, reserved.beyond)
+            if not self._reserved.calls:  # exactly nothing, an unknown cost included
+                self._reserved = self._beyond = Usage()
+            self._excess = _most(self._excess, _minus(used, reserved.forecast))
+            _count(self._usage, key, used)
+            _count(self._steps.setdefault(step, {}), key, used)
+            if len(self._steps) > STEPS:
+                for old, part in self._steps.pop(min(self._steps)).items():
+                    _count(self._older, old, part)
             self._total = self._total + used
+            waiting, self._waiting = self._waiting, []
+        for ended in waiting:
+            if ended.set_running_or_notify_cancel():  # nobody may wait any more
+                ended.set_result(None)
+
+    def _by_step(self) -> list[tuple[tuple, Usage]]:
+        steps = [(None, self._older), *self._steps.items()]
+        return [((*k, step), used) for step, part in steps for k, used in part.items()]
 
     def _crossed(self, after: Usage) -> str:
         for item in fields(Budget):
@@ -153,6 +219,10 @@ class Ledger:
         return ""
 
 
+def _count(usage: dict[tuple, Usage], key: tuple, used: Usage) -> None:
+    usage[key] = usage.get(key, Usage()) + used
+
+
 def forecast(
     request: LLMRequest, price: Sequence[float] | None, max_tokens: int | None
 ) -> Usage:
@@ -162,30 +232,66 @@ def forecast(
         price: US dollars per prompt token and per completion token; None unknown.
         max_tokens: limit of the reply; None counts the reply as nothing.
     """
-    prompt = sum(count_tokens(m["content"] or "") for m in request.messages())
-    reply = max_tokens or 0
-    cost = None if price is None else prompt * price[0] + reply * price[1]
-    return Usage(1, 1, prompt, reply, cost)
+    prompt, reply = _prompt_tokens(request), max_tokens or 0
+    return Usage(1, 1, prompt, reply, _cost(price, prompt, reply))
 
 
-def usage_of(request: LLMRequest, reply: Reply) -> Usage:
-    """What an answered request used."""
-    prompt, completion = reply.prompt_tokens, reply.completion_tokens
-    if prompt is None:
-        prompt = sum(count_tokens(m["content"] or "") for m in request.messages())
-    if completion is None:
-        completion = count_tokens(reply.text or "")
-    return Usage(1, reply.attempts, prompt, completion, reply.cost, reply.latency)
+def open_reply(price: Sequence[float] | None, max_tokens: int | None) -> Usage:
+    """What a reply may use that has no limit; nothing if it has one."""
+    tokens = 0 if max_tokens else REPLY_TOKENS
+    return Usage(completion_tokens=tokens, cost=_cost(price, 0, tokens))
+
+
+def usage_of(
+    request: LLMRequest, reply: Reply, price: Sequence[float] | None = None
+) -> Usage:
+    """What an answered request used; counted here where the provider does not say.
+
+    Args:
+        price: US dollars per prompt token and per completion token, for a reply
+            without a cost; None unknown.
+    """
+    # No prompt is empty: a provider that says 0 has not counted.
+    prompt = reply.prompt_tokens or _prompt_tokens(request)
+    completion = reply.completion_tokens or count_tokens(_said(reply))
+    cost = _cost(price, prompt, completion) if reply.cost is None else reply.cost
+    return Usage(1, reply.attempts, prompt, completion, cost, reply.latency)
+
+
+def _prompt_tokens(request: LLMRequest) -> int:
+    texts = [message["content"] or "" for message in request.messages()]
+    if request.arguments:
+        texts.append(json.dumps(dict(request.arguments), default=str))
+    return sum(map(count_tokens, texts))
+
+
+def _said(reply: Reply) -> str:
+    """A reply's text, and the tools that it calls."""
+    choices = getattr(reply.raw, "choices", None)
+    message = getattr(choices[0], "message", None) if choices else None
+    calls = getattr(message, "tool_calls", None) or ()
+    called = [str(getattr(call, "function", call)) for call in calls]
+    return "".join([reply.text or "", *called])
+
+
+def _cost(price: Sequence[float] | None, prompt: int, reply: int) -> float | None:
+    return None if price is None else prompt * price[0] + reply * price[1]
+
+
+def _most(one: Usage, other: Usage) -> Usage:
+    """The larger numbers of tokens and cost; an unknown cost counts as nothing."""
+    return Usage(
+        prompt_tokens=max(one.prompt_tokens, other.prompt_tokens),
+        completion_tokens=max(one.completion_tokens, other.completion_tokens),
+        cost=max(one.cost or 0.0, other.cost or 0.0),
+    )
 
 
 def _minus(total: Usage, part: Usage) -> Usage:
-    """``total`` without ``part``; nothing left is exactly zero, cost included."""
-    calls = total.calls - part.calls
-    if not calls:
-        return Usage()
+    """``total`` without ``part``."""
     cost = None if total.cost is None else total.cost - (part.cost or 0.0)
     return Usage(
-        calls,
+        total.calls - part.calls,
         total.attempts - part.attempts,
         total.prompt_tokens - part.prompt_tokens,
         total.completion_tokens - part.completion_tokens,

@@ -19,10 +19,12 @@ from tenacity import (
     stop_after_attempt,
 )
 
+from mesa_memory import redaction
 from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Reply
-from mesa_memory.errors import LLMError, LLMRejected
+from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable
 from mesa_memory.llm.base import LLMSettings
+from mesa_memory.redaction import logger as logger_of
 from mesa_memory.render import count_tokens
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
@@ -33,9 +35,14 @@ import openai.resources  # noqa: F401 - a second that the first request would ta
 from mesa_memory.llm import catalogue, faults
 from mesa_memory.llm.patience import Patience
 from mesa_memory.loopback import reach_loopback_directly
+from mesa_memory.wire import bounded, guard_litellm
 
 litellm.suppress_debug_info = True
+redaction.guard_others()
 reach_loopback_directly()
+guard_litellm(litellm)
+
+logger = logger_of(__name__)
 
 
 class LiteLLM:
@@ -55,6 +62,18 @@ class LiteLLM:
         self._requests = _limiter(self.settings.requests_per_minute)
         self._tokens = _limiter(self.settings.tokens_per_minute)
         self._answered = 0.0  # when the provider last answered anybody
+        # By model and address: when it may be asked again, as it said itself.
+        self._closed: dict[tuple[str, str | None], float] = {}
+
+    def adopt(self, settings: LLMSettings) -> None:
+        """Takes other settings for the next requests; a limit that stays goes on."""
+        before, self.settings = self.settings, settings
+        if settings.concurrency != before.concurrency:
+            self._slots = asyncio.Semaphore(settings.concurrency)
+        if settings.requests_per_minute != before.requests_per_minute:
+            self._requests = _limiter(settings.requests_per_minute)
+        if settings.tokens_per_minute != before.tokens_per_minute:
+            self._tokens = _limiter(settings.tokens_per_minute)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
         """The reply of the first model that gives one: the request's, then fallbacks.
@@ -80,7 +99,7 @@ class LiteLLM:
             except LLMError as error:
                 failures.append(error)
         # If only one of them may answer later, then the request may succeed later.
-        raise max(failures, key=lambda error: error.passing)
+        raise max(failures, key=lambda e: (e.passing, getattr(e, "sent", True)))
 
     def price(self, model: str | None) -> tuple[float, float] | None:
         """US dollars per prompt and completion token; None if unknown."""
@@ -99,15 +118,60 @@ class LiteLLM:
         try:
             async for attempt in attempts:
                 with attempt:
+                    await self._until_open(model, request, patience)
                     async with self._turn(request):
+                        self._check_open(model, request)
                         number = attempt.retry_state.attempt_number
                         async with patience.attempt(settings.timeout):
                             response = await self._send(model, request)
         except Exception as error:
-            raise faults.typed(
-                error, model, request, number, settings.deadline
-            ) from error
+            fault = faults.typed(error, model, request, number, settings.deadline)
+            self._close(model, request, fault)
+            raise fault from redaction.cause(error)
         return _reply(response, model, number, time.monotonic() - started)
+
+    async def _until_open(
+        self, model: str, request: LLMRequest, patience: Patience
+    ) -> None:
+        """Waits until a provider that named a time may be asked again.
+
+        Raises:
+            Closed: if then the request has no time for a whole attempt any more.
+        """
+        left = self._closed_for(model, request)
+        if left <= 0:
+            return
+        if left + self.settings.timeout >= patience.left:
+            raise faults.Closed(model, left)
+        await patience.sleep(left)
+
+    def _check_open(self, model: str, request: LLMRequest) -> None:
+        """Raises ``Closed`` if that was said while the request waited for its turn."""
+        left = self._closed_for(model, request)
+        if left > 0:
+            raise faults.Closed(model, left)
+
+    def _closed_for(self, model: str, request: LLMRequest) -> float:
+        until = self._closed.get((model, _base_for(model, request)), 0.0)
+        return until - time.monotonic()
+
+    def _close(self, model: str, request: LLMRequest, fault: LLMError) -> None:
+        """Notes how long a provider asks to wait; nobody asks it before."""
+        if not isinstance(fault, LLMUnavailable) or not (
+            fault.sent and fault.retry_after
+        ):
+            return
+        wait = fault.retry_after
+        self._closed[model, _base_for(model, request)] = time.monotonic() + wait
+        if wait > self.settings.deadline:
+            logger.warning(
+                "model %r asks to wait %.4g s, longer than a request may take "
+                "(deadline=%g s). It is not asked again before; until then the run "
+                "goes on, and what needs the model stays pending.",
+                model,
+                wait,
+                self.settings.deadline,
+            )
 
     async def _send(self, model: str, request: LLMRequest) -> Any:
         settings = self.settings
@@ -128,7 +192,8 @@ class LiteLLM:
             **request.arguments,
             **settings.options,
         }
-        response = await litellm.acompletion(**sent)
+        with bounded():
+            response = await litellm.acompletion(**sent)
         self._answered = time.monotonic()
         if not response.choices:
             raise faults.NoAnswer("the reply has no choices")
@@ -145,17 +210,18 @@ class LiteLLM:
         """Waits until rates and concurrency allow one more attempt."""
         if self._requests:
             await self._requests.acquire()
-        if self._tokens:
+        if tokens := self._tokens:
             texts = [str(m.get("content") or "") for m in request.messages()]
             size = sum(map(count_tokens, texts))
-            await self._tokens.acquire(min(size, self._tokens.max_rate))
-        await self._take_slot()
+            await tokens.acquire(min(size, tokens.max_rate))
+        slots = self._slots  # there may be others by the time it is given back
+        await self._take_slot(slots)
         try:
             yield
         finally:
-            self._slots.release()
+            slots.release()
 
-    async def _take_slot(self) -> None:
+    async def _take_slot(self, slots: asyncio.Semaphore) -> None:
         """Waits for a slot as long as others get answers, and one deadline more.
 
         Raises:
@@ -166,7 +232,7 @@ class LiteLLM:
             until = max(began, self._answered) + self.settings.deadline
             try:
                 async with asyncio.timeout(until - time.monotonic()):
-                    await self._slots.acquire()
+                    await slots.acquire()
             except TimeoutError as error:
                 if self._answered + self.settings.deadline <= time.monotonic():
                     raise faults.NoTurn("nobody got an answer meanwhile") from error
@@ -182,7 +248,9 @@ class LiteLLM:
 
 
 def _worth_another_try(error: BaseException) -> bool:
-    return faults.passing(error) and not isinstance(error, faults.NoTurn)
+    return faults.passing(error) and not isinstance(
+        error, faults.NoTurn | faults.Closed
+    )
 
 
 def _limiter(per_minute: float | None) -> AsyncLimiter | None:

@@ -9,12 +9,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.errors import LLMRejected
 from mesa_memory.importance import offline_grade, words
 from mesa_memory.llm import themes
+from mesa_memory.llm.generic import NOTHING, generic, last_text
 from mesa_memory.llm.policy import Turn, answer
-from mesa_memory.render import count_tokens, shorten
+from mesa_memory.render import count_tokens, one_line, shorten
 
 #: separates the remembered events in an extractive summary
 BULLET = " • "
@@ -94,35 +96,66 @@ HOSTILE = frozenset(
 
 
 class OfflineLLM:
-    """Answers every purpose of the package's memories, and reasoning by policy."""
+    """Answers every purpose of the package's memories, and reasoning by policy.
+
+    A purpose of a user's own is answered from its schema and inputs, see ``generic``,
+    or by a function of the user's.
+
+    Args:
+        answers: purpose -> function of the request's ``inputs`` that gives the fields
+            of the reply, or its text; in place of the answers here.
+
+    Example:
+        >>> llm = OfflineLLM({"mood": lambda inputs: {"mood": "calm"}})
+    """
 
     instant = True
+    #: a subclass may have an ``__init__`` of its own
+    _answers: Mapping[str, Callable[[Mapping[str, Any]], Any]] | None = None
+
+    def __init__(
+        self, answers: Mapping[str, Callable[[Mapping[str, Any]], Any]] | None = None
+    ) -> None:
+        self._answers = ANSWERS | dict(answers or {})
 
     def complete(self, request: LLMRequest) -> Reply:
         """The answer, the same in every process.
 
         Raises:
-            LLMRejected: for a purpose it does not know.
+            LLMRejected: if no answer to a purpose of the user's own can be made.
         """
-        if request.purpose == "reasoning":
-            return self._reason(request)
-        if request.purpose == "probe":
-            return _reply(request, themes.answer(request.inputs))
-        think = ANSWERS.get(request.purpose)
+        think = (self._answers or ANSWERS).get(request.purpose)
         if think is None:
-            raise LLMRejected(
-                f"the offline model cannot answer {request.purpose!r}; it knows "
-                f"{sorted(ANSWERS)}",
-                purpose=request.purpose,
-                agent=request.agent,
-                step=request.step,
-            )
-        text = json.dumps(think(request.inputs), ensure_ascii=False)
+            return self._other(request)
+        given = think(request.inputs)
+        if isinstance(given, str):
+            return _reply(request, given)
+        text = json.dumps(given, ensure_ascii=False)
         return _reply(request, text)
 
     async def acomplete(self, request: LLMRequest) -> Reply:
         """``complete``, for event loops."""
         return self.complete(request)
+
+    def _other(self, request: LLMRequest) -> Reply:
+        """Reasoning, and purposes that are not known here."""
+        if request.purpose == "reasoning":
+            return self._reason(request)
+        if request.schema is None:
+            return _reply(request, last_text(plain(dict(request.inputs))) or NOTHING)
+        try:
+            made = generic(request.schema, request.inputs)
+        except ValueError as error:
+            raise LLMRejected(
+                f"the offline model finds no answer to {request.purpose!r} that "
+                f"{request.schema.__name__} accepts ({one_line(str(error))}). Give one: "
+                f"configure(model, llm=OfflineLLM({{{request.purpose!r}: function}})), "
+                "where the function takes the request's inputs and returns the fields",
+                purpose=request.purpose,
+                agent=request.agent,
+                step=request.step,
+            ) from error
+        return _reply(request, json.dumps(made, ensure_ascii=False))
 
     def _reason(self, request: LLMRequest) -> Reply:
         turn = Turn.of(request.messages(), request.arguments)
@@ -187,7 +220,8 @@ def impression(inputs: Mapping[str, Any]) -> dict[str, Any]:
     )
     felt = max(-1.0, min(1.0, tone / 3))
     sentiment = round(0.7 * previous["sentiment"] + 0.3 * felt, 3)
-    stranger = (1 - previous["familiarity"]) * 0.95 ** len(inputs["since"])
+    meetings = inputs.get("meetings", len(inputs["since"]))
+    stranger = (1 - previous["familiarity"]) * 0.95**meetings
     mood = (
         "friendly" if sentiment > 0.1 else "hostile" if sentiment < -0.1 else "neutral"
     )
@@ -200,10 +234,11 @@ def impression(inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-ANSWERS: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+ANSWERS: dict[str, Callable[[Mapping[str, Any]], Any]] = {
     "grade": grade,
     "consolidate": consolidate,
     "impression": impression,
     "questions": themes.questions,
     "reflect": themes.reflect,
+    "probe": themes.answer,
 }

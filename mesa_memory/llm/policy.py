@@ -92,6 +92,10 @@ def enable() -> None:
     if all(item["provider"] != PROVIDER for item in litellm.custom_provider_map):
         entry: Any = {"provider": PROVIDER, "custom_handler": _provider()}
         litellm.custom_provider_map.append(entry)
+        # Any other error litellm would call a failed connection, and Mesa-LLM would ask
+        # again without end.
+        handed_on: Any = [*litellm.LITELLM_EXCEPTION_TYPES, _PolicyError]
+        litellm.LITELLM_EXCEPTION_TYPES = handed_on
 
 
 def answer(name: str, turn: Turn) -> Any:
@@ -99,6 +103,7 @@ def answer(name: str, turn: Turn) -> Any:
 
     Raises:
         LookupError: if no policy has this name.
+        TypeError: if the policy's answer is of another kind.
     """
     if name not in _policies:
         raise LookupError(
@@ -106,7 +111,18 @@ def answer(name: str, turn: Turn) -> Any:
             f"register_policy({name!r}, function) first; registered are "
             f"{sorted(_policies)}"
         )
-    return _response(name, turn, _policies[name](turn))
+    return _response(name, turn, _checked(name, _policies[name](turn)))
+
+
+def _checked(name: str, given: Any) -> Any:
+    if isinstance(given, str | Mapping):
+        return given
+    if isinstance(given, Sequence) and all(isinstance(c, ToolCall) for c in given):
+        return given
+    raise TypeError(
+        f"the policy {name!r} must return a text, a mapping or a list of ToolCall, got "
+        f"{given!r}"
+    )
 
 
 def _fields(response_format: Any) -> tuple[str, ...]:
@@ -148,6 +164,22 @@ def _response(name: str, turn: Turn, given: Any) -> Any:
     )
 
 
+class _FromPolicy(type):
+    """Says of single errors, not of their class, that a policy raised them."""
+
+    def __instancecheck__(cls, error: object) -> bool:
+        return getattr(error, "_from_policy", False)
+
+
+class _PolicyError(metaclass=_FromPolicy):
+    """What a policy raised: litellm hands it on as it is."""
+
+
+def _own_error(error: Exception) -> Exception:
+    error._from_policy = True  # type: ignore[attr-defined]
+    return error
+
+
 def _provider() -> Any:
     from litellm import CustomLLM
 
@@ -157,7 +189,10 @@ def _provider() -> Any:
         def completion(self, *_: Any, **given: Any) -> Any:
             options = dict(given.get("optional_params") or {})
             options |= {k: given[k] for k in ("tools", "tool_choice") if k in given}
-            return answer(given["model"], Turn.of(given["messages"], options))
+            try:
+                return answer(given["model"], Turn.of(given["messages"], options))
+            except Exception as error:
+                raise _own_error(error) from None
 
         async def acompletion(self, *args: Any, **given: Any) -> Any:
             return self.completion(*args, **given)

@@ -26,7 +26,7 @@ class ScriptedLLM:
         history: the requests received, oldest first.
 
     Example:
-        >>> llm = ScriptedLLM(rules={"consolidate": {"summary": "All is well."}})
+        >>> llm = ScriptedLLM(rules={"consolidate": {"summary": "Agent 4 is well."}})
         >>> llm.history
         []
     """

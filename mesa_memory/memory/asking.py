@@ -7,9 +7,12 @@ from mesa_llm.memory.memory import Memory
 from mesa_memory.effects import LLMRequest
 from mesa_memory.errors import LLMRejected
 from mesa_memory.memory.clock import clock
+from mesa_memory.memory.doing import SETTLING
 from mesa_memory.memory.replaced import ReplacedLLM, module_llm
+from mesa_memory.names import Names
 from mesa_memory.performing import Performed
 from mesa_memory.records import Journal, MemoryRecord
+from mesa_memory.redaction import cause
 from mesa_memory.scheduler import Work
 from mesa_memory.services import Services
 from mesa_memory.staging import Commit
@@ -21,9 +24,11 @@ class Asking(Memory):
     layer: str
     _journal: Journal
     _work: Work
+    _lock: Any  # held by whoever looks at the memory or changes it
+    _alone_in: int | None  # the thread that looks at it
     _model: Any = None
     _services: Services
-    _settling: Commit | None = None
+    _lived = 0  # own steps that ended while the model's clock stood still
     _llm: Any = None
     _model_name: str | None = None
     _api_base: str | None = None
@@ -58,6 +63,11 @@ class Asking(Memory):
         llm.system_prompt = getattr(self, "system_prompt", None)
         return llm
 
+    @property
+    def _settling(self) -> Commit | None:
+        """The batch that this thread or task is settling."""
+        return SETTLING.of(self)
+
     def _now(self) -> float:
         """The model's clock; for work under way, the clock when it was committed.
 
@@ -65,7 +75,15 @@ class Asking(Memory):
         """
         if self._settling is not None:
             return self._settling.now
-        return clock(self.agent.model)
+        return self._clock()
+
+    def _clock(self) -> float:
+        """The model's clock; the agent's own steps, while that stands still at 0."""
+        return max(clock(self.agent.model), self._lived)
+
+    @property
+    def _names(self) -> Names:
+        return Names.of(self.agent.model)
 
     def _open(self, kind: str, step: float, content: Any, **more: Any) -> MemoryRecord:
         self._journal.chronicle = self.services.chronicle
@@ -105,7 +123,7 @@ class Asking(Memory):
         try:
             return ReplacedLLM.of(self.llm)
         except ValueError as error:  # no such provider, or no key
-            raise LLMRejected(str(error), **self._where()) from error
+            raise LLMRejected(str(error), **self._where()) from cause(error)
 
     def _whose(self, **more: Any) -> dict[str, Any]:
         """Whose memory this is, and when, for the recorder."""

@@ -7,27 +7,36 @@ batch, which ``_settle`` takes up: it admits the batch (plain) and then thinks
 validated.
 """
 
+import asyncio
 import copy
-import logging
+import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
-from mesa_memory.checks import whole
+from mesa_memory.background import background
+from mesa_memory.checks import check_agent, whole
 from mesa_memory.content import plain
 from mesa_memory.copies import serve_copy
 from mesa_memory.effects import Steps
+from mesa_memory.flows import arun
 from mesa_memory.memory.clock import clock
+from mesa_memory.memory.doing import SETTLING, UNNOTICED
 from mesa_memory.memory.entry import Entry
+from mesa_memory.memory.layers import new_layer
 from mesa_memory.memory.saving import Saving
 from mesa_memory.records import SUPERSEDED, Journal, MemoryRecord
+from mesa_memory.redaction import logger as logger_of
 from mesa_memory.scheduler import MAX_WAITING, Work
 from mesa_memory.staging import Commit, Group, Staging, by_kind
 from mesa_memory.subjects import counterpart
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
+
+_copying = threading.RLock()
 
 
 class MemoryModule(Saving):
@@ -50,10 +59,12 @@ class MemoryModule(Saving):
     def __new__(cls, *_: Any, **__: Any) -> "MemoryModule":
         """Makes the working parts, so that an unfinished object is already sound."""
         self = super().__new__(cls)
-        self._staging = Staging()
+        self._lock = threading.RLock()
+        self._alone_in = None
+        self._staging = Staging(self._lock)
         self._journal = Journal(cls.layer)
         self._log = deque()
-        self._work = Work(self._settle, self._performer)
+        self._work = Work(self._settle, self._performer, self._lock)
         return self
 
     def __init__(
@@ -68,6 +79,7 @@ class MemoryModule(Saving):
         section_chars: int = 8000,
         history_capacity: int = 50,
     ) -> None:
+        check_agent(agent, type(self).__name__)
         super().__init__(
             agent=agent,
             llm_model=None,
@@ -77,19 +89,26 @@ class MemoryModule(Saving):
         self.event_chars = whole("event_chars", event_chars)
         self.section_chars = whole("section_chars", section_chars)
         self.history_capacity = whole("history_capacity", history_capacity)
+        self.layer = self._journal.layer = new_layer(agent, type(self).layer)
         self._model_name, self._api_base = llm_model, api_base
-        if llm_model and self.services.llm is None:
+        services = self.services  # from now on the model's steps are guarded
+        if llm_model and services.llm is None:
             self._llm = self._module_llm(llm_model)  # checks the name and the key
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_model", "_services")
-        return {k: v for k, v in vars(self).items() if k not in process}
+        process = ("_work", "_model", "_services", "_lock", "_alone_in")
+        state = {k: v for k, v in vars(self).items() if k not in process}
+        return state | {"_batches": self._work.unfinished()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state; the entries belong to this memory's agent again."""
-        self.__dict__.update(state)
+        batches = state.get("_batches", ())
+        self.__dict__.update({k: v for k, v in state.items() if k != "_batches"})
+        self._staging.lock = self._lock
+        for batch in batches:
+            self._work.put(batch)
         for entry in self._entries():
             if isinstance(entry, Entry):
                 entry.bind(self.agent)
@@ -99,7 +118,10 @@ class MemoryModule(Saving):
         memo.setdefault(id(self.agent), self.agent)
         twin = type(self).__new__(type(self))
         memo[id(self)] = twin
-        twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+        self._settle_all()
+        # One copy at a time: a copied model's memories are locked one inside another.
+        with _copying, self._alone():
+            twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         serve_copy(self.agent.model, memo.get(id(self.agent.model)))
         return twin
 
@@ -118,8 +140,9 @@ class MemoryModule(Saving):
         self._arrive(type, content)
 
     async def aadd_to_memory(self, type: str, content: dict) -> None:
-        """``add_to_memory``, for event loops."""
+        """``add_to_memory``, for event loops; may wait for an embedder elsewhere."""
         self.add_to_memory(type, content)
+        await self._aprepare(type)
 
     @property
     def step_content(self) -> dict:
@@ -128,14 +151,15 @@ class MemoryModule(Saving):
 
     @step_content.setter
     def step_content(self, content: Mapping[str, Any]) -> None:
-        now = 0.0 if not content else clock(self.agent.model)
+        now = 0.0 if not content else self._clock()
         events = []
-        for kind, given in content.items():
-            several = kind in self.additive_event_types and isinstance(given, list)
-            for item in given if several else [given]:
-                events.append(self._event(kind, plain(item), now))
-        for event in self._staging.replace_arrived(events):
-            self._journal.close(event, event.step, SUPERSEDED)
+        with self._lock:
+            for kind, given in content.items():
+                several = kind in self.additive_event_types and isinstance(given, list)
+                for item in given if several else [given]:
+                    events.append(self._event(kind, plain(item), now))
+            for event in self._staging.replace_arrived(events):
+                self._journal.close(event, event.step, SUPERSEDED)
 
     # -- the step -------------------------------------------------------------------
 
@@ -147,10 +171,9 @@ class MemoryModule(Saving):
             MemoryStalled: if passing faults went on for too long.
         """
         self._settle_all()
+        self._turn(pre_step)
         if pre_step:
-            self._freeze()
             return
-        self._commit()
         if self.services.deferred:
             self._work.begin()
         else:
@@ -159,14 +182,25 @@ class MemoryModule(Saving):
     async def aprocess_step(self, pre_step: bool = False) -> None:
         """``process_step``, without blocking the event loop."""
         await self._work.asettle()
+        self._turn(pre_step)
         if pre_step:
-            self._freeze()
+            await self._aprepare("observation")
             return
-        self._commit()
         if self.services.deferred:
             self._work.begin()
         else:
             await self._work.asettle()
+
+    def prepare(self) -> Steps[None]:
+        """Gets ready for reads in an event loop, which ask nobody; by default nothing."""
+        return
+        yield  # makes this a generator
+
+    async def _aprepare(self, kind: str) -> None:
+        """``prepare``, once something has come that a read will be about."""
+        if kind == "observation" and not self.services.embeds_here:
+            ready = arun(self.prepare(), self._performer())
+            await asyncio.wrap_future(background.submit(ready))
 
     def remember(self) -> Steps[None]:
         """Thinks about what was admitted, as far as it is due; by default not at all.
@@ -178,16 +212,18 @@ class MemoryModule(Saving):
         yield  # makes this a generator
 
     def _admit(self, groups: Sequence[Group]) -> None:
-        """Takes up a batch without any request; by default nothing is kept."""
+        """Takes up a batch without any request; by default nothing is kept.
+
+        What is not held when the step's work has ended is closed, see ``close_dropped``.
+        """
 
     def _settle(self, commit: Commit) -> Steps[None]:
         """One batch, as of the time when it was committed."""
-        self._settling = commit
-        try:
+        # Whoever waits for the work may be reading unnoticed; the work is not.
+        with SETTLING.on(self, commit), UNNOTICED.on(self, False):
             self._admit(commit.groups)
             yield from self.remember()
-        finally:
-            self._settling = None
+            self.close_dropped()
 
     def _arrive(self, kind: str, content: dict) -> MemoryRecord:
         """Stages an event, under the clock of this moment."""
@@ -196,40 +232,68 @@ class MemoryModule(Saving):
                 "Expected 'content' to be dict, "
                 f"got {content.__class__.__name__}: {content!r}"
             )
-        now = clock(self.agent.model)
-        with self._staging.lock:
-            event = self._event(str(kind), plain(content), now)
+        self._names.meet(self.agent)
+        now, kept = self._clock(), plain(content)
+        with self._lock:
+            event = self._event(str(kind), kept, now)
             self._staging.add(event)
         self._commit_finished(now)
         return event
 
-    def _freeze(self) -> None:
-        self._staging.freeze(self._now())
+    def _turn(self, pre_step: bool) -> None:
+        """The agent's step begins or ends."""
+        # The user's clock is read first: whoever adds an event never waits for it.
+        now, stands = self._now(), not clock(self.agent.model)
+        with self._alone():
+            if pre_step:
+                self._freeze(now)
+                return
+            self._commit(now)
+            if stands:  # nobody moves the clock: the agent's steps count
+                self._lived += 1
 
-    def _commit(self) -> None:
-        self._work.max_failures = self.services.max_pending_steps
-        now = self._now()
+    def _freeze(self, now: float) -> None:
+        self._staging.freeze(now)
+
+    def _commit(self, now: float) -> None:
+        self._work.max_failures = self.services.failures_allowed
         self._put(now, self._staging.take(now))
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
-        groups = self._staging.take_finished(now)
-        if not groups:
-            return
-        self._put(now, groups)
+        with self._lock:
+            groups = self._staging.take_finished(now)
+            if not groups:
+                return
+            self._put(now, groups)
         if self.services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:
             self._work.run_here()
+        elif not self._instant():
+            background.start()  # if nobody reads the memory, it is joined at exit
 
     def _settle_all(self) -> None:
-        self._work.settle(self.services.deferred)
+        if self._alone_in != threading.get_ident():
+            self._work.settle(self.services.deferred)
 
     def _settled(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
-        if not self._unnoticed:
+        if self._alone_in == threading.get_ident():
+            return  # it was done when this thread began to look
+        if not UNNOTICED.of(self):
             self._commit_finished(self._now())
         self._settle_all()
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Meanwhile no other thread changes the memory; none of its work is awaited."""
+        with self._lock:
+            before, self._alone_in = self._alone_in, threading.get_ident()
+            try:
+                yield
+            finally:
+                self._alone_in = before
 
     def _event(self, kind: str, content: Any, now: float) -> MemoryRecord:
         about = counterpart(kind, content, self.agent.unique_id)

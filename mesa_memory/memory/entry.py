@@ -12,6 +12,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory import render
+from mesa_memory.events import Naming, by_id, merged
+from mesa_memory.names import Names, own_name
 from mesa_memory.records import MemoryRecord
 from mesa_memory.schemas import GRADE_MIN
 from mesa_memory.snapshots import Kept, Verbatim
@@ -39,6 +41,7 @@ class Entry(MemoryEntry, Kept):
     agent: ClassVar[Any]
     events: tuple[MemoryRecord, ...]
     size: int | None = None  #: tokens, once a consolidation policy has asked
+    lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
 
     def __init__(
         self,
@@ -65,8 +68,8 @@ class Entry(MemoryEntry, Kept):
         cls, agent: Any, step: float, events: Sequence[MemoryRecord], additive: set[str]
     ) -> "Entry":
         """The entry of one step; replaced observations are left out."""
-        old = superseded(events, additive)
-        kept = [event for event in events if event not in old] if old else events
+        old = set(map(id, superseded(events, additive)))
+        kept = [event for event in events if id(event) not in old] if old else events
         return cls(agent, step, kept, by_kind(kept, additive))
 
     def __str__(self) -> str:
@@ -80,6 +83,7 @@ class Entry(MemoryEntry, Kept):
         if self.agent is None or not getattr(self.agent.memory, "display", False):
             return None
         agent = f"{type(self.agent).__name__} {self.agent.unique_id}"
+        agent = f"{name} ({agent})" if (name := own_name(self.agent)) else agent
         console = Console()
         title = f"Step {render.value_text(self.step)} | {agent}"
         text = "\n".join(entry_lines(self, 1000))
@@ -141,9 +145,10 @@ class Message:
             text,
         )
 
-    def line(self) -> str:
+    def line(self, naming: Naming = by_id) -> str:
         """``Agent 4 says: …`` on one line."""
-        return render.message_text({"message": self.text, "sender": self.sender})
+        said = {"message": self.text, "sender": self.sender}
+        return render.message_text(said, naming=naming)
 
 
 def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
@@ -159,7 +164,15 @@ def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
 
 def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
     """The events of an entry, one line each."""
-    return [render.event_text(k, c, limit) for k, c in entry_events(entry)]
+    return [line for _, line in entry_told(entry, limit)]
+
+
+def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
+    """(kind, line) of each event of an entry, oldest first."""
+    model = getattr(entry.agent, "model", None)
+    naming = by_id if model is None else Names.of(model)
+    events = merged(entry_events(entry))
+    return [(k, render.event_text(k, c, limit, naming)) for k, c in events]
 
 
 def entry_snapshot(entry: MemoryEntry) -> Any:

@@ -13,6 +13,7 @@ from mesa_memory.effects import Steps
 from mesa_memory.importance import Importance
 from mesa_memory.memory.entry import entry_lines, importance_of
 from mesa_memory.memory.streaming import Stream, Streaming, is_ungraded
+from mesa_memory.recall import Recalled
 from mesa_memory.records import EVICTED
 from mesa_memory.reflection import Reflection
 from mesa_memory.retrieval import Scoring
@@ -135,15 +136,27 @@ class EpisodicMemory(Streaming):
             yield from self._take_up()
 
     def _forget(self) -> None:
-        """Closes what exceeds the capacity, the lowest score first."""
-        surplus = len(self._stream) - self.max_capacity
-        if surplus <= 0:
+        """Closes what exceeds the capacity, the lowest score first.
+
+        What waits for its grade is neither counted nor forgotten.
+        """
+        if len(self._stream) <= self.max_capacity:
             return
-        forgotten = set(retrieval.lowest(self._scores(list(self._stream)), surplus))
-        for position in sorted(forgotten, reverse=True):
-            for event in getattr(self._stream[position], "events", ()):
+        waiting = set(map(id, self._fresh))
+        entries = {p: e for p, e in enumerate(self._stream) if id(e) not in waiting}
+        surplus = max(0, len(entries) - self.max_capacity)
+        scores = self._scores(list(entries.values()))
+        places = list(entries)
+        forgotten = {places[place] for place in retrieval.lowest(scores, surplus)}
+        kept = []
+        for position, entry in enumerate(self._stream):
+            if position not in forgotten:
+                kept.append(entry)
+                continue
+            for event in getattr(entry, "events", ()):
                 self._journal.close(event, self._now(), EVICTED)
-            del self._stream[position]
+        self._stream.clear()
+        self._stream.extend(kept)
 
     def _context(self, count: int) -> list[str]:
         """The newest graded events as lines, oldest first."""
@@ -175,13 +188,13 @@ class EpisodicMemory(Streaming):
         self._take_in()
         listed = [event for entry in self._ungraded() for event in entry.events]
         found = self._recall(None, None, without=listed)
-        chosen = {r.record.id for r in found.records}
+        chosen = self._with_room(found.records)
         recalled = [entry for key, entry in self._entry_of.items() if key in chosen]
-        blocks = self._by_step(recalled)
-        steps = list(dict.fromkeys(entry.step for entry in recalled))
-        dropped = set(steps[: render.beyond(blocks, self.section_chars)])
-        self._note_recall("prompt", found, lambda r: r.record.step not in dropped)
-        return render.section(blocks, self.section_chars)
+        self._note_recall("prompt", found, lambda r: r.record.id in chosen)
+        text = render.section(self._by_step(recalled), self.section_chars)
+        left_out = len(found.records) - len(chosen)
+        note = f"({left_out} memories of less weight not shown)\n" if left_out else ""
+        return note + text
 
     def get_prompt_ready(self) -> str:
         """What was recalled, and what has just happened."""
@@ -190,6 +203,22 @@ class EpisodicMemory(Streaming):
             f"Most important memories:\n{recalled}\n\n"
             f"Short term memory:\n{self.format_short_term()}"
         )
+
+    def _with_room(self, found: Sequence[Recalled]) -> set[str]:
+        """Ids of the best records that the section has room for, at least one."""
+        chosen: set[str] = set()
+        steps: set[float] = set()
+        used = 0
+        for record in (each.record for each in found):
+            text = "\n".join(entry_lines(self._entry_of[record.id], self.event_chars))
+            used += len(render.step_text(record.step, [text])) + 1
+            if record.step in steps:  # its heading is there already
+                used -= len(render.step_text(record.step, ())) + 1
+            if used > self.section_chars and chosen:
+                break
+            chosen.add(record.id)
+            steps.add(record.step)
+        return chosen
 
     def _scores(self, entries: Sequence[MemoryEntry]) -> np.ndarray:
         """Importance and recency: what forgetting goes by."""

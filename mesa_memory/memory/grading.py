@@ -4,11 +4,12 @@ import asyncio
 from abc import abstractmethod
 from collections.abc import Sequence
 
+from mesa_memory import grader, prompts
 from mesa_memory import importance as grading
-from mesa_memory import prompts, render
 from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.flows import run
+from mesa_memory.grader import Graded
 from mesa_memory.importance import Importance
 from mesa_memory.memory.base import MemoryModule
 from mesa_memory.records import MemoryRecord
@@ -38,18 +39,24 @@ class Grading(MemoryModule):
     async def aadd_to_memory(self, type: str, content: dict) -> None:
         """``add_to_memory``; a replaced ``agrade_event_importance`` grades at once."""
         if not self._is_replaced("agrade_event_importance"):
-            return self.add_to_memory(type, content)
+            self.add_to_memory(type, content)
+            return await self._aprepare(type)
         event = self._arrive(type, content)
         grade = await self.agrade_event_importance(type, content)
         self._take_grade(event, grade, "agrade_event_importance")
+        await self._aprepare(type)
 
     def grade_event_importance(self, type: str, content: dict) -> float:
         """The grade of one event in a request of its own."""
         performer = self._performer()
         try:
-            return run(self._grade([self._loner(type, content)]), performer)[0]
+            graded = run(self._grade([self._loner(type, content)]), performer)
         finally:
             performer.release()
+        if 0 not in graded.grades:
+            assert graded.problem is not None
+            raise graded.problem
+        return graded.grades[0]
 
     async def agrade_event_importance(self, type: str, content: dict) -> float:
         """``grade_event_importance``, for event loops."""
@@ -67,18 +74,20 @@ class Grading(MemoryModule):
         top = self.importance_scale
         self._journal.grade(event, grading.valid(grade, source, top))
 
-    def _grade(self, events: Sequence[MemoryRecord]) -> Steps[Sequence[float]]:
-        """One grade per event, by whatever ``importance`` is."""
+    def _grade(self, events: Sequence[MemoryRecord]) -> Steps[Graded]:
+        """A grade for each event, by whatever ``importance`` is; see ``grader``."""
         rate, top = self.importance, self.importance_scale
         if callable(rate):
-            return [grading.valid(rate(e), "importance()", top) for e in events]
-        lines = [render.event_text(e.kind, e.content, self.event_chars) for e in events]
+            rated = [grading.valid(rate(e), "importance()", top) for e in events]
+            return Graded(dict(enumerate(rated)))
+        lines = [self._told(e) for e in events]
         if rate == "offline":
             known = grading.words(" ".join(self._context(20)))
-            return [
+            rated = [
                 grading.offline_grade(event.kind, line, known, top)
                 for event, line in zip(events, lines, strict=True)
             ]
+            return Graded(dict(enumerate(rated)))
         kinds = [event.kind for event in events]
         context = self._context(self.grade_context)
 
@@ -99,7 +108,7 @@ class Grading(MemoryModule):
         # whose request the others wait for.
         own = any(event.sources for event in events)
         shared = not self.grade_context and not own
-        return (yield from grading.grade_together(lines, request, shared))
+        return (yield from grader.grade_together(lines, request, shared))
 
     @abstractmethod
     def _context(self, count: int) -> list[str]:

@@ -1,23 +1,22 @@
 """What the agent thinks of each other agent it has met."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory import prompts, render
 from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
-from mesa_memory.errors import LLMError
-from mesa_memory.flows import ask, together
+from mesa_memory.flows import ask, first_fault, gather
 from mesa_memory.memory.entry import entry_events
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Impression
 from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group
-from mesa_memory.subjects import subjects
+from mesa_memory.subjects import evidence, subjects
 
-#: at most so many of the newest interactions are shown in one request
+#: so many of the newest interactions are kept, and shown in one request
 SHOWN = 40
 
 
@@ -44,7 +43,9 @@ class ImpressionMemory(ShortTerm):
 
     An impression is renewed from the previous one and what happened since, once
     ``update_every`` interactions (hearing from, speaking to, seeing) have come
-    together; those of several agents are renewed concurrently.
+    together and something was said; those of several agents are renewed concurrently.
+    Only agents with a memory or a language model count, and whoever is heard: there is
+    nothing to think of a heap of sugar.
 
     Args:
         agent: the agent that owns the memory.
@@ -93,15 +94,15 @@ class ImpressionMemory(ShortTerm):
             subject: list(known.since)
             for subject, known in self._known.items()
             if len(known.since) >= self.update_every
+            and any(event.kind == "message" for event in known.since)
         }
         flows = [self._impress(subject, since) for subject, since in due.items()]
-        outcomes = yield from together(flows)
+        outcomes = yield from gather(flows)
         for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
             if isinstance(outcome, Impression):
                 self._renew(subject, since, outcome)
-        for outcome in outcomes:
-            if isinstance(outcome, LLMError):
-                raise outcome
+        if fault := first_fault(outcomes):
+            raise fault
 
     def impressions(self) -> dict[Any, MemoryRecord]:
         """The current impression of each agent met, by unique id, in order of meeting.
@@ -127,7 +128,7 @@ class ImpressionMemory(ShortTerm):
         current = self.impressions()
         lines = [
             "- {}: {} (sentiment {:+.1f}, familiarity {:.1f})".format(
-                _name(subject), *_parts(current[subject])
+                self._names(subject), *_parts(current[subject])
             )
             for subject in self._present()
             if subject in current
@@ -156,6 +157,10 @@ class ImpressionMemory(ShortTerm):
             ):  # no event of that name
                 self._known[record.subject].revisions.append(record)
 
+    def _keeps(self) -> Iterator[MemoryRecord]:
+        yield from super()._keeps()
+        yield from (known.current for known in self._known.values() if known.current)
+
     def _held(self) -> list[MemoryRecord]:
         own = [record for known in self._known.values() for record in known.revisions]
         return sorted([*super()._held(), *own], key=lambda record: record.place)
@@ -167,11 +172,15 @@ class ImpressionMemory(ShortTerm):
             for subject in self._met(event.kind, event.content):
                 known = self._known.setdefault(subject, Acquaintance())
                 known.since.append(event)
+                del known.since[:-SHOWN]
 
     def _met(self, kind: str, content: Any) -> list[Any]:
-        """Unique ids of the other agents in an event, in order, each once."""
-        me = self.agent.unique_id
-        return [s for s in dict.fromkeys(subjects(kind, content)) if s != me]
+        """Unique ids of the other minds in an event, in order, each once."""
+        me, heard = self.agent.unique_id, kind == "message"
+        others = [s for s in dict.fromkeys(subjects(kind, content)) if s != me]
+        # Somebody unknown who speaks has a mind.
+        minds = ((s, self._names.has_mind(s)) for s in others)
+        return [s for s, mind in minds if (heard if mind is None else mind)]
 
     def _present(self) -> list[Any]:
         """Agents in the newest observation, then those heard from since last step."""
@@ -191,13 +200,15 @@ class ImpressionMemory(ShortTerm):
     ) -> Steps[Impression]:
         known = self._known[subject].current
         previous = known.content if known else None
+        told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
         lines = [
-            f"Step {render.value_text(e.step)}: "
-            + render.event_text(e.kind, e.content, self.event_chars)
-            for e in since[-SHOWN:]
+            f"Step {render.value_text(step)}: {line}"
+            for step, found in render.folded(told)
+            for line in found
         ]
-        observer, name = _name(self.agent.unique_id), _name(subject)
+        observer, name = self._names(self.agent.unique_id), self._names(subject)
         text = render.one_line(previous["text"]) if previous else ""
+        text = render.shorten(text, 2 * self.impression_chars)
         request = self._request(
             "impression",
             system=prompts.impression_system(getattr(self.agent, "step_prompt", None)),
@@ -210,9 +221,19 @@ class ImpressionMemory(ShortTerm):
                 "subject": name,
                 "previous": previous,
                 "since": lines,
+                "meetings": len(since),
             },
         )
         return (yield from ask(request, self.impression_chars))
+
+    def _evidence(self, event: MemoryRecord, subject: Any) -> str:
+        """What an event says of another agent, on one line."""
+        content, limit = evidence(event.kind, event.content, subject), self.event_chars
+        line = render.event_text(event.kind, content, limit, self._names)
+        me = self.agent.unique_id
+        if event.kind == "message" and content.get("sender") == me:
+            return line.replace(" says: ", f" says to {self._names(subject)}: ", 1)
+        return line
 
     def _renew(
         self, subject: Any, since: Sequence[MemoryRecord], new: Impression
@@ -228,10 +249,6 @@ class ImpressionMemory(ShortTerm):
         del known.since[: len(since)]
         if old is not None:
             self._journal.close(old, now, SUPERSEDED, by=record)
-
-
-def _name(subject: Any) -> str:
-    return f"Agent {render.value_text(subject)}"
 
 
 def _parts(record: MemoryRecord) -> tuple[str, float, float]:

@@ -11,6 +11,7 @@ from mesa_memory import render
 from mesa_memory.effects import Steps
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.errors import EmbedderError
+from mesa_memory.events import by_id, is_dump, is_state, sight
 from mesa_memory.memory.entry import Entry, entry_events, entry_lines, importance_of
 from mesa_memory.memory.grading import Grading
 from mesa_memory.recall import RecallIndex
@@ -35,6 +36,16 @@ class Indexing(Grading):
         self._in_question = []
         return self
 
+    def recount(self, observer: Any) -> None:
+        """See ``MemoryModule``; embeddings too, as far as there are any."""
+        super().recount(observer)
+        told = {record.id for record in self._held()}
+        records, vectors = self._index.embedded()
+        rows = [row for row, record in enumerate(records) if record.id in told]
+        if rows:
+            known = [records[row] for row in rows]
+            observer.embedded(known, vectors[rows], self._index.source)
+
     def _forget_index(self) -> None:
         """Starts a new index; it is filled again at the next recall."""
         top = self._index.top
@@ -49,10 +60,11 @@ class Indexing(Grading):
         was asked when they were graded.
         """
         self._align()
-        for record in [r for r in self._in_question if r.importance is not None]:
-            if record in self._index:
+        for record in self._in_question:
+            if record.importance is not None and record in self._index:
                 self._index.grade(record, record.importance)
-            self._in_question.remove(record)
+        still = [r for r in self._in_question if r.importance is None]
+        self._in_question = still
         if self.services.embeds_here and (bare := self._index.lacking()):
             self._embed_here(bare)
 
@@ -98,8 +110,9 @@ class Indexing(Grading):
         sender = None
         if record.kind == "message" and isinstance(record.content, dict):
             sender = record.content.get("sender")
-        who = None if sender is None else f"Agent {render.value_text(sender)}"
-        self._index.add(record, self._text_of(entry), who=who)
+        who = None if sender is None else by_id(sender)
+        name = "" if sender is None else self._names.name(sender)
+        self._index.add(record, self._words_of(entry), who=who, alias=name)
         if record.importance is None:
             self._in_question.append(record)
 
@@ -108,10 +121,22 @@ class Indexing(Grading):
         lines = "\n".join(entry_lines(entry, self.event_chars))
         return f"Step {render.value_text(entry.step)}: {lines}"
 
+    def _words_of(self, entry: MemoryEntry) -> str:
+        """A text to find an entry by: of a state, only who was in sight."""
+        if not any(is_state(*event) for event in entry_events(entry)):
+            return self._text_of(entry)
+        return f"Step {render.value_text(entry.step)}: {self._body_of(entry)}"
+
     def _body_of(self, entry: MemoryEntry) -> str:
-        """What was said or done, to be embedded: who and when would blur it."""
+        """What was said or done, to be embedded: who and when would blur it.
+
+        The state of all things in sight has words for every query, so of an
+        observation only those in sight count.
+        """
         return "\n".join(
-            render.event_text(kind, _unsigned(kind, content), self.event_chars)
+            sight(content, self._names)
+            if is_state(kind, content)
+            else render.event_text(kind, _unsigned(kind, content), self.event_chars)
             for kind, content in entry_events(entry)
         )
 
@@ -137,6 +162,12 @@ class Indexing(Grading):
     def _embed_request(self, entries: Iterable[MemoryEntry]) -> EmbedRequest:
         texts = tuple(self._body_of(entry) for entry in entries)
         return EmbedRequest(texts, self.agent.unique_id, self._now())
+
+    def _dumps(self) -> list[MemoryRecord]:
+        """The records that say how things were, which nobody has to be reminded of."""
+        records = map(self._record_of, self._kept())
+        dumps = [r for r in records if is_dump(r.kind, r.content)]
+        return dumps if len(dumps) < len(self._index) else []
 
     def _record_of(self, entry: MemoryEntry) -> MemoryRecord:
         """An entry's record; one is made up for an entry that was made elsewhere."""

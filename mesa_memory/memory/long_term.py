@@ -70,15 +70,15 @@ class LongTermMemory(Summarizing):
         kept = snapshot["buffer"]
         self.buffer = kept and self._entry_from(kept)
 
-    def _freeze(self) -> None:
-        waiting = self._staging.freeze(self._now())
-        self.buffer = self._entry(self._now(), waiting)
+    def _freeze(self, now: float) -> None:
+        waiting = self._staging.freeze(now)
+        self.buffer = self._entry(now, waiting)
         self.buffer.step = None  # type: ignore[assignment]
 
-    def _commit(self) -> None:
+    def _commit(self, now: float) -> None:
         if self.buffer is not None and self.buffer.step is None:
-            self.buffer.step = self._now()  # type: ignore[assignment]
-        super()._commit()
+            self.buffer.step = now  # type: ignore[assignment]
+        super()._commit(now)
 
     def _append(self, step: float, events: Sequence) -> Entry:
         self.buffer = super()._append(step, events)

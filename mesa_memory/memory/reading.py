@@ -10,7 +10,8 @@ from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory import render
 from mesa_memory.memory.asking import Asking
-from mesa_memory.memory.entry import Entry, Message, entry_lines, foreign
+from mesa_memory.memory.doing import SHOWING, UNNOTICED, make_whole
+from mesa_memory.memory.entry import Entry, Message, entry_told, foreign
 from mesa_memory.records import MemoryRecord
 from mesa_memory.staging import Staging
 
@@ -26,12 +27,10 @@ SHOWN = {
 class Reading(Asking):
     """Plain reads of what is kept and of what is still staged."""
 
-    _showing = False
-    _unnoticed = False
-
     def __init_subclass__(cls, **given: Any) -> None:
-        """Lets the recorder know what is read, in subclasses of users, too."""
+        """Makes each read whole and known to the recorder, in users' classes, too."""
         super().__init_subclass__(**given)
+        make_whole(cls)
         _note_reads(cls)
 
     event_chars = 1000
@@ -59,15 +58,12 @@ class Reading(Asking):
 
     @contextmanager
     def unnoticed(self) -> Iterator[None]:
-        """Reads meanwhile leave no trace: no access, no line in the record.
+        """Reads of this thread or task leave no trace: no access, nothing recorded.
 
         For an observer's eye, such as a data collector's; not for what the agent sees.
         """
-        before, self._unnoticed = self._unnoticed, True
-        try:
+        with UNNOTICED.on(self):
             yield
-        finally:
-            self._unnoticed = before
 
     def messages(
         self, last: int | None = None, with_agent: Any = None
@@ -96,7 +92,7 @@ class Reading(Asking):
         """The messages as text, oldest first; empty if there are none."""
         lines = [
             f"Step {render.value_text(m.step)}: "
-            + render.shorten(m.line(), self.event_chars)
+            + render.shorten(m.line(self._names), self.event_chars)
             for m in self.messages()
         ]
         return render.section(lines, self.section_chars, "messages") + "\n\n" * bool(
@@ -106,16 +102,22 @@ class Reading(Asking):
     def _note_shown(self, section: str, text: str) -> None:
         """Tells the recorder what the agent was shown."""
         recorder = self.services.recorder
-        if recorder and not self._unnoticed:
+        if recorder and not UNNOTICED.of(self):
             recorder.shown(self._whose(), section, text)
+
+    def _told(self, event: MemoryRecord) -> str:
+        """An event on one line."""
+        limit = self.event_chars
+        return render.event_text(event.kind, event.content, limit, self._names)
 
     def _by_step(self, entries: Iterable[MemoryEntry]) -> list[str]:
         """Entries as text, one block for each step, in the order given."""
-        steps: dict[Any, list[str]] = {}
+        steps: dict[Any, list[tuple[str, str]]] = {}
         for entry in entries:
-            lines = entry_lines(entry, self.event_chars)
-            steps.setdefault(entry.step, []).extend(lines)
-        return [render.step_text(step, lines) for step, lines in steps.items()]
+            told = entry_told(entry, self.event_chars)
+            steps.setdefault(entry.step, []).extend(told)
+        folded = render.folded(steps.items())
+        return [render.step_text(step, lines) for step, lines in folded]
 
     def _entries(self) -> list[MemoryEntry]:
         """The entries kept, oldest first."""
@@ -159,17 +161,15 @@ def _noted(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
 
     @wraps(read)
     def reading(self: Reading) -> str:
-        if self._showing:
+        if SHOWING.of(self):
             return read(self)
-        self._showing = True
-        try:
+        with SHOWING.on(self):
             text = read(self)
-        finally:
-            self._showing = False
         self._note_shown(section, text)
         return text
 
     return reading
 
 
+make_whole(Reading)
 _note_reads(Reading)

@@ -1,6 +1,5 @@
 """What of a stream of events comes to mind, for a query or for the step's own focus."""
 
-import logging
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -8,16 +7,25 @@ from typing import Any, NamedTuple
 from rich.table import Table
 
 from mesa_memory import render
+from mesa_memory.background import in_event_loop
+from mesa_memory.effects import Steps
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.errors import EmbedderError
+from mesa_memory.events import is_state
+from mesa_memory.memory.doing import UNNOTICED
 from mesa_memory.memory.indexing import Indexing
 from mesa_memory.recall import Recalled
+from mesa_memory.records import MemoryRecord
+from mesa_memory.redaction import logger as logger_of
 from mesa_memory.retrieval import Scoring
+from mesa_memory.subjects import subjects
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 #: so many of the newest messages make the focus
 FOCUS_MESSAGES = 20
+#: more than so many in sight are a crowd, which brings nobody to mind
+FOCUS_PEOPLE = 5
 
 
 class Found(NamedTuple):
@@ -98,7 +106,7 @@ class Recalling(Indexing):
         """``recall`` as a table to print with rich."""
         found = self.recall(query, k, scoring, **filters)
         parts = ("relevance", "dense", "lexical", "importance", "recency", "asked")
-        table = Table(title=f"Recalled by agent {self.agent.unique_id}")
+        table = Table(title=f"Recalled by {self._names(self.agent.unique_id)}")
         for heading in ("rank", "score", *parts, "step"):
             table.add_column(heading, justify="right")
         table.add_column("event")
@@ -109,7 +117,9 @@ class Recalling(Indexing):
                 str(recalled.rank),
                 *(f"{number:.3f}" for number in numbers),
                 render.value_text(record.step),
-                render.event_text(record.kind, record.content, 200).replace("[", "\\["),
+                render.event_text(
+                    record.kind, record.content, 200, self._names
+                ).replace("[", "\\["),
             )
         return table
 
@@ -127,10 +137,12 @@ class Recalling(Indexing):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
         text = self._focus() if query is None else query.strip()
         scoring = scoring or self.scoring or self._usual(bool(text))
-        if self._unnoticed:
+        if UNNOTICED.of(self):
             scoring = replace(scoring, refresh="off")
         if query is None:  # the focus is what was said, not a question about a time
             scoring = replace(scoring, asked=0.0)
+            if not filters.get("kinds"):
+                filters["without"] = [*filters.get("without", ()), *self._dumps()]
         asked = None
         if text and scoring.relevance and scoring.lexical_share < 1:
             body = self._index.body(text, scoring)
@@ -146,6 +158,25 @@ class Recalling(Indexing):
         )
         return Found(text or None, scoring, found)
 
+    def prepare(self) -> Steps[None]:
+        """Embeds what the next recall without a query will be about."""
+        with self._lock:
+            text = self._focus()
+            scoring = self.scoring or self._usual(bool(text))
+            if not (text and scoring.relevance and scoring.lexical_share < 1):
+                return
+            body = self._index.body(text, scoring)
+        if self._known_vector(body) is not None:
+            return
+        try:
+            embedded = yield EmbedRequest((body,), self.agent.unique_id, self._now())
+        except EmbedderError as error:
+            if not error.passing:
+                raise
+            logger.warning("%s; recalled by words alone", str(error))
+        else:
+            self._asked = (body, embedded)
+
     def _note_recall(
         self,
         purpose: str,
@@ -154,7 +185,7 @@ class Recalling(Indexing):
     ) -> None:
         """Tells the recorder what came to mind, and what of it was shown."""
         recorder = self.services.recorder
-        if recorder and not self._unnoticed:
+        if recorder and not UNNOTICED.of(self):
             among = self._settling and self._settling.place
             recorder.recalled(self._whose(purpose=purpose), *found, shown, among)
 
@@ -169,16 +200,29 @@ class Recalling(Indexing):
         events += self._staging.events()
         seen = [e for e in events if e.kind == "observation"][-1:]
         heard = [e for e in events if e.kind == "message"][-FOCUS_MESSAGES:]
-        return "\n".join(
-            render.event_text(e.kind, e.content, self.event_chars)
-            for e in [*seen, *heard]
-        )
+        lines = [self._noticed(e) for e in seen] + [self._told(e) for e in heard]
+        return "\n".join(line for line in lines if line)
+
+    def _noticed(self, event: MemoryRecord) -> str:
+        """What of an observation brings something to mind: of a state, few people."""
+        if not is_state(event.kind, event.content):
+            return self._told(event)
+        me = self.agent.unique_id
+        met = [i for i in subjects(event.kind, event.content) if i != me]
+        return ", ".join(map(self._names, met)) if len(met) <= FOCUS_PEOPLE else ""
 
     def _vector_of(self, text: str, must: bool) -> Embedded | None:
-        """The text's embedding; None if it is not a must and cannot be had now."""
-        source = self.services.embedder.name
-        if self._asked and self._asked[0] == text and self._asked[1].source == source:
-            return self._asked[1]
+        """The text's embedding; None if it is not a must and cannot be had now.
+
+        In somebody's event loop nobody else could go on meanwhile, so what it is about
+        is then what was foreseen last, see ``prepare``; what came since counts by its
+        words.
+        """
+        known = self._known_vector(text)
+        if known is not None:
+            return known
+        if not must and not self.services.embeds_here and in_event_loop():
+            return self._known_vector(None)
         request = EmbedRequest((text,), self.agent.unique_id, self._now())
         try:
             embedded = self.services.embed(request)
@@ -189,3 +233,10 @@ class Recalling(Indexing):
             return None
         self._asked = (text, embedded)
         return embedded
+
+    def _known_vector(self, text: str | None) -> Embedded | None:
+        """The embedding of a text, or of any, if it is the last one that was made."""
+        asked, source = self._asked, self.services.embedder.name
+        if asked is None or asked[1].source != source or text not in (None, asked[0]):
+            return None
+        return asked[1]

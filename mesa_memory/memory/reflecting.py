@@ -8,8 +8,7 @@ from mesa_memory import prompts
 from mesa_memory.checks import number
 from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.embedding import Embedded, EmbedRequest
-from mesa_memory.errors import LLMError
-from mesa_memory.flows import ask, together
+from mesa_memory.flows import FAULTS, ask, first_fault, gather
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.recalling import Found, Recalling
 from mesa_memory.records import MemoryRecord
@@ -88,7 +87,7 @@ class Reflecting(Recalling):
         """One reflection; what fails stays due, what was found is kept.
 
         Raises:
-            LLMError: the first fault, after the other questions were answered.
+            LLMError, EmbedderError: the first fault, after the other questions were answered.
         """
         plan = self.reflection
         assert plan is not None
@@ -105,14 +104,13 @@ class Reflecting(Recalling):
             for question, vector in zip(questions, vectors, strict=True)
         ]
         flows = [self._infer(plan, *asked) for asked in zip(questions, shown)]
-        outcomes = yield from together(flows)
+        outcomes = yield from gather(flows)
         for question, outcome in zip(questions, outcomes, strict=True):
-            if not isinstance(outcome, LLMError):
+            if not isinstance(outcome, FAULTS):
                 self._keep_insights(outcome)
                 self._open_questions.remove(question)
-        for outcome in outcomes:
-            if isinstance(outcome, LLMError):
-                raise outcome
+        if fault := first_fault(outcomes):
+            raise fault
         self._gathered = 0.0
 
     def _statements(self) -> list[MemoryRecord]:

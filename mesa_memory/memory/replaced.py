@@ -14,6 +14,7 @@ from typing import Any
 
 from mesa_llm.module_llm import ModuleLLM
 
+from mesa_memory import redaction
 from mesa_memory.background import background
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.llm.policy import PROVIDER, enable
@@ -88,7 +89,8 @@ def _typed_faults(request: LLMRequest) -> Iterator[None]:
         if not faults.from_provider(error):
             raise
         model = request.model or "of memory.llm"
-        raise faults.typed(error, model, request, 1, math.inf) from error
+        ours = faults.typed(error, model, request, 1, math.inf)
+        raise ours from redaction.cause(error)
 
 
 def _options(request: LLMRequest) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from mesa_memory import render
 from mesa_memory.checks import whole
 from mesa_memory.consolidation import EveryBatch, Policy
 from mesa_memory.effects import Steps
-from mesa_memory.memory.entry import Entry, entry_lines
+from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.summary import Summarizing
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.staging import Group
@@ -79,7 +79,7 @@ class STLTMemory(Summarizing, ShortTerm):
         if policy is None:
             self._keep(max(0, self.capacity))
             return
-        while due := policy.due(self._sizes(), self.capacity):
+        while due := policy.due(self._sizes(), self.capacity) or self._unseen():
             yield from self._fold(due)
 
     def get_prompt_ready(self) -> str:
@@ -88,6 +88,28 @@ class STLTMemory(Summarizing, ShortTerm):
             f"Short term memory:\n{self.format_short_term()}\n\n"
             f"Long term memory:\n{self.format_long_term()}"
         )
+
+    def _unseen(self) -> int:
+        """How many of the oldest entries the next step will push out of the section.
+
+        That step is taken to be as long as the newest one.
+        """
+        held, half = self._window, self.section_chars // 2
+        if held and isinstance(held[-1], Entry) and self._chars(held[-1]) > half:
+            self._split(held[-1], -half)
+        chars = [self._chars(entry) for entry in held]
+        room = self.section_chars - min(half, chars[-1] if chars else 0)
+        used = 0
+        for count in range(len(chars), 0, -1):
+            used += chars[count - 1]
+            if used > room and count < len(chars):
+                return count
+        return 0
+
+    def _chars(self, entry: MemoryEntry) -> int:
+        """About the length of an entry's text."""
+        events = len(entry.events) if isinstance(entry, Entry) else 1
+        return 4 * self._size(entry) + len("Step 100:\n") + len("- ") * events
 
     def _policy(self) -> Policy | None:
         """The policy of this moment; None drops what is over capacity."""
@@ -104,16 +126,15 @@ class STLTMemory(Summarizing, ShortTerm):
         known = getattr(entry, "size", None)
         if known is not None:
             return known
-        text = "\n".join(entry_lines(entry, self.event_chars))
-        size = render.count_tokens(text)
+        lengths = self._line_lengths(entry)
+        size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
         if isinstance(entry, Entry):
             entry.size = size
         return size
 
-    def _freeze(self) -> None:
+    def _freeze(self, now: float) -> None:
         """As in Mesa-LLM, what waits for the step is seen in ``short_term_memory``."""
         self._thaw()
-        now = self._now()
         waiting = self._staging.freeze(now)
         if waiting:
             self._before_step = self._entry(now, waiting)
@@ -124,9 +145,9 @@ class STLTMemory(Summarizing, ShortTerm):
             self._window = deque(self._entries())
             self._before_step = None
 
-    def _commit(self) -> None:
+    def _commit(self, now: float) -> None:
         self._thaw()
-        super()._commit()
+        super()._commit(now)
 
     def _entries(self) -> list[MemoryEntry]:
         return [e for e in self._window if e is not self._before_step]

@@ -2,17 +2,21 @@
 
 from abc import abstractmethod
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.effects import Steps
+from mesa_memory.errors import BadReply
 from mesa_memory.memory.entry import Entry, entry_snapshot
 from mesa_memory.memory.reflecting import Reflecting
 from mesa_memory.records import MemoryRecord
+from mesa_memory.redaction import logger as logger_of
 from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group
+
+logger = logger_of(__name__)
 
 
 class Stream(deque):
@@ -33,12 +37,14 @@ class Streaming(Reflecting):
 
     _stream: Stream
     _fresh: list[Entry]  # the newest entries, those without a grade among them
+    _tries: dict[str, int]  # how often the model did not grade an event, by its id
 
     def __new__(cls, *args: Any, **kwargs: Any) -> "Streaming":
         """See ``MemoryModule``."""
         self = super().__new__(cls, *args, **kwargs)
         self._stream = Stream()
         self._fresh = []
+        self._tries = {}
         return self
 
     def snapshot(self) -> dict[str, Any]:
@@ -50,11 +56,16 @@ class Streaming(Reflecting):
                 for position, entry in enumerate(self._stream)
                 if not isinstance(entry, Entry)
             ]
-        return super().snapshot() | {
-            "fresh": [entry.events[0] for entry in self._fresh],
-            "strangers": strangers,
-            "accessed": self._index.accessed(),
-        }
+        tries = {"tries": list(self._tries.items())} if self._tries else {}
+        return (
+            super().snapshot()
+            | tries
+            | {
+                "fresh": [entry.events[0] for entry in self._fresh],
+                "strangers": strangers,
+                "accessed": self._index.accessed(),
+            }
+        )
 
     def restore(self, snapshot: Mapping[str, Any], shelf: Shelf) -> None:
         """See ``MemoryModule``."""
@@ -64,6 +75,7 @@ class Streaming(Reflecting):
         self._stream.clear()
         self._fresh = []
         fresh = {event.id for event in snapshot["fresh"]}
+        self._tries = dict(snapshot.get("tries", ()))
         for event in shelf.current():
             if event.id not in pending:
                 entry = self._event_entry(event)
@@ -74,28 +86,65 @@ class Streaming(Reflecting):
             self._stream.insert(position, self._entry_from(kept))
         self._forget_index()
         if not self.services.embeds_here:  # only what is new is embedded later
-            self._take_in()
-            if bare := self._index.lacking():
+            self._align()
+            if bare := [r for r in self._index.lacking() if r.id not in fresh]:
                 self._embed_here(bare)
         if snapshot["accessed"]:
-            self._take_in()
+            self._align()  # what a local embedder has to do is done at the next recall
             self._index.set_accessed(snapshot["accessed"])
 
     def _take_up(self) -> Steps[None]:
+        """Grades and embeds what is new; what gets no grade stays new for a while."""
+        yield from self._grade_fresh()
+        done = [e for e in self._fresh if e.events[0].id not in self._tries]
+        if not self.services.embeds_here:
+            self._take_in()
+            yield from self._embed(done)
+        self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
+        self._forget()
+        if self.services.embeds_here:
+            self._announce(e for e in done if e.events[0].current)
+
+    def _grade_fresh(self) -> Steps[None]:
+        """Grades the new events; every grade that came is kept.
+
+        An event that the model cannot grade is no reason to stop a run: it is tried
+        again as often as a failing step is, and then stays without a grade.
+
+        Raises:
+            LLMError: what ended the asking, if it was no unusable reply.
+        """
         fresh = self._ungraded()
-        if fresh:
-            grades = yield from self._grade([entry.events[0] for entry in fresh])
-            for entry, grade in zip(fresh, grades, strict=True):
-                self._journal.grade(entry.events[0], grade)
+        if not fresh:
+            return
+        fresh.sort(key=lambda entry: self._tries.get(entry.events[0].id, 0))
+        graded = yield from self._grade([entry.events[0] for entry in fresh])
+        for place, entry in enumerate(fresh):
+            if place in graded.grades:
+                self._journal.grade(entry.events[0], graded.grades[place])
                 self._gather(entry.events[0])
                 _show_grade(entry)
-        if self.services.embeds_here:
-            self._announce(self._fresh)
-        else:
-            self._take_in()
-            yield from self._embed(self._fresh)
-        self._fresh.clear()
-        self._forget()
+        limit = self.services.failures_allowed
+        if graded.problem and (limit == 1 or not isinstance(graded.problem, BadReply)):
+            raise graded.problem
+        left = [entry.events[0].id for entry in self._ungraded()]
+        tried = {event: self._tries.get(event, 0) + 1 for event in left}
+        self._tries = {event: tries for event, tries in tried.items() if tries < limit}
+        if self._tries:
+            logger.warning(
+                "%s; kept and tried again at the next step (%d in a row), %d event(s) "
+                "have no grade yet",
+                str(graded.problem),
+                max(self._tries.values()),
+                len(self._tries),
+            )
+        if given_up := len(left) - len(self._tries):
+            logger.warning("%d event(s) stay without a grade", given_up)
+
+    def _keeps(self) -> Iterator[MemoryRecord]:
+        yield from super()._keeps()
+        for entry in (*self._stream, *self._fresh):
+            yield from getattr(entry, "events", ())
 
     def _held(self) -> list[MemoryRecord]:
         own = [e.events[0] for e in self._stream if isinstance(e, Entry)]

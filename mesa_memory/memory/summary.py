@@ -1,6 +1,6 @@
 """A running summary: what STLT and long-term memory share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -8,7 +8,8 @@ from mesa_llm.memory.memory import MemoryEntry
 from mesa_memory import prompts, render
 from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.flows import ask
-from mesa_memory.memory.entry import entry_lines
+from mesa_memory.grounding import check_summary
+from mesa_memory.memory.entry import Entry, entry_told
 from mesa_memory.memory.window import Windowed
 from mesa_memory.records import CONSOLIDATED, SUPERSEDED, MemoryRecord
 from mesa_memory.schemas import Summary
@@ -16,6 +17,8 @@ from mesa_memory.snapshots import Shelf
 
 #: at most so many characters of events go into one request; the rest waits its turn
 REQUEST_CHARS = 24_000
+#: longest summary in a request
+SUMMARY_SHOWN = 8000
 
 
 class Summarizing(Windowed):
@@ -37,8 +40,9 @@ class Summarizing(Windowed):
     @long_term_memory.setter
     def long_term_memory(self, text: str) -> None:
         self._settled()
-        if text or self._summary:
-            self._replace(text, sources=())
+        with self._lock:
+            if text or self._summary:
+                self._replace(text, sources=())
 
     @property
     def system_prompt(self) -> str:
@@ -54,15 +58,24 @@ class Summarizing(Windowed):
         super().restore(snapshot, shelf)
         self._summary = snapshot["summary"]
 
+    def _keeps(self) -> Iterator[MemoryRecord]:
+        yield from super()._keeps()
+        if self._summary is not None:
+            yield self._summary
+
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""
-        return self.long_term_memory
+        return render.shorten(
+            self.long_term_memory, max(self.section_chars, self.summary_chars)
+        )
 
     def _text(self) -> str:
         return self._summary.content["text"] if self._summary else ""
 
     def _fold(self, count: int) -> Steps[None]:
         """Folds the oldest ``count`` entries of the window, or as many as fit."""
+        if isinstance(oldest := self._window[0], Entry):
+            self._split(oldest, REQUEST_CHARS)
         covered = yield from self._consolidate(list(self._window)[:count])
         for _ in range(covered):
             self._end(self._window.popleft(), CONSOLIDATED)
@@ -74,7 +87,17 @@ class Summarizing(Windowed):
             How many entries, at least one, are covered now.
         """
         covered = self._fitting(entries)
-        reply: Summary = yield from ask(self._ask_for(covered), self.summary_chars)
+        request = self._ask_for(covered)
+        lines = [line for _, line in request.inputs["lines"]]
+
+        def proved(reply: Summary) -> Summary:
+            # Code in the place of ``memory.llm`` is the user's, and means what it says.
+            if self._replaced() is None:
+                known = request.inputs["summary"]
+                check_summary(reply.summary, lines, known, self.summary_chars)
+            return reply
+
+        reply: Summary = yield from ask(request, self.summary_chars, proved)
         sources = [e.id for entry in covered for e in getattr(entry, "events", ())]
         text = " ".join(reply.summary.split())
         self._replace(render.one_line(text), tuple(sources))
@@ -84,16 +107,18 @@ class Summarizing(Windowed):
         covered: list[MemoryEntry] = []
         size = 0
         for entry in entries:
-            size += sum(map(len, entry_lines(entry, self.event_chars)))
+            size += sum(self._line_lengths(entry))
             if covered and size > REQUEST_CHARS:
                 break
             covered.append(entry)
         return covered
 
     def _ask_for(self, entries: Sequence[MemoryEntry]) -> LLMRequest:
-        blocks = [(e.step, entry_lines(e, self.event_chars)) for e in entries]
+        told = [(e.step, entry_told(e, self.event_chars)) for e in entries]
+        blocks = render.folded(told)
         events = "\n".join(render.step_text(step, lines) for step, lines in blocks)
-        known = self._text()
+        # Only a summary that somebody has put there by hand is longer.
+        known = render.shorten(self._text(), max(self.summary_chars, SUMMARY_SHOWN))
         max_words = self.summary_chars // 16
         return self._request(
             "consolidate",

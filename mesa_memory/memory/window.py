@@ -1,14 +1,15 @@
 """A window of recent steps, word for word: what three of the memories share."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
+from mesa_memory.events import is_call
 from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.entry import Entry, entry_snapshots
-from mesa_memory.records import ERASED, EVICTED, SUPERSEDED
+from mesa_memory.memory.entry import Entry, entry_lines, entry_snapshots
+from mesa_memory.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group, superseded
 
@@ -38,6 +39,11 @@ class Windowed(MemoryModule):
             self._entry_from(kept) for kept in snapshot["window"] if kept[1]
         )
 
+    def _keeps(self) -> Iterator[MemoryRecord]:
+        yield from super()._keeps()
+        for entry in self._window:
+            yield from getattr(entry, "events", ())
+
     def _admit(self, groups: Sequence[Group]) -> None:
         for step, events in groups:
             self._show(self._append(step, events))
@@ -53,6 +59,47 @@ class Windowed(MemoryModule):
             self._journal.close(event, step, SUPERSEDED)
         return entry
 
+    def _split(self, entry: Entry, chars: int) -> bool:
+        """Makes two entries of one whose oldest or newest events fill ``chars``.
+
+        Args:
+            chars: longest text of the part that holds the oldest events; negative, of
+                the part that holds the newest.
+
+        Returns:
+            False if there is nothing to split.
+        """
+        lengths = self._lengths(entry)
+        if chars < 0:
+            parts = len(lengths) - _fitting(reversed(lengths), -chars)
+        else:
+            parts = _fitting(lengths, chars)
+        if not 0 < parts < len(lengths):
+            return False
+        assert entry.step is not None
+        events = entry.events
+        place = list(self._window).index(entry)
+        halves = [self._entry(entry.step, e) for e in (events[:parts], events[parts:])]
+        halves[0].lengths, halves[1].lengths = lengths[:parts], lengths[parts:]
+        self._window[place] = halves[1]
+        self._window.insert(place, halves[0])
+        return True
+
+    def _lengths(self, entry: Entry) -> Sequence[int]:
+        """Of each event's line; what is left of a long step is not told again."""
+        if entry.lengths is not None:
+            return entry.lengths
+        return [len(self._told(event)) for event in entry.events]
+
+    def _line_lengths(self, entry: MemoryEntry) -> Sequence[int]:
+        """Of each line of an entry's text."""
+        # A call and the action that came of it make one line.
+        if isinstance(entry, Entry) and not any(
+            is_call(event.kind, event.content) for event in entry.events
+        ):
+            return self._lengths(entry)
+        return [len(line) for line in entry_lines(entry, self.event_chars)]
+
     def _keep(self, count: int) -> None:
         """Forgets all but the newest ``count`` entries."""
         while len(self._window) > count:
@@ -62,6 +109,16 @@ class Windowed(MemoryModule):
         """An entry has left the window: the lifetimes of its records end."""
         for event in getattr(entry, "events", ()):
             self._journal.close(event, self._now(), because)
+
+
+def _fitting(lengths: Iterable[int], chars: int) -> int:
+    """How many of the first fit, at least one."""
+    used = 0
+    for count, length in enumerate(lengths):
+        used += length + 1
+        if used > chars and count:
+            return count
+    return count + 1
 
 
 class ShortTerm(Windowed):

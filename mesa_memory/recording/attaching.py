@@ -1,6 +1,5 @@
 """How a run is recorded, and the start of its recording."""
 
-import inspect
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -11,7 +10,8 @@ from platform import python_version
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.checks import whole
-from mesa_memory.content import plain
+from mesa_memory.recording import parameters
+from mesa_memory.recording.checkpoints import memories
 
 if TYPE_CHECKING:
     from mesa_memory.recording.recorder import Recorder
@@ -30,8 +30,9 @@ class Recording:
         location: path of a SQLite file, ``"postgresql+psycopg://…"``, or True to keep
             it in memory.
         name: the user's own name for the run.
-        parameters: what the model was made with, for ``resume``; by default those
-            arguments of its class that are also its attributes.
+        parameters: what the model was made with, for ``resume``; by default the
+            arguments of its constructor, as they were given. Secrets and objects are
+            not recorded, and asked for by ``resume``.
         checkpoint_every: keep the checkpoints of each so-many-th step, besides the
             newest two, to resume or fork from; at least 1, None keeps no others.
         on_failure: ``"stop"`` raises at the end of the step in which the store fails;
@@ -65,20 +66,25 @@ class Recording:
 def start(model: Any, services: "Services", recording: Recording) -> "Recorder":
     """Begins a run in the store and attaches a recorder to the model.
 
+    What agents remember already belongs to the run's first step.
+
     Raises:
+        LLMError, MemoryStalled: of a memory whose work failed; no run is begun.
         StoreError: if the store cannot be used.
     """
     from mesa_memory.stores.base import RunInfo, open_store
 
+    given = parameters.of_model(model, recording.location, recording.parameters)
     going_on = _expected.get()
     if going_on is not None:
         return going_on.attach(model, services, recording)
+    services.flush()
     place = ":memory:" if recording.location is True else recording.location
     store = open_store(place)
     run = store.begin(
         RunInfo(
             model=f"{type(model).__module__}.{type(model).__qualname__}",
-            parameters=plain(_parameters(model, recording)),
+            parameters=given,
             seed=str(getattr(model, "_seed", None)),
             versions=_versions(),
             name=recording.name,
@@ -86,16 +92,25 @@ def start(model: Any, services: "Services", recording: Recording) -> "Recorder":
     )
     attachment = Attachment(store, run)
     recorder = attachment.attach(model, services, recording)
-    recorder.muted = False
+    recorder.begin_late(memories(model).values())
+    recorder.begin()
     return recorder
 
 
-@dataclass(frozen=True)
+@dataclass
 class Attachment:
-    """A run that is there already, for a model that is to be recorded in it."""
+    """A run that is there already, for a model that is to be recorded in it.
+
+    Attributes:
+        answers: if the run has no finished step, those it was given nevertheless; the
+            recorder begins at once then.
+        recorder: of the model, once there is one.
+    """
 
     store: Any
     run: int
+    answers: Any = None
+    recorder: "Recorder | None" = None
 
     def attach(
         self, model: Any, services: "Services", recording: Recording
@@ -106,6 +121,9 @@ class Attachment:
         of, flush = services.chronicle, services.flush
         recorder = Recorder(model, of, self.store, self.run, flush, recording)
         recorder.muted = True
+        if self.answers is not None:
+            recorder.begin(self.answers)
+        self.recorder = recorder
         return recorder
 
     @contextmanager
@@ -119,14 +137,6 @@ class Attachment:
 
 
 _expected: ContextVar[Attachment | None] = ContextVar("attachment", default=None)
-
-
-def _parameters(model: Any, recording: Recording) -> Mapping[str, Any]:
-    """As given, else the arguments of the model's class that are its attributes."""
-    if recording.parameters is not None:
-        return recording.parameters
-    names = list(inspect.signature(type(model).__init__).parameters)[1:]
-    return {name: vars(model)[name] for name in names if name in vars(model)}
 
 
 def _versions() -> dict[str, str]:

@@ -60,18 +60,21 @@ class Recall:
     shown: Callable[[Recalled], bool]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Call:
     """A request and what became of it.
 
     Attributes:
-        occurrence: 1 for the agent's first request of this purpose at this step.
+        turn: where it stands among all requests, however long each took.
         reply: None if there was an error.
         replayed: True if the answer came from a recorded run.
+        occurrence: 1 for the agent's first request of this purpose at this step; known
+            when the step is handed over.
     """
 
     request: LLMRequest
-    occurrence: int
+    turn: tuple[int, ...]
     reply: Reply | None
     error: BaseException | None
     replayed: bool = False
+    occurrence: int = 0

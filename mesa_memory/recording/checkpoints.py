@@ -4,9 +4,13 @@ What else a model holds is its own: it tells it in ``get_state()`` (plain data) 
 takes it up in ``set_state(state)``, which also makes and removes agents.
 """
 
-from collections.abc import Callable, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mesa_memory.memory.layers import memories_of
+from mesa_memory.memory.own_state import lost_state
+from mesa_memory.recording import parameters
 from mesa_memory.snapshots import Shelf, Verbatim, decode
 
 #: key of the model's own state among those of its agents
@@ -14,9 +18,15 @@ MODEL = ""
 
 
 def memories(model: Any) -> dict[str, Any]:
-    """The package's memories of a model's agents, by ``str(unique_id)``."""
-    found = ((a.unique_id, getattr(a, "memory", None)) for a in model.agents)
-    return {str(key): memory for key, memory in found if hasattr(memory, "snapshot")}
+    """The package's memories of a model's agents.
+
+    ``agent.memory`` by ``str(unique_id)``; others by id and attribute: ``"7.diary"``.
+    """
+    return {
+        f"{agent.unique_id}.{place}" if place else str(agent.unique_id): memory
+        for agent in model.agents
+        for place, memory in memories_of(agent)
+    }
 
 
 def snapshot(model: Any) -> dict[str, Any]:
@@ -28,26 +38,47 @@ def snapshot(model: Any) -> dict[str, Any]:
         "agents": model.agent_id_counter,
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
+        "changed": Verbatim(parameters.changed(model)),
         "state": None if get_state is None else Verbatim(get_state()),
     }
     found = {key: memory.snapshot() for key, memory in memories(model).items()}
     return {MODEL: own, **found}
 
 
+def warn_of_lost(memories: Iterable[Any]) -> None:
+    """Warns, by class and attribute, of state that a resumed run would not have."""
+    found = {type(memory): lost_state(memory) for memory in memories}
+    for kind, lost in found.items():
+        if lost:
+            named = "; ".join(f"{name} ({why})" for name, why in lost.items())
+            warnings.warn(
+                f"the run is recorded, but not all that {kind.__name__} holds: {named}. "
+                f"When the run is resumed, this is as {kind.__name__}.__init__ makes "
+                "it. To keep it, hold it as plain data (numbers, text, lists, dicts) "
+                "or as records, or add it in snapshot() and take it up in restore().",
+                stacklevel=2,
+            )
+
+
 def restore(
-    model: Any, states: Mapping[str, Any], shelf: Callable[[str, str], Shelf]
+    model: Any,
+    states: Mapping[str, Any],
+    shelf: Callable[[str, str], Shelf],
+    given: Mapping[str, Any],
 ) -> None:
     """Puts a new model, at step 0, where the snapshot was taken.
 
     Args:
         states: an encoded snapshot.
         shelf: gives the records of an agent (its id as text) and layer.
+        given: arguments that the caller chose for the new model; they stay.
 
     Raises:
         ValueError: if the model has no agent for a memory, or another class of it.
     """
     own = decode(states[MODEL])
     _advance(model, own["steps"])
+    parameters.take_up(model, own.get("changed"), given)
     if own["state"] is not None:
         model.set_state(own["state"])
     model.agent_id_counter = own["agents"]
@@ -57,11 +88,12 @@ def restore(
     if missing:
         raise ValueError(
             f"the run has memories of agents {missing}, the new model has no such "
-            "agents: make them in the model's set_state()"
+            "agents or memories: make them in the model's set_state()"
         )
     for key, memory in here.items():
         if key in states:
-            records = shelf(key, memory.layer)
+            layer = states[key].get("layer", memory.layer)
+            records = shelf(str(memory.agent.unique_id), layer)
             memory.restore(decode(states[key], records), records)
     version, words, gauss = own["random"]
     model.random.setstate((version, tuple(words), gauss))

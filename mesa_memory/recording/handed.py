@@ -22,6 +22,7 @@ class Handed:
         snapshot: what the run can go on from, not yet encoded; None if there is none.
         kept: its checkpoint stays when there are newer ones.
         finished: False for what happened between two steps.
+        extends: what happened between two steps belongs to the end of the first.
     """
 
     step: float
@@ -29,6 +30,7 @@ class Handed:
     snapshot: Mapping[str, Any] | None
     kept: bool
     finished: bool
+    extends: bool = False
 
     @property
     def resumable(self) -> bool:
@@ -73,4 +75,5 @@ class Handed:
             checkpoint=None if self.snapshot is None else encode(self.snapshot),
             kept=self.kept,
             finished=self.finished,
+            extends=self.extends,
         )

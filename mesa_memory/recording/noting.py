@@ -1,7 +1,6 @@
 """Notes what happens in the memories of one model; one append for each change."""
 
 import itertools
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -30,21 +29,32 @@ class Noter:
         self._changes = Changes()
         self._counts: dict[float, Counter[tuple]] = {}
         self._vectors: set[str] = set()
-        self._lock = threading.Lock()
         self._inside = itertools.count(1)
+        # Records made before a place may be unknown here; those that are not, by id.
+        self._since, self._older = 0, set[str]()
+
+    def begin_late(self, memories: Iterable[Any]) -> None:
+        """Takes up what memories held before anybody noted it."""
+        self._since = self._chronicle.next_place()
+        for memory in memories:
+            memory.recount(self)
 
     def opened(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
+        if record.place[0] < self._since:
+            self._older.add(record.id)
         self._changes.opened.append(record)
         if record.importance is not None:
             self.graded(record)
 
     def graded(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
+        self._know(record)
         self._changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
 
     def closed(self, record: MemoryRecord) -> None:
         """See ``Observer``; a closed record does not change any more."""
+        self._know(record)
         self._changes.closed.append(record)
 
     def embedded(
@@ -81,30 +91,32 @@ class Noter:
         row = dict(whose, agent=str(whose["agent"]), section=section, text=text)
         self._changes.prompts.append((self._place(None), row))
 
-    def began(self, request: LLMRequest) -> int:
-        """A request is about to be answered; its occurrence, from 1."""
-        key = (request.agent, request.purpose)
-        with self._lock:
-            counts = self._counts.get(request.step)
-            if counts is None:
-                counts = self._counts[request.step] = Counter()
-                while len(self._counts) > COUNTED_STEPS:
-                    del self._counts[min(self._counts)]
-            counts[key] += 1
-            return counts[key]
+    def began(self, request: LLMRequest) -> tuple[int, ...]:
+        """A request is about to be answered; its turn among all requests."""
+        return request.turn or (self._chronicle.next_place(),)
 
     def called(
         self,
         request: LLMRequest,
-        occurrence: int,
+        turn: tuple[int, ...],
         reply: Reply | None,
         error: BaseException | None,
         replayed: bool,
+        live: bool = False,
     ) -> None:
-        """A request was answered, or failed."""
+        """A request was answered, or failed.
+
+        Args:
+            live: a model was asked that takes its time, and may want to be paid.
+        """
         if not self.muted:
-            call = Call(request, occurrence, reply, error, replayed)
+            call = Call(request, turn, reply, error, replayed)
             self._changes.calls.append(call)
+            if live and reply is not None:
+                self.paid(call)
+
+    def paid(self, call: Call) -> None:
+        """An answer is there that must not be asked for again."""
 
     def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
         """A researcher changed a memory by hand."""
@@ -126,6 +138,11 @@ class Noter:
                 self._vectors.add(key)
                 self._changes.vectors.append((key, vector))
 
+    def _know(self, record: MemoryRecord) -> None:
+        """Opens a record from before, of a memory that nobody held any more."""
+        if record.place[0] < self._since and record.id not in self._older:
+            self.opened(record)
+
     def _place(self, among: int | None) -> tuple[int, int]:
         if among is None:
             return (self._chronicle.next_place(), 0)
@@ -135,4 +152,17 @@ class Noter:
     def _taken(self) -> Changes:
         """What was noted; nothing is left."""
         changes, self._changes = self._changes, Changes()
+        changes.calls.sort(key=lambda call: call.turn)
+        for call in changes.calls:
+            call.occurrence = self._occurrence(call.request)
         return changes
+
+    def _occurrence(self, request: LLMRequest) -> int:
+        """Of how many requests of its agent, purpose and step it is the last."""
+        counts = self._counts.get(request.step)
+        if counts is None:
+            counts = self._counts[request.step] = Counter()
+            while len(self._counts) > COUNTED_STEPS:
+                del self._counts[min(self._counts)]
+        counts[request.agent, request.purpose] += 1
+        return counts[request.agent, request.purpose]

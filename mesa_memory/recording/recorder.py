@@ -2,30 +2,34 @@
 
 The simulation's thread notes changes; at the end of each step of the model the
 unfinished work of all memories is joined and the step is handed to the writer whole.
-A step that was not finished leaves nothing behind.
+A step that was not finished leaves nothing behind but the answers it was given: they
+were paid for. A step in which a model was asked is written before the next one begins.
 """
 
-import logging
 import time
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from mesa_memory.background import at_exit
+from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.errors import StoreError
 from mesa_memory.memory.clock import clock
 from mesa_memory.recording import garbage
+from mesa_memory.recording.answered import PaidAnswers, answer_row
 from mesa_memory.recording.attaching import Recording
-from mesa_memory.recording.checkpoints import memories, snapshot
+from mesa_memory.recording.changes import Call
+from mesa_memory.recording.checkpoints import memories, snapshot, warn_of_lost
 from mesa_memory.recording.handed import Handed
 from mesa_memory.recording.noting import Noter
 from mesa_memory.recording.stephook import StepHook
 from mesa_memory.recording.tablerows import agent_row
 from mesa_memory.records import Chronicle, MemoryRecord
-from mesa_memory.stores.base import Store
+from mesa_memory.redaction import logger as logger_of
+from mesa_memory.stores.base import Batch, Store
 from mesa_memory.stores.writer import LATE, Writer
 
-logger = logging.getLogger(__name__)
+logger = logger_of(__name__)
 
 #: where steps follow each other fast, making checkpoints takes about 1 / REST of the
 #: time, unless that would be more seconds than a step waits for its checkpoint
@@ -64,11 +68,14 @@ class Recorder(Noter):
         self._model = weakref.ref(model)
         self._flush, self._recording = flush, recording
         self._known: set[str] = set()  # agents that are written
+        self._looked = False  # True once memories were asked what they cannot keep
+        self._asked = False  # True if a model was asked since the last finished step
+        self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
         self._writer: Writer | None = Writer(store, run)
         # The model holds the hook, and the hook this: nothing here keeps a model alive.
-        model._user_step = StepHook(model._user_step, self.finish_step)
+        model._user_step = StepHook(model._user_step, model, self.finish_step)
         weakref.finalize(model, _abandon, weakref.ref(self))
         chronicle.observers.append(self)
         _running.add(self)
@@ -103,23 +110,68 @@ class Recorder(Noter):
         if self.muted or model is None or not self.active:
             return
         self._flush()
+        self._close_dropped()
         self.step = clock(model)
         assert self._writer is not None
         every = self._recording.checkpoint_every
         kept = every is not None and self.step % every == 0
         rested = time.monotonic() >= self._rest_until
-        self._hand_over(kept, kept or (rested and self._writer.eager))
+        asked, self._asked = self._asked, False
+        self._hand_over(
+            kept, kept or asked or (rested and self._writer.eager), wait=asked
+        )
 
-    def begin_at(self, step: float) -> None:
+    def begin(self, answers: PaidAnswers | None = None) -> None:
+        """The run begins; it shows from now on that it has a writer.
+
+        Args:
+            answers: those that were given in a step that was not finished.
+        """
+        self.muted = False
+        self._answers = answers or self._answers
+        if self._writer is not None:
+            self._writer.start()
+
+    def begin_at(self, run: int, step: float, answers: PaidAnswers) -> None:
         """The model has been put at the end of a recorded step; from here it goes on.
 
         What was noted until now belongs to no step of the run.
+
+        Args:
+            answers: of the step that was not finished.
         """
         self._taken()
         self._vectors.clear()
         self._known.clear()
-        self.step, self.muted = step, False
-        self._resumable = step
+        self.run, self.step, self._resumable = run, step, step
+        if self._writer is not None:
+            self._writer.run = run
+        self.begin(answers)
+
+    def paid(self, call: Call) -> None:
+        """An answer is there that must not be asked for again: it is written now."""
+        self._asked = True
+        if self._writer is not None:
+            row = answer_row(call)
+            self._writer.note(Batch(self.step or 0, unfinished=[row], finished=False))
+
+    def paid_before(self, request: LLMRequest) -> Reply | None:
+        """What a step that was not finished was answered; it is noted as a call."""
+        if self.muted or not self._answers:
+            return None
+        reply = self._answers.take(request)
+        if reply is not None:
+            self._asked = True
+            self.called(request, self.began(request), reply, None, replayed=False)
+        return reply
+
+    def abandon(self) -> None:
+        """Lets go of a run that was never gone on with; nothing of it is written."""
+        self._taken()
+        writer, self._writer = self._writer, None
+        self._detach()
+        if writer is not None:
+            writer.close()
 
     def close(self, state: str | None = None) -> None:
         """Writes what is left and ends the run; again does nothing.
@@ -133,17 +185,26 @@ class Recorder(Noter):
         """
         if not self.active:
             return
+        if self.muted:
+            self.abandon()
+            return
         model = self._model()
         half = model is not None and clock(model) > (self.step or 0)
         if not half:
+            self._close_dropped()
             self.checkpoint()
         if self._changes and not half:
-            self._hand_over(finished=False)
+            # What was done by hand is there when the run is gone on with.
+            extends = self.step is not None and model is not None
+            self._hand_over(resumable=extends, finished=False, extends=extends)
         writer, self._writer = self._writer, None
         self._detach()
         if writer is not None:
-            writer.close()
-            self.store.end(self.run, state or ("failed" if half else "finished"))
+            try:
+                writer.close()
+                self.store.end(self.run, state or ("failed" if half else "finished"))
+            finally:
+                self._release()
 
     def checkpoint(self) -> None:
         """Makes sure that the run can go on from the end of its last finished step.
@@ -168,27 +229,55 @@ class Recorder(Noter):
         """
         self.checkpoint()
         if self._writer is not None:
-            self._writer.flush()
+            try:
+                self._writer.flush()
+            except StoreError:
+                self._release()  # to be taken again, should this be tried again
+                raise
 
     def _hand_over(
-        self, kept: bool = False, resumable: bool = False, finished: bool = True
+        self,
+        kept: bool = False,
+        resumable: bool = False,
+        finished: bool = True,
+        extends: bool = False,
+        wait: bool = False,
     ) -> None:
         changes, step = self._taken(), self.step or 0
         changes.agents = self._new_agents(changes.opened)
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:
-            self._writer.put(Handed(step, changes, state, kept, finished))
+            self._writer.put(Handed(step, changes, state, kept, finished, extends))
+            if wait:
+                self._writer.flush()
         except StoreError as error:
             self._detach()
             self._writer = None
+            self._release()
             if self._recording.on_failure == "stop":
                 raise
             logger.warning("%s The run goes on unrecorded.", error)
 
+    def _close_dropped(self) -> None:
+        """What users took out of a memory by hand is no longer held by it."""
+        model = self._model()
+        for memory in memories(model).values() if model is not None else ():
+            memory.close_dropped()
+
+    def _release(self) -> None:
+        """Whoever goes on with the run may write it."""
+        try:
+            self.store.release(self.run)
+        except StoreError as error:  # what this process does not hold does not last
+            logger.debug("the lease of a run could not be given back: %s", error)
+
     def _snapshot(self, step: float) -> dict[str, Any]:
         """What the run can go on from; the next one comes after a rest."""
         began = time.thread_time()
+        if not self._looked:
+            self._looked = True
+            warn_of_lost(memories(self._model()).values())
         state = snapshot(self._model())
         rest = min(LONGEST_REST, REST * (time.thread_time() - began))
         self._resumable, self._rest_until = step, time.monotonic() + rest

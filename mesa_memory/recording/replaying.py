@@ -6,10 +6,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.errors import StoreCorrupt
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.recording.tablerows import prompt_hash
 from mesa_memory.recording.vectors import RecordedVectors
-from mesa_memory.stores.base import Store, open_store
+from mesa_memory.stores.base import Store, no_run, open_store
 from mesa_memory.stores.schema import calls, runs
 
 #: all columns but the prompt, which is long and rarely needed
@@ -42,6 +43,8 @@ def _run(store: Store, number: str, seed: str) -> int:
     query = sa.select(runs.c.id, runs.c.seed).order_by(runs.c.id.desc())
     with store.reading() as on:
         found = dict(on.execute(query).tuples().all())
+    if not found:
+        raise no_run(store.location)
     if number:
         if not number.isdecimal() or int(number) not in found:
             raise ValueError(
@@ -73,18 +76,37 @@ def _call(store: Store, row: Any) -> Recorded:
 
     failed = row["error"] is not None
     return Recorded(
-        row["prompt_hash"], prompt, None if failed else _reply(row), row["error"]
+        row["prompt_hash"], prompt, None if failed else reply_of(row), row["error"]
     )
 
 
-def _reply(row: Any) -> Reply:
+def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
+    """The reply in a recorded call.
+
+    Args:
+        cost: in US dollars; nobody is paid for a replayed one again.
+    """
     return Reply(
         text=row["reply"],
         model=row["model"] or "",
         prompt_tokens=row["tokens_in"],
         completion_tokens=row["tokens_out"],
-        cost=0.0,  # nobody is paid for it again
+        cost=cost,
+        latency=latency,
         attempts=row["attempts"] or 1,
         finish=row["finish"] or "stop",
-        raw=None if row["raw"] is None else response(row["raw"]),
+        raw=_raw(row["raw"]),
     )
+
+
+def _raw(raw: Any) -> Any:
+    if raw is None:
+        return None
+    try:
+        return response(raw)
+    except (ValueError, TypeError) as error:  # litellm's own classes, with pydantic's
+        raise StoreCorrupt(
+            "a recorded response is not one of a language model "
+            f"({type(error).__name__}). The file was changed or damaged; use a copy of "
+            "it."
+        ) from error

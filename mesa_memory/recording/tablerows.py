@@ -10,6 +10,7 @@ import numpy as np
 from mesa_memory import render
 from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest
+from mesa_memory.names import own_name
 from mesa_memory.recall import Recalled
 from mesa_memory.recording.changes import Call, Recall
 from mesa_memory.records import MemoryRecord
@@ -29,6 +30,7 @@ def agent_row(memory: Any) -> dict[str, Any]:
         "class": type(agent).__name__,
         "memory": type(memory).__name__,
         "layers": [memory.layer],
+        "name": own_name(agent) or None,
     }
 
 

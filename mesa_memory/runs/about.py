@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mesa_memory.arguments import readable
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.runs.stored import run_row
@@ -36,8 +37,11 @@ class About:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the model was made with."""
-        return self._told("parameters") or {}
+        """What the model was made with; a word in brackets stands for what is not here.
+
+        Secrets and objects are not recorded.
+        """
+        return readable(self._told("parameters") or {})
 
     @property
     def seed(self) -> str | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import select
 
+from mesa_memory.relevance import NOISE
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import schema
 
@@ -33,6 +34,9 @@ _COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "recalls": (("agent", "layer", "purpose"), ("query", "scoring", "candidates")),
     "prompts": (("agent", "layer", "section"), ("text",)),
 }
+#: scores differ by so much where another number of rows was multiplied at once; what is
+#: recorded was rounded
+NEAR = 2.5 * NOISE
 #: what ends a record's lifetime, at ``valid_to``
 _ENDING = {"valid_to", "closed_because", "superseded_by"}
 
@@ -133,10 +137,27 @@ def _different(
         if mine is None or theirs is None:
             yield Difference(name, step, seq, (), mine, theirs)
             continue
-        fields = tuple(n for n in _COMPARED[name][1] if mine[n] != theirs[n])
+        fields = tuple(
+            n
+            for n in _COMPARED[name][1]
+            if mine[n] != theirs[n]
+            and not (n == "candidates" and _alike(mine[n], theirs[n]))
+        )
         if fields:
             when = _ended(mine, theirs) if _ENDING.issuperset(fields) else step
             yield Difference(name, when, seq, fields, mine, theirs)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """The same value; numbers that a ranking takes for the same are."""
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) <= NEAR
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        same = one.keys() == other.keys()
+        return same and all(_alike(one[key], other[key]) for key in one)
+    return bool(one == other)
 
 
 def _ended(left: Row, right: Row) -> float:

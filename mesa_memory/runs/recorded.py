@@ -11,6 +11,7 @@ from sqlalchemy import Table as SQLTable
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
+from mesa_memory.text import one_line
 
 #: a message names at most so many of what there is
 NAMED = 12
@@ -54,6 +55,21 @@ class Recorded:
         self._unique_ids = {name: own for own, name in known}
         return self._unique_ids
 
+    def names(self) -> dict[Any, str]:
+        """What people call the agents that have a name of their own, by unique id."""
+        table = schema.agents
+        found = self.reader.rows(
+            select(table.c.agent, table.c.name).where(
+                self.mine(table), table.c.name.is_not(None)
+            )
+        )
+        called = {name: text for name, text in found if isinstance(text, str)}
+        return {
+            own: one_line(called[name])
+            for name, own in self.unique_ids().items()
+            if name in called
+        }
+
     def unique_id(self, name: str) -> Any:
         """An agent's own id; its name in the store if it is not known otherwise."""
         if name not in self._unique_ids:
@@ -62,13 +78,22 @@ class Recorded:
         return self._unique_ids[name]
 
     def agent(self, given: Any) -> str:
-        """An agent's name in the store, by its unique id.
+        """An agent's name in the store, by its unique id, or by its own name.
 
         Raises:
-            ValueError: if the run has no such agent; names those it has.
+            ValueError: if the run has no such agent, or several of that name; says which
+                it has.
         """
         name = str(given)
         if name not in self._unique_ids and name not in self.unique_ids():
+            called = [own for own, text in self.names().items() if text == name]
+            if len(called) == 1:
+                return str(called[0])
+            if called:
+                raise ValueError(
+                    f"run {self.number} has {len(called)} agents named {name!r}: "
+                    f"{listed(map(str, called))}; give the unique id of one"
+                )
             raise ValueError(
                 f"run {self.number} has no agent {given!r}; its agents are "
                 f"{listed(self._unique_ids)}"

@@ -53,7 +53,7 @@ def agents(run: Recorded) -> Table:
 
     found = run.table(
         select(
-            *(who.c.agent, who.c["class"], who.c.memory, who.c.layers),
+            *(who.c.agent, who.c.name, who.c["class"], who.c.memory, who.c.layers),
             own(func.count()).label("records"),
             own(func.min(records.c.seq)).label("first_step"),
             own(func.max(records.c.seq)).label("last_step"),

@@ -18,6 +18,11 @@ class Statements(About):
         """The agents so far: their names in the store, and their own ids, in order."""
         return dict(self._run.unique_ids())
 
+    @property
+    def names(self) -> dict[Any, str]:
+        """What people call the agents that have a name of their own, by unique id."""
+        return self._run.names()
+
     def name_of(self, agent: Any) -> str:
         """An agent's name in the store, by its unique id.
 

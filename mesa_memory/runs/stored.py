@@ -4,10 +4,12 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from mesa_memory.arguments import readable
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import listed
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
+from mesa_memory.stores.base import no_run
 
 runs, steps, agents = schema.runs, schema.steps, schema.agents
 
@@ -26,7 +28,10 @@ def overview(reader: Reader) -> Table:
     ]
     people = select(func.count()).where(agents.c.run == runs.c.id).scalar_subquery()
     wanted = select(runs, people.label("agents"), *counted)
-    return reader.table(wanted.order_by(runs.c.id))
+    table = reader.table(wanted.order_by(runs.c.id))
+    for row in table.rows:
+        row["parameters"] = readable(row["parameters"])
+    return table
 
 
 def found(reader: Reader, run: Any) -> int:
@@ -37,9 +42,12 @@ def found(reader: Reader, run: Any) -> int:
         run: its id or its name, of which the newest run counts; None is the newest.
 
     Raises:
-        ValueError: if there is none; names those there are.
+        ValueError: if there is no such run; names those there are.
+        StoreUnavailable: if there is no run at all.
     """
     known = reader.rows(select(runs.c.id, runs.c.name).order_by(runs.c.id))
+    if not known:
+        raise no_run(reader.location)
     meant = [
         number
         for number, name in known

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from mesa_memory.checks import number, whole
+from mesa_memory.errors import StoreUnavailable
 
 
 @dataclass
@@ -50,10 +51,14 @@ class Batch:
         embedded: (record id, float16 bytes, name of the embedder).
         recalls, prompts, calls, interventions, answers: rows of these tables.
         agents, vectors: rows of these tables; one that is there already is replaced.
+        unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
+            list has ended their step.
         checkpoint: state by agent, ``""`` for the model; None for no checkpoint.
         kept: the checkpoint stays when there are newer ones.
         finished: False leaves the step without a row in ``steps``: events between
             two steps.
+        extends: what is between two steps belongs to the end of the first, as the
+            checkpoint says, and stays when the run is taken back to it.
     """
 
     step: float
@@ -70,15 +75,18 @@ class Batch:
     answers: list[dict[str, Any]] = field(default_factory=list)
     agents: list[dict[str, Any]] = field(default_factory=list)
     vectors: list[dict[str, Any]] = field(default_factory=list)
+    unfinished: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: dict[str, Any] | None = None
     kept: bool = False
     finished: bool = True
+    extends: bool = False
 
 
 class Store(Protocol):
     """Keeps runs. Every method may be called from any thread.
 
-    Each raises a ``StoreError``, and then nothing of that call was written.
+    Each raises a ``StoreError``, and then nothing of that call was written. What writes
+    a run holds its lease from then on: ``RunInUse`` says that another writer has it.
 
     Attributes:
         location: its path or address, without password.
@@ -98,14 +106,35 @@ class Store(Protocol):
             StoreError: also if a step is there already, or a record to change is not.
         """
 
-    def end(self, run: int, state: str) -> None:
-        """Sets the state: ``"finished"``, ``"stopped"``, ``"failed"``, ``"running"``."""
+    def hold(self, run: int) -> None:
+        """Takes the lease of a run, or confirms it: nobody else may write it."""
 
-    def truncate(self, run: int, after_step: float) -> None:
+    def release(self, run: int) -> None:
+        """Gives the lease back, if this store has it; others may write the run."""
+
+    def end(self, run: int, state: str) -> None:
+        """Sets the state, ``"finished"``, ``"stopped"`` or ``"failed"``.
+
+        The lease is given back, and nothing of the run waits in other files.
+        """
+
+    def truncate(
+        self,
+        run: int,
+        after_step: float,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[float]:
         """Takes the run back to the end of its last finished step <= ``after_step``.
 
         What was written later is removed, lifetimes closed later are open again, and
-        the state is ``"running"``.
+        the state is ``"running"``. Answers of steps not finished yet stay.
+
+        Args:
+            parameters: what the run's model is made with from now on, as plain data;
+                None changes nothing.
+
+        Returns:
+            The finished steps that were removed, in order.
         """
 
     def checkpoint(
@@ -196,3 +225,15 @@ def sqlite_path(address: str) -> str:
     if not path or "\0" in path:
         raise ValueError(f"a path must have characters, and no NUL, got {address!r}")
     return path
+
+
+def no_run(location: str) -> StoreUnavailable:
+    """The error for a store in which no run was begun, as far as one can see."""
+    said = "there is no recorded run in it."
+    if "://" not in location:
+        said += (
+            " If it is a copy of a file that was being written, what was in the "
+            f"{location}-wal of the original is missing: copy it again with "
+            "mesa-memory copy ORIGINAL TARGET."
+        )
+    return StoreUnavailable(said, location=location)

@@ -33,11 +33,15 @@ class Together:
         inserts: rows by table.
         changes: rows of new values by kind (see ``CHANGES``), for records that were
             written before.
+        ended: the newest finished step; None if there is none.
+        extended: the new last number of steps that were finished before.
     """
 
     seq: int
     inserts: dict[str, list[dict[str, Any]]]
     changes: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    ended: float | None = None
+    extended: dict[float, int] = field(default_factory=dict)
 
     @property
     def steps(self) -> list[float]:
@@ -45,7 +49,7 @@ class Together:
         return [row["step"] for row in self.inserts["steps"]]
 
 
-def together(batches: Sequence[Batch], seq: int) -> Together:
+def together(batches: Sequence[Batch], seq: int, number: int = 0) -> Together:
     """Numbers the rows of the batches and brings them together.
 
     Records are written as they are at the end of the last batch.
@@ -53,11 +57,15 @@ def together(batches: Sequence[Batch], seq: int) -> Together:
     Args:
         batches: in order.
         seq: the number of the last row written before.
+        number: that of the last answer of an unfinished step.
     """
-    tables = (*NUMBERED, "steps", *REPLACED, "checkpoints")
+    tables = (*NUMBERED, "steps", *REPLACED, "checkpoints", "unfinished_calls")
     all_of = Together(seq, {table: [] for table in tables})
     for batch in batches:
         _number(batch, all_of)
+        _unfinished(batch, all_of, number)
+        if batch.extends:
+            _forget_checkpoint(batch, all_of)
         for agent, state in (batch.checkpoint or {}).items():
             row = {"step": batch.step, "agent": agent, "state": state}
             row["kept"] = batch.kept
@@ -82,6 +90,31 @@ def _number(batch: Batch, all_of: Together) -> None:
         row = {key: counts[key] for key in ("records", "recalls", "calls")}
         row |= {"step": batch.step, "seq": all_of.seq}
         all_of.inserts["steps"].append(row)
+    elif batch.extends:
+        rows = [r for r in all_of.inserts["steps"] if r["step"] == batch.step]
+        for row in rows:
+            row["seq"] = all_of.seq
+        if not rows:
+            all_of.extended[batch.step] = all_of.seq
+
+
+def _unfinished(batch: Batch, all_of: Together, number: int) -> None:
+    waiting = all_of.inserts["unfinished_calls"]
+    if batch.finished:
+        all_of.ended = batch.step
+        waiting[:] = [row for row in waiting if row["step"] > batch.step]
+    last = waiting[-1]["number"] if waiting else number
+    waiting += [
+        row | {"number": last + n} for n, row in enumerate(batch.unfinished, start=1)
+    ]
+
+
+def _forget_checkpoint(batch: Batch, all_of: Together) -> None:
+    """The step has a new end; how long its checkpoint stays does not change."""
+    older = [r for r in all_of.inserts["checkpoints"] if r["step"] == batch.step]
+    batch.kept = batch.kept or any(row["kept"] for row in older)
+    rest = [r for r in all_of.inserts["checkpoints"] if r["step"] != batch.step]
+    all_of.inserts["checkpoints"] = rest
 
 
 def _change(batches: Sequence[Batch], all_of: Together) -> None:

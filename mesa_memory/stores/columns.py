@@ -9,14 +9,25 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 from mesa_memory.errors import StoreCorrupt
+from mesa_memory.stores.checked import too_deep, wrong
 
 
 class Document(TypeDecorator):
-    """JSON whose keys keep their order; None and JSON's null are both NULL."""
+    """JSON whose keys keep their order; None and JSON's null are both NULL.
+
+    Args:
+        holds: what it is, such as ``dict``; None is anything.
+        each: what each item of a list is; None is anything.
+    """
 
     impl = Text
     cache_ok = True
     postgres: type[Any] = JSON
+    place = "a column"
+
+    def __init__(self, holds: Any = None, each: Any = None) -> None:
+        super().__init__()
+        self.holds, self.each = holds, each
 
     def load_dialect_impl(self, dialect: Any) -> Any:
         """``json`` in PostgreSQL, text in SQLite."""
@@ -31,16 +42,44 @@ class Document(TypeDecorator):
         return json.dumps(value, ensure_ascii=False)
 
     def process_result_value(self, value: Any, dialect: Any) -> Any:
-        """The plain data again."""
-        if value is None or dialect.name == "postgresql":
-            return value
+        """The plain data again.
+
+        Raises:
+            StoreCorrupt: if it is something else than belongs there.
+        """
+        if value is None:
+            return None
+        found = value if dialect.name == "postgresql" else self._loaded(value)
+        if found is None or self._right(found):
+            return found
+        each = f" of {_named(self.each)}" if self.each else ""
+        wanted = f"{_named(self.holds)}{each}" if self.holds else "plain data"
+        raise wrong(self.place, f"JSON of {wanted}", value)
+
+    def _loaded(self, value: Any) -> Any:
         try:
-            return json.loads(value)
+            return json.loads(value, parse_constant=_refused)
         except (ValueError, TypeError, RecursionError) as error:
             raise StoreCorrupt(
-                f"a field that must hold JSON does not ({type(error).__name__}: "
-                f"{error}). The file was changed or damaged; use a copy of it."
+                f"{self.place} must hold JSON, and holds {value!r:.60} "
+                f"({type(error).__name__}: {error!s:.80}). The file was changed or "
+                "damaged; use a copy of it."
             ) from error
+
+    def _right(self, found: Any) -> bool:
+        if self.holds and not isinstance(found, self.holds):
+            return False
+        if self.each and not all(isinstance(item, self.each) for item in found):
+            return False
+        return not isinstance(found, list | dict) or not too_deep(found)
+
+
+def _named(kind: Any) -> str:
+    return getattr(kind, "__name__", str(kind))
+
+
+def _refused(constant: str) -> None:
+    raise ValueError(f"{constant} is no JSON")
 
 
 class Searchable(Document):
@@ -64,6 +103,7 @@ class Embedding(TypeDecorator):
 
     impl = LargeBinary
     cache_ok = True
+    place = "a column"
 
     def load_dialect_impl(self, dialect: Any) -> Any:
         """``halfvec`` in PostgreSQL, a BLOB in SQLite."""
@@ -78,8 +118,12 @@ class Embedding(TypeDecorator):
 
     def process_result_value(self, value: Any, dialect: Any) -> bytes | None:
         """The vector as bytes, whatever the database."""
-        if value is None or dialect.name != "postgresql":
+        if value is None:
             return value
+        if dialect.name != "postgresql":
+            if isinstance(value, bytes) and not len(value) % 2:
+                return value
+            raise wrong(self.place, "a vector of float16", value)
         return np.array(value[1:-1].split(","), dtype="<f2").tobytes()
 
 

@@ -1,17 +1,37 @@
-"""A copy of a recorded run in the same store."""
+"""Copies of a recorded run in the same store, and of a whole file."""
 
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.stores.schema import metadata, runs
+from mesa_memory.errors import StoreError, StoreUnavailable
+from mesa_memory.redaction import hide
+from mesa_memory.stores.base import open_store
+from mesa_memory.stores.rows import Blobs, storable
+from mesa_memory.stores.schema import leases, metadata, runs
 from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sqlite_faults import fault
 
 
-def copy_run(store: SqlStore, run: int, step: float, name: str | None) -> int:
+def copy_run(
+    store: SqlStore,
+    run: int,
+    step: float,
+    name: str | None,
+    parameters: Mapping[str, Any],
+) -> int:
     """Copies what a run was at the end of a step into a new run; its id.
 
-    The copy knows its parent. Nothing is shared: rows are copied.
+    The copy knows its parent. Nothing is shared: rows are copied, in one transaction,
+    and the store holds the lease of the copy.
+
+    Args:
+        parameters: what the copy's model was made with, as plain data.
 
     Raises:
         StoreError: if the store fails; nothing is copied then.
@@ -19,16 +39,62 @@ def copy_run(store: SqlStore, run: int, step: float, name: str | None) -> int:
     with store.writing() as on:
         old = on.execute(sa.select(runs).filter_by(id=run)).mappings().one()
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        values = dict(old, name=name, started=now, state="running")
+        values = dict(old, name=hide(name), started=now, state="running")
         values |= {"parent": run, "parent_step": step}
+        values["parameters"] = storable(hide(dict(parameters)), Blobs().add)
         del values["id"]
         copy = on.scalar(sa.insert(runs).values(values).returning(runs.c.id))
         for table in metadata.sorted_tables:
-            if "run" not in table.c:
+            if "run" not in table.c or table is leases:
                 continue
             names = [column.name for column in table.c if column.name != "run"]
             rows = sa.select(sa.literal(copy), *(table.c[n] for n in names))
             rows = rows.where(table.c.run == run)
             on.execute(sa.insert(table).from_select(["run", *names], rows))
-    store.truncate(copy, step)
+        store.cut(on, copy, step)
+        store.confirm(on, copy)
     return copy
+
+
+def copy_file(source: str | Path, target: str | Path) -> Path:
+    """Copies a SQLite file with all its runs, also while a run is being written.
+
+    The copy is whole, unlike one made by the system while other files beside it hold
+    what was written last. Nobody writes it.
+
+    Args:
+        source: path of a store.
+        target: path of a file that is not there yet.
+
+    Raises:
+        FileExistsError: if there is a file at ``target``.
+        StoreError: if the source is no store in a file, or the copy cannot be written.
+    """
+    if "://" in str(source) or str(source).startswith("postgresql:"):
+        raise StoreError(
+            "only a file can be copied. For a database there are pg_dump and "
+            "mesa-memory export.",
+            location=str(source),
+        )
+    path = Path(target).expanduser().absolute()
+    if path.exists():
+        raise FileExistsError(f"{path} is there already; choose another name")
+    if not path.parent.is_dir():
+        raise StoreUnavailable(
+            f"there is no folder {path.parent}. Make it first.", location=str(path)
+        )
+    with closing(open_store(source, read_only=True)) as store:
+        try:
+            with (
+                store.reading() as on,
+                closing(sqlite3.connect(path)) as copy,
+            ):
+                raw: Any = on.connection.driver_connection
+                raw.backup(copy)
+                copy.execute("PRAGMA journal_mode=DELETE")
+                copy.execute("DELETE FROM leases")
+                copy.commit()
+        except sqlite3.Error as error:
+            path.unlink(missing_ok=True)
+            raise fault(error, str(path)) from error
+    return path

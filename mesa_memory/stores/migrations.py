@@ -38,11 +38,19 @@ def _kept(on: sa.Connection) -> None:
     schema.vectors.create(on)
 
 
+def _leases(on: sa.Connection) -> None:
+    """Version 5: who writes a run, answers of a step that has not ended, and names."""
+    on.execute(sa.text("ALTER TABLE agents ADD COLUMN name TEXT"))
+    schema.leases.create(on)
+    schema.unfinished_calls.create(on)
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
     3: _answers,
     4: _kept,
+    5: _leases,
 }
 
 

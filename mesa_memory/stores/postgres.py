@@ -9,6 +9,7 @@ from urllib.parse import parse_qs
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+from mesa_memory import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
 from mesa_memory.stores import migrations, schema
 from mesa_memory.stores.base import Options
@@ -25,7 +26,9 @@ class PostgresStore(SqlStore):
     """A store in a PostgreSQL database, in the schema that ``search_path`` names."""
 
     def __init__(self, url: sa.URL, options: Options) -> None:
-        location = url.render_as_string(hide_password=True)
+        redaction.learn_named({**url.query, "password": url.password})
+        said = {key: "***" for key in url.query if redaction.secret_name(key)}
+        location = url.update_query_dict(said).render_as_string(hide_password=True)
         engine = sa.create_engine(
             url,
             pool_pre_ping=True,  # the server may have been started anew
@@ -81,6 +84,11 @@ class PostgresStore(SqlStore):
             values = {"run": run, "rows": text.decode()}
             changed += on.execute(_update(kind), values).rowcount
         return changed
+
+    def clock(self, on: sa.Connection) -> float:
+        """The server's clock."""
+        now = sa.text("SELECT extract(epoch FROM clock_timestamp())")
+        return float(on.scalar(now) or 0)
 
     def fault(self, error: DBAPIError) -> StoreError:
         """What an error of PostgreSQL means."""

@@ -12,6 +12,8 @@ from typing import Any
 
 import orjson
 
+from mesa_memory.redaction import scrub_json
+
 #: a text longer than this (in bytes) is split, as databases limit their parameters
 LONGEST = 16 * 2**20
 #: not more rows than this in one text, as making it stops the process for so long
@@ -48,7 +50,7 @@ def _text(rows: Sequence[Any], embedding: Callable[[bytes], Any]) -> bytes:
     if b"\\u0000" in text:
         clean = storable(rows, embedding)
         text = json.dumps(clean, ensure_ascii=False, allow_nan=False).encode()
-    return text
+    return scrub_json(text)
 
 
 def storable(value: Any, embedding: Callable[[bytes], Any]) -> Any:

@@ -5,19 +5,9 @@ higher one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order
 is part of what is kept, and ``jsonb`` where one searches.
 """
 
-from sqlalchemy import (
-    BigInteger,
-    Boolean,
-    Column,
-    Double,
-    Index,
-    Integer,
-    MetaData,
-    PrimaryKeyConstraint,
-    Table,
-    Text,
-)
+from sqlalchemy import Column, Index, MetaData, PrimaryKeyConstraint, Table
 
+from mesa_memory.stores.checked import BigInteger, Boolean, Double, Integer, Text
 from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
     Document,
     Embedding,
@@ -26,11 +16,14 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 4
+VERSION = 5
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
 
+
+#: what an agent's id may be
+SCALAR = str | int | float
 
 metadata = MetaData()
 
@@ -48,9 +41,9 @@ runs = Table(
     Column("id", Integer, primary_key=True, autoincrement=True),
     Column("name", Text),
     Column("model", Text, nullable=False),
-    Column("parameters", Document),
+    Column("parameters", Document(dict)),
     Column("seed", Text),
-    Column("versions", Document),
+    Column("versions", Document(dict)),
     Column("started", Text, nullable=False),
     Column("state", Text, nullable=False),
     Column("parent", Integer),
@@ -58,16 +51,18 @@ runs = Table(
     sqlite_autoincrement=True,
 )
 
-#: ``agent`` is ``str(unique_id)`` here and everywhere
+#: ``agent`` is ``str(unique_id)`` here and everywhere; ``name`` is what people call it,
+#: if it has one, since version 5
 agents = Table(
     "agents",
     metadata,
     Column("run", Integer, nullable=False),
     Column("agent", Text, nullable=False),
-    Column("unique_id", Searchable),
+    Column("unique_id", Searchable(SCALAR)),
     Column("class", Text),
     Column("memory", Text),
-    Column("layers", Searchable),
+    Column("layers", Searchable(list, str)),
+    Column("name", Text),
     PrimaryKeyConstraint("run", "agent"),
 )
 
@@ -84,9 +79,9 @@ records = Table(
     Column("kind", Text, nullable=False),
     Column("step", Double, nullable=False),
     Column("text", Text),
-    Column("content", Document),
+    Column("content", Document(dict)),
     Column("importance", Double),
-    Column("subject", Searchable),
+    Column("subject", Searchable(SCALAR)),
     Column("sources", Searchable),
     Column("valid_from", Double, nullable=False),
     Column("valid_to", Double),
@@ -129,7 +124,7 @@ recalls = _log(
     Column("layer", Text),
     Column("purpose", Text),
     Column("query", Text),
-    Column("scoring", Document),
+    Column("scoring", Document(dict)),
     Column("candidates", Searchable),
 )
 
@@ -147,10 +142,10 @@ calls = _log(
     Column("purpose", Text),
     Column("occurrence", Integer),
     Column("model", Text),
-    Column("prompt", Document),
+    Column("prompt", Document(list, dict)),
     Column("prompt_hash", Text),
     Column("reply", Text),
-    Column("raw", Document),
+    Column("raw", Document(dict)),
     Column("tokens_in", Integer),
     Column("tokens_out", Integer),
     Column("cost", Double),
@@ -161,8 +156,33 @@ calls = _log(
     Column("finish", Text),
 )
 
+#: answers of the step that is not finished yet, so that a resumed run need not pay for
+#: them again; ``number`` counts up within a run; since version 5
+unfinished_calls = Table(
+    "unfinished_calls",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("purpose", Text, nullable=False),
+    Column("model", Text),
+    Column("prompt_hash", Text, nullable=False),
+    Column("reply", Text),
+    Column("raw", Document(dict)),
+    Column("tokens_in", Integer),
+    Column("tokens_out", Integer),
+    Column("cost", Double),
+    Column("latency", Double),
+    Column("attempts", Integer),
+    Column("finish", Text),
+    PrimaryKeyConstraint("run", "number"),
+)
+
 #: what a researcher did to a memory; since version 2
-interventions = _log("interventions", Column("kind", Text), Column("detail", Document))
+interventions = _log(
+    "interventions", Column("kind", Text), Column("detail", Document(dict))
+)
 
 #: what holds for many agents and was found once, such as the grade of an event; the
 #: key is a hash; since version 3
@@ -188,7 +208,7 @@ checkpoints = Table(
     Column("run", Integer, nullable=False),
     Column("step", Double, nullable=False),
     Column("agent", Text, nullable=False),
-    Column("state", Document, nullable=False),
+    Column("state", Document(dict), nullable=False),
     Column("kept", Boolean(create_constraint=False)),
     PrimaryKeyConstraint("run", "step", "agent"),
 )
@@ -203,6 +223,25 @@ vectors = Table(
     Column("vector", Text, nullable=False),
     PrimaryKeyConstraint("run", "key"),
 )
+
+#: who writes a run, see ``leases``; no row if nobody does; since version 5
+leases = Table(
+    "leases",
+    metadata,
+    Column("run", Integer, primary_key=True, autoincrement=False),
+    Column("token", Text, nullable=False),
+    Column("host", Text, nullable=False),
+    Column("machine", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("born", Text, nullable=False),
+    Column("file", Text, nullable=False),
+    Column("since", Text, nullable=False),
+    Column("beat", Double, nullable=False),
+)
+
+for _table in metadata.tables.values():
+    for _column in _table.columns:
+        _column.type.place = f"{_table.name}.{_column.name}"  # type: ignore[attr-defined]
 
 #: the tables in which a row may take the place of an older one
 REPLACED = ("agents", "vectors")

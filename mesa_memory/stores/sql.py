@@ -2,19 +2,22 @@
 
 import os
 import threading
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from mesa_memory.errors import StoreCorrupt, StoreError, StoreReadOnly
+from mesa_memory.errors import RunInUse, StoreCorrupt, StoreError, StoreReadOnly
+from mesa_memory.redaction import cause, hide
 from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch, Options, RunInfo
-from mesa_memory.stores.batches import CHANGES, together
+from mesa_memory.stores.batches import CHANGES, Together, together
+from mesa_memory.stores.leases import Leases
 from mesa_memory.stores.rows import Blobs, storable
 
 STATES = ("running", "finished", "stopped", "failed")
@@ -33,6 +36,7 @@ class SqlStore(ABC):
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._seqs: dict[int, int] = {}
+        self._leases = Leases()
 
     @abstractmethod
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
@@ -48,6 +52,17 @@ class SqlStore(ABC):
 
     def guard(self) -> None:  # noqa: B027 - a server cannot be moved away
         """Raises if the database is not the one that was opened."""
+
+    def clock(self, on: sa.Connection) -> float:
+        """Seconds since 1970, by the clock that all who write here share."""
+        return time.time()
+
+    def file_id(self) -> str:
+        """Tells a copied file from the original; the same for all of a server."""
+        return ""
+
+    def rest(self) -> None:  # noqa: B027 - a server does that itself
+        """Brings what waits in other files into the database's own."""
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
@@ -70,19 +85,30 @@ class SqlStore(ABC):
             )
         with self._lock, self._translated():
             self.guard()
-            with self.engine.connect() as plain:
-                connection = plain.execution_options(writing=True)
-                with connection.begin():
-                    yield connection
+            held = self._leases.held
+            try:
+                with self.engine.connect() as plain:
+                    connection = plain.execution_options(writing=True)
+                    with connection.begin():
+                        yield connection
+            except BaseException:
+                for run in set(self._leases.held) - set(held):
+                    self._leases.forget(run)  # nothing says that it is ours
+                raise
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
-            raise self.fault(error) from error
+            raise self.fault(error) from cause(error)
         except SQLAlchemyError as error:
-            raise StoreError(str(error), location=self.location) from error
+            raise StoreError(str(error), location=self.location) from cause(error)
+        except StoreCorrupt as error:
+            if error.location:
+                raise
+            # A field that is wrong does not know in which store it is.
+            raise StoreCorrupt(str(error), location=self.location) from error
         except UnicodeDecodeError as error:  # even a name in the file may be damaged
             raise StoreCorrupt(
                 f"it holds text that is none ({error}). Use a copy of it.",
@@ -98,19 +124,47 @@ class SqlStore(ABC):
             "started": started,
             "state": "running",
         }
-        insert = sa.insert(schema.runs).values(storable(values, Blobs().add))
+        insert = sa.insert(schema.runs).values(storable(hide(values), Blobs().add))
         with self.writing() as on:
             run = on.scalar(insert.returning(schema.runs.c.id))
+            self.confirm(on, run)
         self._seqs[run] = 0
         return run
+
+    def hold(self, run: int) -> None:
+        """Takes or confirms the lease of a run; see ``Store``."""
+        with self.writing() as on:
+            self.confirm(on, run)
+
+    def confirm(self, on: sa.Connection, run: int) -> None:
+        """Makes sure that nobody else writes the run; before anything is written."""
+        self._known(on, run)
+        if run not in self._leases.held:
+            self._seqs.pop(run, None)
+        try:
+            self._leases.confirm(on, run, self.file_id(), self.clock(on))
+        except RunInUse as error:
+            error.location = self.location
+            raise
+
+    def release(self, run: int) -> None:
+        """Gives a lease back; see ``Store``."""
+        if run in self._leases.held:
+            try:
+                with self.writing() as on:
+                    self._leases.release(on, run)
+            finally:
+                self._leases.forget(run)
 
     def write(self, run: int, *batches: Batch) -> None:
         """Writes batches in one transaction; see ``Store``."""
         with self.writing() as on:
+            self.confirm(on, run)
             seq = self._seqs.get(run)
             seq = self._last_seq(on, run) if seq is None else seq
-            new = together(batches, seq)
+            new = together(batches, seq, self._last_number(on, run, batches))
             self._refuse_finished(on, run, new.steps)
+            self._end_steps(on, run, new)
             for table, rows in new.inserts.items():
                 if rows:
                     self.insert(on, run, table, rows)
@@ -120,6 +174,29 @@ class SqlStore(ABC):
             if new.inserts["checkpoints"]:
                 self._prune(on, run)
         self._seqs[run] = new.seq
+
+    def _last_number(
+        self, on: sa.Connection, run: int, batches: tuple[Batch, ...]
+    ) -> int:
+        if not any(batch.unfinished for batch in batches):
+            return 0
+        number = sa.func.max(schema.unfinished_calls.c.number)
+        return on.scalar(sa.select(number).filter_by(run=run)) or 0
+
+    def _end_steps(self, on: sa.Connection, run: int, new: Together) -> None:
+        """Forgets the answers of ended steps, and puts off ends that were no ends."""
+        if new.ended is not None:
+            table = schema.unfinished_calls
+            gone = sa.delete(table).filter_by(run=run)
+            on.execute(gone.where(table.c.step <= new.ended))
+        for step, seq in new.extended.items():
+            where = {"run": run, "step": step}
+            on.execute(sa.update(schema.steps).filter_by(**where).values(seq=seq))
+            kept = sa.select(schema.checkpoints.c.kept).filter_by(**where)
+            stays = any(on.scalars(kept))
+            on.execute(sa.delete(schema.checkpoints).filter_by(**where))
+            for row in new.inserts["checkpoints"]:
+                row["kept"] = row["kept"] or (stays and row["step"] == step)
 
     def _refuse_finished(self, on: sa.Connection, run: int, new: list[float]) -> None:
         step = schema.steps.c.step
@@ -158,38 +235,59 @@ class SqlStore(ABC):
             )
 
     def end(self, run: int, state: str) -> None:
-        """Sets the state of a run."""
+        """Sets the state of a run, gives its lease back; see ``Store``."""
         if state not in STATES:
             raise ValueError(f"a run's state is one of {STATES}, got {state!r}")
         with self.writing() as on:
-            self._known(on, run)
+            self.confirm(on, run)
             on.execute(sa.update(schema.runs).filter_by(id=run).values(state=state))
+            self._leases.release(on, run)
+        self._leases.forget(run)
+        self.rest()
 
-    def truncate(self, run: int, after_step: float) -> None:
+    def truncate(
+        self,
+        run: int,
+        after_step: float,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> list[float]:
         """Takes a run back to a step's end; see ``Store``."""
-        steps, records = schema.steps, schema.records
         with self.writing() as on:
-            self._known(on, run)
-            kept = sa.select(sa.func.max(steps.c.seq)).filter_by(run=run)
-            seq = on.scalar(kept.where(steps.c.step <= after_step)) or 0
-            late = sa.select(records.c.id).where(records.c.run == run)
-            late = late.where(records.c.seq > seq)
-            reopened = sa.update(records).filter_by(run=run)
-            reopened = reopened.where(
-                (records.c.valid_to > after_step) | records.c.superseded_by.in_(late)
-            )
-            on.execute(reopened.values(dict.fromkeys(CHANGES["closed"])))
-            ungraded = sa.update(records).filter_by(run=run)
-            ungraded = ungraded.where(records.c.graded_at > after_step)
-            on.execute(ungraded.values(dict.fromkeys(CHANGES["graded"])))
-            for table in schema.NUMBERED:
-                gone = sa.delete(table).filter_by(run=run)
-                on.execute(gone.where(table.c.seq > seq))
-            for table in (steps, schema.checkpoints):
-                gone = sa.delete(table).filter_by(run=run)
-                on.execute(gone.where(table.c.step > after_step))
-            on.execute(sa.update(schema.runs).filter_by(id=run).values(state="running"))
-        self._seqs[run] = seq
+            self.confirm(on, run)
+            removed = self.cut(on, run, after_step)
+            if parameters is not None:
+                new = storable(hide(dict(parameters)), Blobs().add)
+                of_run = sa.update(schema.runs).filter_by(id=run)
+                on.execute(of_run.values(parameters=new))
+        self._seqs.pop(run, None)
+        return removed
+
+    def cut(self, on: sa.Connection, run: int, after_step: float) -> list[float]:
+        """``truncate``, within a transaction."""
+        steps, records = schema.steps, schema.records
+        kept = sa.select(sa.func.max(steps.c.seq)).filter_by(run=run)
+        seq = on.scalar(kept.where(steps.c.step <= after_step)) or 0
+        late = sa.select(records.c.id).where(records.c.run == run)
+        late = late.where(records.c.seq > seq)
+        reopened = sa.update(records).filter_by(run=run)
+        reopened = reopened.where(
+            (records.c.valid_to > after_step) | records.c.superseded_by.in_(late)
+        )
+        on.execute(reopened.values(dict.fromkeys(CHANGES["closed"])))
+        ungraded = sa.update(records).filter_by(run=run)
+        ungraded = ungraded.where(records.c.graded_at > after_step)
+        on.execute(ungraded.values(dict.fromkeys(CHANGES["graded"])))
+        for table in schema.NUMBERED:
+            gone = sa.delete(table).filter_by(run=run)
+            on.execute(gone.where(table.c.seq > seq))
+        later = sa.select(steps.c.step).filter_by(run=run)
+        later = later.where(steps.c.step > after_step).order_by(steps.c.step)
+        removed = list(on.scalars(later))
+        for table in (steps, schema.checkpoints):
+            gone = sa.delete(table).filter_by(run=run)
+            on.execute(gone.where(table.c.step > after_step))
+        on.execute(sa.update(schema.runs).filter_by(id=run).values(state="running"))
+        return removed
 
     def checkpoint(
         self, run: int, step: float | None = None
@@ -228,6 +326,7 @@ class SqlStore(ABC):
         """Lets a checkpoint stay; see ``Store``."""
         table = schema.checkpoints
         with self.writing() as on:
+            self.confirm(on, run)
             stays = sa.update(table).filter_by(run=run, step=step).values(kept=True)
             if not on.execute(stays).rowcount:
                 raise StoreError(
@@ -245,5 +344,8 @@ class SqlStore(ABC):
                     pass
 
     def close(self) -> None:
-        """Lets go of the database."""
+        """Lets go of the database, and of the runs that were written here."""
+        for run in self._leases.held:
+            with suppress(StoreError):  # a lease that nobody holds does not last
+                self.release(run)
         self.engine.dispose()

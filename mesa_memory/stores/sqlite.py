@@ -4,6 +4,7 @@ import itertools
 import os
 import sqlite3
 import time
+from contextlib import closing, suppress
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -117,6 +118,22 @@ class SqliteStore(SqlStore):
                 "Nothing more is written. Put it back, or record into a new file.",
                 location=self.location,
             )
+
+    def file_id(self) -> str:
+        """The file's number in its folder; a copy has another one."""
+        found = self._identity()
+        return "" if found is None else str(found[1])
+
+    def rest(self) -> None:
+        """Leaves no write-ahead log behind, if nobody else has the file open."""
+        if self._path is None:
+            return
+        self.guard()
+        self.engine.dispose()
+        # If it fails the log stays, and nothing is missing in it.
+        with suppress(sqlite3.Error), closing(self._connect()) as connection:
+            connection.execute("PRAGMA busy_timeout=0")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
         """Adds rows with one statement; see ``SqlStore``."""

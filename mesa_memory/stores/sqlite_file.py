@@ -5,7 +5,9 @@ another application stays as it is, byte by byte.
 """
 
 import os
+import re
 import sqlite3
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from mesa_memory.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreUnavailable
@@ -16,6 +18,8 @@ from mesa_memory.stores.sqlite_faults import fault
 #: for every connection: no functions out of the schema, and a look at each page
 CAREFUL = {"trusted_schema": "OFF", "cell_size_check": "ON", "foreign_keys": "OFF"}
 _MAGIC = b"SQLite format 3\0"
+#: in place of a column's number
+_EXPRESSION = -2
 #: JSON operators came with it
 _OLDEST = (3, 38)
 
@@ -105,6 +109,7 @@ def _look(path: str, options: Options) -> bool:
         (mark,) = connection.execute("PRAGMA application_id").fetchone()
         query = "SELECT type, name, sql FROM sqlite_master"
         objects = connection.execute(query).fetchall()
+        computed = list(_computed(connection, objects))
     except sqlite3.Error as error:
         raise fault(error, path) from error
     except UnicodeDecodeError as error:
@@ -124,7 +129,39 @@ def _look(path: str, options: Options) -> bool:
             location=path,
         )
     _refuse_code(path, objects)
+    if computed:
+        raise StoreCorrupt(
+            f"it has {computed[0]}, which no recorded run has: what is read from it "
+            "would be worked out anew each time, at any cost. Do not use this file; it "
+            "was not changed.",
+            location=path,
+        )
     return False
+
+
+def _computed(
+    connection: sqlite3.Connection, objects: list[tuple[str, str, str | None]]
+) -> Iterator[str]:
+    """What in a file's tables is not stored, but worked out."""
+    for kind, name, sql in objects:
+        quoted = '"' + name.replace('"', '""') + '"'
+        if kind == "table":
+            if re.search(r"\bCHECK\s*\(", sql or "", re.IGNORECASE):
+                yield f"a CHECK in the table {name!r}"
+            for column in connection.execute(f"PRAGMA table_xinfo({quoted})"):
+                _, own, _, _, default, _, hidden = column
+                if hidden:
+                    yield f"the generated column {name}.{own}"
+                if default is not None:
+                    yield f"a default in the column {name}.{own}"
+        elif kind == "index":
+            places = connection.execute(f"PRAGMA index_xinfo({quoted})").fetchall()
+            ours = name == "records_by_successor"
+            partial = re.search(r"\bWHERE\b", sql or "", re.IGNORECASE)
+            if any(place[1] == _EXPRESSION for place in places) or (
+                partial and not ours
+            ):
+                yield f"the index {name!r} of something worked out"
 
 
 def _refuse_code(path: str, objects: list[tuple[str, str, str | None]]) -> None:

@@ -7,8 +7,12 @@ from collections import deque
 from typing import Protocol
 
 from mesa_memory.checks import whole
-from mesa_memory.errors import StoreError
+from mesa_memory.errors import RunInUse, StoreError
+from mesa_memory.redaction import logger as logger_of
 from mesa_memory.stores.base import Batch, Store
+from mesa_memory.stores.leases import BEAT
+
+logger = logger_of(__name__)
 
 #: so many waiting batches are written at once: all that wait go into one transaction, as
 #: neighbours change the same pages, and each page is written once
@@ -56,6 +60,8 @@ class Writer:
         self._error: BaseException | None = None
         self._closing = False
         self._hurry = 0  # how many wait for everything to be written
+        self._urgent = False  # True if something waits that is to be written at once
+        self._beaten = time.monotonic()  # when the run's lease was confirmed last
         self._since = 0.0  # when the oldest that waits was put
         self._written = -PACE
         self._asleep_until = 0.0  # of the thread; in the past while it is awake
@@ -73,6 +79,23 @@ class Writer:
         early = self._written + PACE > time.monotonic()
         return waiting >= GROUP - 1 or not (self._taken or early)
 
+    def start(self) -> None:
+        """Starts the thread, which from now on shows that the run has a writer."""
+        with self._changed:
+            self._start()
+
+    def note(self, batch: Batch) -> None:
+        """Queues a batch that is to be written at once; neither waits nor raises.
+
+        What stopped the writing is raised by the next ``put`` or ``flush``.
+        """
+        with self._changed:
+            if not self._closing:
+                self._start()
+                self._batches.append(batch)
+                self._urgent = True
+                self._changed.notify_all()
+
     def put(self, batch: Batch | Waiting) -> None:
         """Queues a batch; waits only if ``max_behind`` are unwritten.
 
@@ -83,9 +106,12 @@ class Writer:
         with self._changed:
             if self._closing:
                 raise ValueError("the writer is closed: make a new one for more")
-            self._start()
+            started = self._start()
             while len(self._batches) >= self.max_behind and self._error is None:
-                self._changed.wait()
+                if started:
+                    self._changed.wait()
+                else:
+                    self._write_here()
             self._raise()
             if len(self._batches) == self._taken:
                 self._since = time.monotonic()
@@ -102,12 +128,14 @@ class Writer:
         """
         with self._changed:
             self._error = None
-            if self._batches:
-                self._start()
+            started = not self._batches or self._start()
             self._hurry += 1
             self._changed.notify_all()
             while self._batches and self._error is None:
-                self._changed.wait()
+                if started:
+                    self._changed.wait()
+                else:
+                    self._write_here()
             self._hurry -= 1
             self._raise()
 
@@ -132,40 +160,73 @@ class Writer:
         if self._error is not None:
             raise self._error
 
-    def _start(self) -> None:
+    def _start(self) -> bool:
+        """True if a thread writes; at the end of a program none can be started."""
         if self._thread is None or not self._thread.is_alive():
             self._closing = False
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._work, name="mesa-memory-store", daemon=True
             )
-            self._thread.start()
+            try:
+                thread.start()
+            except RuntimeError:
+                return False
+            self._thread = thread
+        return True
+
+    def _write_here(self) -> None:
+        """What the thread does, with what waits; under the lock."""
+        group = list(self._batches)
+        try:
+            for _ in range(self._write(group)):
+                self._batches.popleft()
+        except BaseException as error:  # whoever waits must learn of it
+            self._error = error
 
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not self._ready():
+                while not (self._ready() or self._silent()):
                     if self._closing:
                         return
                     self._sleep()
-                group = list(self._batches)
-                self._taken = len(group)
+                group = list(self._batches) if self._ready() else []
+                self._taken, self._urgent = len(group), False
             error: BaseException | None = None
             written = 0
             try:
-                written = self._write(group)
+                written = self._write(group) if group else self._beat()
             except BaseException as raised:  # whoever waits must learn of it
                 error = raised
             with self._changed:
                 for _ in range(written):
                     self._batches.popleft()
                 self._error, self._taken = error, 0
-                self._written = time.monotonic()
+                self._beaten = time.monotonic()
+                if group:
+                    self._written = self._beaten
                 self._changed.notify_all()
 
     def _sleep(self) -> None:
         self._asleep_until = due = self._due()
+        if self._error is None:
+            due = min(due, self._beaten + BEAT)
         self._changed.wait(None if due == math.inf else due - time.monotonic())
         self._asleep_until = 0.0
+
+    def _silent(self) -> bool:
+        """True if nothing was written for so long that a sign of life is due."""
+        return self._error is None and self._beaten + BEAT <= time.monotonic()
+
+    def _beat(self) -> int:
+        """Confirms the lease of the run; how many batches were written: none."""
+        try:
+            self.store.hold(self.run)
+        except RunInUse:
+            raise
+        except StoreError as error:  # the next batch will tell, if it lasts
+            logger.debug("the lease of a run could not be confirmed: %s", error)
+        return 0
 
     def _ready(self) -> bool:
         """True if there is something to write now."""
@@ -183,7 +244,7 @@ class Writer:
             return math.inf
         if not self._batches:
             return soon if soon > time.monotonic() else math.inf
-        if len(self._batches) >= GROUP:
+        if self._urgent or len(self._batches) >= GROUP:
             return 0.0
         newest = self._batches[-1]
         if isinstance(newest, Batch) or newest.resumable:

@@ -11,6 +11,7 @@ from mesa.visualization.utils import update_counter
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.turns import take_turns
 from mesa_memory.viz.views import View, chosen
 
@@ -35,7 +36,10 @@ def make_memory_component(
 
     @solara.component
     def MemoryComponent(model: Any) -> Any:
-        _Live(model, shown, record)
+        if opened_elsewhere():
+            solara.Error(FOREIGN)
+        else:
+            _Live(model, shown, record)
 
     return MemoryComponent, page
 
@@ -78,22 +82,40 @@ def MemoryViz(
         ValueError: for a view that does not exist.
     """
     shown = solara.use_memo(lambda: chosen(list(views) if views else None), [])
+    if opened_elsewhere():
+        solara.Error(FOREIGN)
+    else:
+        params = dict(model_params or {})
+        _Page(model, list(components), params, shown, name, play_interval, record)
+
+
+@solara.component
+def _Page(
+    model: Any,
+    components: list[Any],
+    params: dict[str, Any],
+    views: list[View],
+    name: str | None,
+    play_interval: int,
+    record: bool,
+) -> Any:
+    """The page, see ``MemoryViz``."""
     current = solara.use_reactive(model)
     tab = solara.use_reactive(0)
     with solara.AppBar():
         solara.AppBarTitle(name or type(current.value).__name__)
         solara.lab.ThemeToggle()
     with solara.Sidebar():
-        _Controls(current, dict(model_params or {}), play_interval)
+        _Controls(current, params, play_interval)
     with solara.Column(gap="0px"):
         if components:
             with solara.v.Tabs(v_model=tab.value, on_v_model=tab.set):
                 solara.v.Tab(children=["Memory"])
                 solara.v.Tab(children=["Model"])
         if tab.value == 0:
-            _Live(current.value, shown, record)
+            _Live(current.value, views, record)
         else:
-            _Model(list(components), current.value)
+            _Model(components, current.value)
 
 
 @solara.component

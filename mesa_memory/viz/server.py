@@ -1,5 +1,6 @@
 """The server of a page, on this machine."""
 
+import os
 import signal
 import socket
 import threading
@@ -13,12 +14,15 @@ from typing import Any
 
 import solara
 
+from mesa_memory.viz.origin import OwnOrigin
 from mesa_memory.viz.turns import stop_all
 
 #: names of this machine for itself
 OWN = ("127.0.0.1", "localhost")
 #: seconds that open pages have to say goodbye
 GOODBYE = 1
+#: how long a session waits for its page to come back; Solara's own setting overrides it
+ABANDONED = "1m"
 #: what this server shows; every session renders it for itself
 _shown: list[Callable[[], Any]] = []
 
@@ -45,9 +49,14 @@ def serve(page: Callable[[], Any], place: "Place", open_page: bool = True) -> No
     if threading.current_thread() is threading.main_thread():
         # So it ends like an interrupt: what is being recorded is finished.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app = _for_this_machine(_app()) if place.private else _app()
+    app = OwnOrigin(_app())
     server = uvicorn.Server(
-        uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=GOODBYE)
+        uvicorn.Config(
+            _for_this_machine(app) if place.private else app,
+            interface="asgi3",
+            log_level="warning",
+            timeout_graceful_shutdown=GOODBYE,
+        )
     )
     waiting = (server, place.address, open_page)
     threading.Thread(target=_announce, args=waiting, daemon=True).start()
@@ -107,6 +116,8 @@ def _app() -> Any:
     settings.main.mode = "production"
     settings.telemetry.mixpanel_enable = False
     settings.theme.show_banner = False
+    if "SOLARA_KERNEL_CULL_TIMEOUT" not in os.environ:
+        settings.kernel.cull_timeout = ABANDONED
     import solara.server.starlette as pages
     from solara.server.app import AppScript, apps
 

@@ -46,6 +46,11 @@ class Source:
         """The sources of all runs of the page, this one included."""
         return [feed.source for feed in self._feed.all]
 
+    def called(self, agent: Any) -> str:
+        """How people call an agent: ``Ada (4)``, or ``4`` if it has no name."""
+        name = self.of(_names).get(agent, "")
+        return f"{name} ({agent})" if name not in ("", str(agent)) else str(agent)
+
     @property
     def begun(self) -> bool:
         """True if ``activity`` has little left to read."""
@@ -84,3 +89,7 @@ class Source:
     def activity(self) -> Activity:
         """What each agent did in each step; of new steps only what is new is read."""
         return self.grown(activity)
+
+
+def _names(run: Run) -> dict[Any, str]:
+    return run.names

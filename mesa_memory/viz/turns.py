@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from mesa_memory.recording.stephook import Around
+from mesa_memory.viz.viewers import wait_for_viewer
 
 _making = threading.Lock()
 _models: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class InTurn(Around):
-    """A model's ``step``, which lets nobody in while it runs.
+    """A model's ``step``, which lets nobody in while it runs, or for an empty page.
 
     Attributes:
         over: nobody is let in any more.
@@ -23,7 +24,14 @@ class InTurn(Around):
         self.lock, self.over = threading.RLock(), False
 
     def __call__(self) -> None:
-        """One step, as soon as no other one is running; none once it is over."""
+        """One step, as soon as no other one is running; none once it is over.
+
+        A page that plays makes it when somebody looks at that page again.
+
+        Raises:
+            CancelledError: the page that asks for it was closed.
+        """
+        wait_for_viewer(lambda: self.over)
         with self.lock:
             if not self.over:
                 self.inner()

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -33,19 +34,24 @@ def missing(what: str) -> None:
 @contextmanager
 def browser() -> Iterator:
     """Chromium, as Debian has it."""
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        missing("chromium (apt-get install chromium)")
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
         missing("playwright (uv sync)")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
+        started = launch(playwright.chromium)
         try:
             yield started
         finally:
             started.close()
+
+
+def launch(kind: Any) -> Any:
+    """One more browser of a kind, such as ``started.browser_type``."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        missing("chromium (apt-get install chromium)")
+    return kind.launch(executable_path=chromium, args=FLAGS)
 
 
 @contextmanager

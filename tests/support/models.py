@@ -65,6 +65,13 @@ def citizen(**given: Any) -> Citizen:
     return Citizen(Town(), **given)
 
 
+def retell(prompt: str) -> str:
+    """A summary that keeps the beginning of the old one and tells of the last events."""
+    known, *events = re.findall(r"^- (.+)$", prompt, re.MULTILINE) or [prompt[-200:]]
+    told = [known.removeprefix("A summary. ")[:100], *(e[:60] for e in events[-3:])]
+    return f"A summary. {' … '.join(told)}"
+
+
 class StubLLM:
     """Takes the place of ``memory.llm`` and answers as it is told.
 
@@ -77,7 +84,7 @@ class StubLLM:
         answered: system prompt and prompt of each request that got an answer.
     """
 
-    def __init__(self, *first: Any, answer: Any = "A summary.", delay: float = 0.0):
+    def __init__(self, *first: Any, answer: Any = retell, delay: float = 0.0):
         self.first = list(first)
         self.answer = answer
         self.delay = delay

@@ -1,6 +1,7 @@
 """What an agent concluded, and the events that it rests on."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,8 +67,13 @@ def evidence(run: Run, record: str) -> Evidence:
     return Evidence(lines, events, list(gone))
 
 
-def nodes(found: Evidence, past: Past) -> list[dict[str, Any]]:
+def nodes(
+    found: Evidence, past: Past, called: Callable[[Any], str] = str
+) -> list[dict[str, Any]]:
     """The lines for a tree in a page, at most ``MOST``.
+
+    Args:
+        called: how people call an agent.
 
     Returns:
         For each line ``id``, ``depth``, ``head`` (what it is), ``note`` (what one has
@@ -77,7 +83,7 @@ def nodes(found: Evidence, past: Past) -> list[dict[str, Any]]:
         {
             "id": line["id"],
             "depth": line["depth"],
-            "head": _head(line),
+            "head": _head(line, called),
             "note": _note(line, past.by_id.get(line["id"])),
             "text": text(line, past, CHARS if line["depth"] else None),
             "known": not line["missing"],
@@ -106,10 +112,10 @@ def standing(row: Row, step: float) -> str:
     return f"{row['closed_because'] or 'ended'} in step {end:.15g}"
 
 
-def _head(line: Row) -> str:
+def _head(line: Row, called: Callable[[Any], str]) -> str:
     if line["missing"]:
         return line["id"]
-    return f"{line['kind']}, step {line['step']:.15g}, agent {line['agent']}"
+    return f"{line['kind']}, step {line['step']:.15g}, agent {called(line['agent'])}"
 
 
 def _note(line: Row, row: Row | None) -> str:

@@ -44,7 +44,10 @@ def AgentView(source: Source, selection: Selection) -> Any:
 def Changes(source: Source, past: data.Past, agent: Any, step: float) -> Any:
     """What the step added to the memory, and what it ended."""
     rows = data.changed(past, source.steps, step)
-    with Section(f"Agent {agent}, step {number(step)}", hint="changes in this step"):
+    with Section(
+        f"Agent {source.called(agent)}, step {number(step)}",
+        hint="changes in this step",
+    ):
         with solara.Div(classes=["mm-row"]):
             Fact("remembered", str(len(past.at(step))))
             for change, count in data.tally(rows).items():

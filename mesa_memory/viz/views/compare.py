@@ -91,7 +91,10 @@ def sides_of(
     same = other is source and theirs == agent
     if agent is None or theirs is None or same:
         return None
-    names = [f"Left: agent {agent}", f"Right: agent {theirs}"]
+    names = [
+        f"Left: agent {source.called(agent)}",
+        f"Right: agent {other.called(theirs)}",
+    ]
     if other is not source:
         # Labels of runs of two stores may be the same.
         names = [f"{names[0]}, run {source.label}", f"{names[1]}, run {other.label}"]

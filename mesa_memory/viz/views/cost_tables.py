@@ -46,11 +46,16 @@ def Groups(source: Source, selection: Selection) -> Any:
         Table(
             heads,
             [
-                [row[name] for name in names] + [_cell(row, name) for name in columns]
+                [_whose(source, row, name) for name in names]
+                + [_cell(row, name) for name in columns]
                 for row in rows
             ],
             file=f"cost-by-{by.replace(',', '-')}",
         )
+
+
+def _whose(source: Source, row: dict[str, Any], name: str) -> Any:
+    return source.called(row[name]) if name == "agent" else row[name]
 
 
 def _cell(row: dict[str, Any], name: str) -> Any:

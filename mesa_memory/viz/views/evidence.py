@@ -49,7 +49,8 @@ def EvidenceView(source: Source, selection: Selection) -> Any:
         chosen = made[0]["id"]
     with solara.Column(gap="0px"):
         if asked and asked != chosen:
-            Note(f"Agent {agent} has no record {asked!r}; choose one from the list.")
+            who = source.called(agent)
+            Note(f"Agent {who} has no record {asked!r}; choose one from the list.")
         Conclusions(source, selection, chosen, agent, step)
         if chosen:
             Because(source, selection, chosen, agent).key(chosen)
@@ -63,12 +64,12 @@ def Conclusions(
     past = source.of(memories.past, agent)
     made = data.conclusions(past, step)
     with Section(
-        f"What agent {agent} concluded",
+        f"What agent {source.called(agent)} concluded",
         hint=f"until step {number(step)}; click one to see its evidence",
     ):
         if not made:
             Empty(
-                f"Agent {agent} had concluded nothing by then: no summary, reflection "
+                f"Agent {source.called(agent)} had concluded nothing by then: no summary, reflection "
                 "or impression. Go to a later step, or choose an agent whose memory "
                 "makes some.",
                 "mdi-lightbulb-off-outline",
@@ -89,7 +90,9 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
     """The tree of a record, and the events at its ends as a table."""
     past = source.of(memories.past, agent)
     found = source.of(data.evidence, record)
-    nodes = solara.use_memo(lambda: data.nodes(found, past), [id(found), id(past)])
+    nodes = solara.use_memo(
+        lambda: data.nodes(found, past, source.called), [id(found), id(past)]
+    )
 
     def go(to: data.Row) -> None:
         to_agent(source, selection, to["agent"], to["step"])
@@ -110,7 +113,7 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
     with Section("Raw events", hint="what it all rests on, each once"):
         Table(
             EVENTS,
-            [_event(row, past) for row in found.events],
+            [_event(source, row, past) for row in found.events],
             file=f"evidence-{record.replace('/', '-')}",
             on_pick=lambda n: go(found.events[n]),
             empty="No raw event of this run is among its sources.",
@@ -153,6 +156,6 @@ def _conclusion(row: data.Row, past: memories.Past, step: float) -> list[Any]:
     ]
 
 
-def _event(row: data.Row, past: memories.Past) -> list[Any]:
+def _event(source: Source, row: data.Row, past: memories.Past) -> list[Any]:
     text = data.text(row, past)
-    return [row["step"], row["kind"], row["agent"], row["id"], text]
+    return [row["step"], row["kind"], source.called(row["agent"]), row["id"], text]

@@ -1,6 +1,6 @@
 """Charts of who thinks what of whom, as ECharts takes them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mesa_memory.viz.data.impressions import Opinion, Opinions, line
@@ -32,11 +32,15 @@ ROOM = 40
 
 
 def graph(
-    found: Opinions, drawn: Sequence[Opinion], chosen: tuple[Any, Any]
+    found: Opinions,
+    drawn: Sequence[Opinion],
+    chosen: tuple[Any, Any],
+    called: Callable[[Any], str] = str,
 ) -> dict[str, Any]:
     """Arrows from who thinks to whom it is about.
 
     Args:
+        called: how people call an agent.
         drawn: an arrow each, in this order.
         chosen: observer and subject that stand out.
     """
@@ -46,7 +50,7 @@ def graph(
     size = 26 if room else 9
     names = near | set(chosen)
     nodes = [
-        {"id": str(n), "name": str(one), "x": 1000 * x, "y": 1000 * y}
+        {"id": str(n), "name": called(one), "x": 1000 * x, "y": 1000 * y}
         | ({} if room or one not in names else {"label": {"show": True}})
         | ({} if one not in chosen else _outstanding(size, one == chosen[0]))
         for n, (one, (x, y)) in enumerate(found.places.items())
@@ -78,10 +82,9 @@ def graph(
     return {"tooltip": {}, "series": [series]}
 
 
-def matrix(
+def _cells(
     found: Opinions, held: Sequence[Opinion], chosen: tuple[Any, Any]
-) -> dict[str, Any]:
-    """Observers down, subjects across; those whose sentiment is known."""
+) -> list[Any]:
     place = {one: n for n, one in enumerate(found.people)}
     room = len(found.people) <= ROOM
     cells: list[Any] = []
@@ -93,20 +96,38 @@ def matrix(
         if room:
             own["label"] = _sign(opinion)
         cells.append({"value": value, **own} if own else value)
-    names = [str(one) for one in found.people]
+    return cells
+
+
+def _axes(names: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """The axes of the matrix, and the room that names need at the left."""
     axis = {"type": "category", "data": names, "splitArea": {"show": False}}
-    middle = {"nameLocation": "middle"}
+    axis["nameLocation"] = "middle"
+    # Names are wider than numbers; of very long ones the end is left out.
+    wider = 6 * max(0, min(max(map(len, names), default=0), 20) - 4)
+    fitted = {"axisLabel": {"width": 24 + wider, "overflow": "truncate"}}
+    across = {**axis, "name": "of agent", "position": "top", "nameGap": 22}
+    down = {**axis, "name": "agent", "inverse": True, "nameGap": 40 + wider}
+    return {"xAxis": across, "yAxis": down | (fitted if wider else {})}, 64 + wider
+
+
+def matrix(
+    found: Opinions,
+    held: Sequence[Opinion],
+    chosen: tuple[Any, Any],
+    called: Callable[[Any], str] = str,
+) -> dict[str, Any]:
+    """Observers down, subjects across; those whose sentiment is known.
+
+    Args:
+        called: how people call an agent.
+    """
+    room = len(found.people) <= ROOM
+    axes, left = _axes([called(one) for one in found.people])
     return {
-        "grid": {"left": 64, "right": 16, "top": 40, "bottom": 72},
+        "grid": {"left": left, "right": 16, "top": 40, "bottom": 72},
         "tooltip": {},
-        "xAxis": {
-            **axis,
-            **middle,
-            "name": "of agent",
-            "position": "top",
-            "nameGap": 22,
-        },
-        "yAxis": {**axis, **middle, "name": "agent", "inverse": True, "nameGap": 40},
+        **axes,
         "visualMap": {
             "min": -1,
             "max": 1,
@@ -122,7 +143,7 @@ def matrix(
             {
                 "type": "heatmap",
                 "name": "sentiment",
-                "data": cells,
+                "data": _cells(found, held, chosen),
                 "itemStyle": {"borderColor": "#777777", "borderWidth": 0.5 * room},
             }
         ],

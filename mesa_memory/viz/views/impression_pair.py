@@ -44,7 +44,8 @@ def Pair(
     """What one thought of another over time, and the other way round."""
     observer, subject = chosen
     there, back = found.pair(observer, subject), found.pair(subject, observer)
-    names = (f"{observer} of {subject}", f"{subject} of {observer}")
+    who, whom = source.called(observer), source.called(subject)
+    names = (f"{who} of {whom}", f"{whom} of {who}")
     option = solara.use_memo(
         lambda: charts.lines(list(zip(names, (there, back))), source.steps),
         [id(found), observer, subject],
@@ -52,21 +53,21 @@ def Pair(
     with Section("One pair over time"):
         if not there:
             Empty(
-                f"Agent {observer} has no impressions: its memory makes none, or it "
+                f"Agent {who} has no impressions: its memory makes none, or it "
                 "has met nobody often enough. Choose another agent above.",
                 "mdi-account-question-outline",
             )
             return
         Choose(
-            f"Agent {observer} of agent",
+            f"Agent {who} of agent",
             str(subject),
-            {str(one): str(one) for one in found.of(observer)},
+            {str(one): source.called(one) for one in found.of(observer)},
             lambda key: selection.choose(other_agent=key),
         )
-        Current(there, observer, subject, step)
+        Current(there, who, whom, step)
         Chart(
             option,
-            label=f"Sentiment and familiarity of {observer} and {subject} by step",
+            label=f"Sentiment and familiarity of {who} and {whom} by step",
             cursor=number(step),
             file=f"impressions-{observer}-{subject}",
         )
@@ -74,11 +75,11 @@ def Pair(
 
 
 @solara.component
-def Current(there: list[data.Opinion], observer: Any, subject: Any, step: float) -> Any:
+def Current(there: list[data.Opinion], who: str, whom: str, step: float) -> Any:
     """The words of the impression at the step, and what changed in them."""
     known = [opinion for opinion in there if opinion.since <= step]
     if not known or not known[-1].held(step):
-        Note(f"Agent {observer} thought nothing of agent {subject} at this step.")
+        Note(f"Agent {who} thought nothing of agent {whom} at this step.")
         return
     now = known[-1]
     told = f"Since step {number(now.since)}"

@@ -69,13 +69,13 @@ def Found(source: Source, selection: Selection, found: data.Opinions) -> Any:
     with solara.Column(gap="0px"):
         Sums(held, step)
         with solara.Div(classes=["mm-columns"]):
-            Graph(selection, found, held, chosen, pick)
-            Matrix(found, held, chosen, pick)
+            Graph(source, selection, found, held, chosen, pick)
+            Matrix(source, found, held, chosen, pick)
         Pair(source, selection, found, chosen, step)
         with Section("All impressions", hint=f"at the end of step {number(step)}"):
             Table(
                 HELD,
-                [_held(opinion) for opinion in held],
+                [_held(opinion, source) for opinion in held],
                 file=f"impressions-step-{number(step)}",
                 marked=[n for n, o in enumerate(held) if _pair(o) == chosen],
                 on_pick=lambda n: pick(held[n]),
@@ -133,6 +133,7 @@ def Key(sign: str, label: str, count: int, colour: str) -> Any:
 
 @solara.component
 def Graph(
+    source: Source,
     selection: Selection,
     found: data.Opinions,
     held: list[data.Opinion],
@@ -151,9 +152,11 @@ def Graph(
         elif event.get("kind") == "node" and place < len(found.people):
             selection.choose(agent=found.people[place], other_agent=None)
 
-    with Section("Who thinks what of whom", hint=f"square: agent {chosen[0]}"):
+    with Section(
+        "Who thinks what of whom", hint=f"square: agent {source.called(chosen[0])}"
+    ):
         Chart(
-            charts.graph(found, drawn, chosen),
+            charts.graph(found, drawn, chosen, source.called),
             label=f"Graph of {len(found.people)} agents and {len(drawn)} impressions; "
             "the table below has all of them",
             height=520,
@@ -162,13 +165,15 @@ def Graph(
         )
         if left:
             Note(
-                f"Drawn are {len(drawn)} arrows: those of and about agent {chosen[0]}, "
+                f"Drawn are {len(drawn)} arrows: those of and about agent "
+                f"{source.called(chosen[0])}, "
                 f"and the most familiar. The matrix has the other {left}, too."
             )
 
 
 @solara.component
 def Matrix(
+    source: Source,
     found: data.Opinions,
     held: list[data.Opinion],
     chosen: tuple[Any, Any],
@@ -183,7 +188,7 @@ def Matrix(
 
     with Section("Observer by subject", hint="colour and sign: sentiment"):
         Chart(
-            charts.matrix(found, held, chosen),
+            charts.matrix(found, held, chosen, source.called),
             label=f"Matrix of sentiments, {len(found.people)} agents of each other",
             height=max(300, min(130 + 18 * len(found.people), 900)),
             file="impressions-matrix",
@@ -224,10 +229,10 @@ def _pair(opinion: data.Opinion) -> tuple[Any, Any]:
     return opinion.observer, opinion.subject
 
 
-def _held(opinion: data.Opinion) -> list[Any]:
+def _held(opinion: data.Opinion, source: Source) -> list[Any]:
     return [
-        opinion.observer,
-        opinion.subject,
+        source.called(opinion.observer),
+        source.called(opinion.subject),
         opinion.sign,
         opinion.sentiment,
         opinion.familiarity,

@@ -50,11 +50,11 @@ def Map(source: Source, selection: Selection) -> Any:
     heat = solara.use_memo(
         lambda: population.heat(counted, measure), [id(counted), measure]
     )
-    agents = [str(agent) for agent in heat.agents]
+    agents = [source.called(agent) for agent in heat.agents]
     label, meaning = population.MEASURES[measure]
 
     def pick(row: int, column: int) -> None:
-        selection.choose(agent=agents[row], step=heat.steps[column])
+        selection.choose(agent=heat.agents[row], step=heat.steps[column])
 
     with Section(f"{label} by agent and step", hint=meaning):
         Choose(

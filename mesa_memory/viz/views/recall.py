@@ -54,7 +54,7 @@ def RecallView(source: Source, selection: Selection) -> Any:
     place = selection.option("recall_number", _usual(rows), places)
     recall = data.understood(rows[int(place) - 1], past)
     with solara.Column(gap="0px"):
-        with Section(f"Agent {agent} recalled, step {number(step)}"):
+        with Section(f"Agent {source.called(agent)} recalled, step {number(step)}"):
             if len(rows) > 1:
                 Which(selection, rows, place)
             Asked(recall)
@@ -90,15 +90,18 @@ def Nothing(source: Source, selection: Selection, agent: Any, step: float) -> An
     """Says why there is no recall, and where there is one."""
     steps = source.of(data.recall_steps, agent)
     near = memories.previous(steps, step) if steps else None
-    with Section(f"Agent {agent} recalled, step {number(step)}"):
+    with Section(f"Agent {source.called(agent)} recalled, step {number(step)}"):
         if not steps:
             Empty(
-                f"Agent {agent} never recalled anything by score. Memories that rank "
+                f"Agent {source.called(agent)} never recalled anything by score. Memories that rank "
                 "what they know do, such as EpisodicMemory; choose another agent.",
                 "mdi-head-remove-outline",
             )
             return
-        Empty(f"Agent {agent} recalled nothing in this step.", "mdi-head-minus-outline")
+        Empty(
+            f"Agent {source.called(agent)} recalled nothing in this step.",
+            "mdi-head-minus-outline",
+        )
         to = near if near in steps else steps[0]
         solara.Button(
             f"Go to step {number(to)}, where it did",

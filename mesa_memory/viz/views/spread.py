@@ -74,7 +74,7 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
     Curve(held, selection, step)
     with solara.Div(classes=["mm-columns"]):
         Strip(source, selection, held, step)
-        Holders(found, selection, least, kind, step)
+        Holders(source, found, selection, least, kind, step)
     Texts(found, least, kind)
 
 
@@ -191,7 +191,7 @@ def Strip(source: Source, selection: Selection, held: data.Holding, step: float)
         )
         Heatmap(
             values,
-            [str(agent) for agent in agents],
+            [source.called(agent) for agent in agents],
             [number(step) for step in held.steps],
             row=agents.index(agent) if agent in agents else -1,
             column=held.steps.index(step),

@@ -6,12 +6,14 @@ import solara
 
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.source import Source
 from mesa_memory.viz.widgets import Column, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
 
 @solara.component
 def Holders(
+    source: Source,
     found: data.Found,
     selection: Selection,
     least: float,
@@ -35,7 +37,10 @@ def Holders(
     ):
         Table(
             heads,
-            [[row[name] for name in names] for row in rows],
+            [
+                [source.called(row["agent"]), *(row[name] for name in names[1:])]
+                for row in rows
+            ],
             page=5,
             file=f"spread-step-{number(step)}",
             on_pick=lambda place: selection.choose(

@@ -19,7 +19,7 @@ def AgentPicker(source: Source, selection: Selection, other: bool = False) -> An
     field = "other_agent" if other else "agent"
     chosen = selection.other_agent(source) if other else selection.agent(source)
     items = solara.use_memo(
-        lambda: [{"text": str(a), "value": str(a)} for a in source.agent_ids],
+        lambda: [{"text": source.called(a), "value": str(a)} for a in source.agent_ids],
         [source.stamp, len(source.agent_ids)],
     )
     return solara.v.Autocomplete(

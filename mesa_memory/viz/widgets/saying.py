@@ -6,6 +6,7 @@ from typing import Any
 import solara
 
 from mesa_memory.errors import MesaMemoryError
+from mesa_memory.redaction import scrub
 from mesa_memory.viz.data.wording import ADDED, REMOVED
 
 _TAGS = {ADDED: "ins", REMOVED: "del"}
@@ -76,4 +77,4 @@ def Failure(error: BaseException) -> Any:
     """Says what went wrong; other views go on."""
     known = isinstance(error, MesaMemoryError | ValueError)
     text = str(error) if known else f"{type(error).__name__}: {error}"
-    return Note(text, "error")
+    return Note(scrub(text), "error")

@@ -1,0 +1,105 @@
+"""Uses what an extra of the package adds; for ``install_check``, in its environment.
+
+Arguments: the extra, and a recorded run.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+from mesa_memory import open_run
+from mesa_memory.errors import EmbedderError, MissingExtra, StoreUnavailable
+
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+COMMAND = [sys.executable, "-W", "ignore", "-m", "mesa_memory.cli"]
+
+
+def dashboard(run: str) -> None:
+    """The page comes, and all that it loads comes from this machine."""
+    command = [*COMMAND, "dashboard", run, "--port", "0", "--no-open"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        base = server.stdout.readline().split()[1]
+        page = _read(base).decode()
+        parts = sorted(set(re.findall(r'(?:src|href)="(/[^"]+\.(?:js|css))"', page)))
+        parts += sorted(set(re.findall(r"/_solara/cdn/[^\"'` ]+\.(?:js|css)", page)))
+        assert [part for part in parts if "/cdn/" in part], page
+        for part in parts:
+            assert _read(base + part), part
+        assert "https://cdn" not in page
+    finally:
+        server.terminate()
+        server.wait(timeout=20)
+
+
+def _read(address: str) -> bytes:
+    own = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with own.open(address, timeout=20) as answer:
+        return answer.read()
+
+
+def fastembed(run: str) -> None:
+    """Embeds with the model on this machine; where none is, says so and asks nobody."""
+    from mesa_memory.embedders.fastembed import FastEmbedder
+
+    folder = os.environ.get("MESA_MEMORY_MINILM")
+    embedder = FastEmbedder(MINILM, folder=folder)
+    if folder:
+        assert embedder.embed(["rain", "snow"]).shape == (2, 384)
+        return
+    try:
+        embedder.embed(["rain"])
+    except MissingExtra:
+        raise
+    except EmbedderError as error:
+        assert "from the files on this machine" in str(error), error
+
+
+def postgres(run: str) -> None:
+    """The driver is there, and says that no server is."""
+    try:
+        open_run("postgresql://nobody@127.0.0.1:9/nothing")
+    except StoreUnavailable:
+        return
+    raise AssertionError("a server answered where there is none")
+
+
+def parquet(run: str) -> None:
+    """A run is written, and read again."""
+    import pyarrow.parquet
+
+    with tempfile.TemporaryDirectory() as folder:
+        _call("export", run, "--format", "parquet", "--out", folder)
+        files = {path.stem: path for path in Path(folder).glob("*.parquet")}
+        assert pyarrow.parquet.read_table(files["records"]).num_rows > 0
+
+
+def embedded(run: str) -> None:
+    """A demo is recorded in a server of its own, and inspected."""
+    # Servers may not run as root; then another user has to enter the folder.
+    with tempfile.TemporaryDirectory(prefix="mesa-memory-") as folder:
+        address = f"postgresql:embedded?folder={folder}/data"
+        _call(
+            *("demo", "--headless", "--agents", "4", "--steps", "2"),
+            *("--record", address),
+        )
+        assert "finished" in _call("inspect", address)
+
+
+def _call(*arguments: str) -> str:
+    done = subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+extra, recorded = sys.argv[1:]
+{f.__name__: f for f in (dashboard, fastembed, postgres, parquet, embedded)}[extra](
+    recorded
+)
+print(f"{extra}: installed, and used without a network.")

@@ -1,0 +1,59 @@
+"""The names of an agent's layers: one for each memory that was ever made for it.
+
+Ids of records begin with agent and layer, so two memories of one class must not share
+a name. The agent itself keeps the names: its copy goes on counting where it stands.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+#: attribute of the agent that lists its layers, in order of creation
+_LAYERS = "_memory_layers"
+#: a longer list or dict of an agent is not searched for memories
+_SEARCHED = 100
+
+
+def new_layer(agent: Any, kind: str) -> str:
+    """A layer's name that the agent has not got yet: ``"stlt"``, ``"stlt-2"``, …"""
+    taken = layers_of(agent)
+    name, number = kind, 1
+    while name in taken:
+        number += 1
+        name = f"{kind}-{number}"
+    set_layers(agent, [*taken, name])
+    return name
+
+
+def layers_of(agent: Any) -> list[str]:
+    """The names given so far, in order of creation."""
+    names = getattr(agent, _LAYERS, ())
+    return list(names) if isinstance(names, tuple) else []  # a stand-in has anything
+
+
+def set_layers(agent: Any, names: Iterable[str]) -> None:
+    """Puts the names in place of those given so far."""
+    vars(agent)[_LAYERS] = tuple(names)
+
+
+def memories_of(agent: Any) -> Iterator[tuple[str, Any]]:
+    """The package's memories that an agent holds, each once, and where.
+
+    ``agent.memory`` comes first, as ``""``; others stand under their attribute, such as
+    ``"diary"``, or ``"diaries.0"`` in a list, tuple or dict.
+    """
+    seen: set[int] = set()
+    for place, held in _held_by(agent):
+        ours = hasattr(held, "snapshot") and getattr(held, "agent", None) is agent
+        if ours and id(held) not in seen:
+            seen.add(id(held))
+            yield place, held
+
+
+def _held_by(agent: Any) -> Iterator[tuple[str, Any]]:
+    yield "", getattr(agent, "memory", None)
+    for name, value in list(vars(agent).items()):
+        yield name, value
+        if not isinstance(value, list | tuple | dict) or len(value) > _SEARCHED:
+            continue
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        yield from ((f"{name}.{key}", item) for key, item in items)

@@ -1,0 +1,281 @@
+"""What a server may do with a request: not pass it on to another host, nor answer without end.
+
+It holds for every HTTP client that litellm makes, for texts and for embeddings.
+"""
+
+import json
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import httpx
+
+#: a longer body is no reply of a language model; bytes, unpacked
+BODY_BYTES = 10_000_000
+#: a request is passed on at most so many times, within its own server
+REDIRECTS = 20
+#: the only packing that servers are told of; zlib's own is read, too
+PACKED = ("gzip", "x-gzip", "deflate")
+#: zlib's ``wbits``: either header, found by looking
+_EITHER_HEADER = 47
+#: of the body as it was sent, not of what is handed on
+_OF_THE_PACKING = ("content-encoding", "content-length", "transfer-encoding")
+
+_GIVEN = httpx.USE_CLIENT_DEFAULT
+
+
+@dataclass(frozen=True)
+class _Bounds:
+    size: int
+    until: float
+
+
+_bounds: ContextVar[_Bounds | None] = ContextVar("bounds", default=None)
+
+
+@contextmanager
+def bounded(size: int = BODY_BYTES, seconds: float = float("inf")) -> Iterator[None]:
+    """Bounds the replies to the requests made inside.
+
+    Args:
+        size: longest body, bytes after unpacking.
+        seconds: until a reply must be whole.
+    """
+    token = _bounds.set(_Bounds(size, time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _bounds.reset(token)
+
+
+def guard_litellm(litellm: Any) -> None:
+    """Guards the clients that the module ``litellm`` makes from now on."""
+    handlers = litellm.llms.custom_httpx.http_handler
+    of_openai = litellm.llms.openai.common_utils.BaseOpenAILLM
+    for owner, name in (
+        (handlers.AsyncHTTPHandler, "create_client"),
+        (handlers.HTTPHandler, "create_client"),
+        (of_openai, "_get_async_http_client"),
+        (of_openai, "_get_sync_http_client"),
+    ):
+        make = getattr(owner, name)
+        if not isinstance(make, _Making):
+            static = isinstance(vars(owner)[name], staticmethod)
+            setattr(owner, name, _Making(make, static))
+
+
+class _Making:
+    """Makes clients as ``make`` does, and guards them."""
+
+    def __init__(self, make: Any, static: bool) -> None:
+        self._make, self._static = make, static
+
+    def __get__(self, owner: Any, kind: type | None = None) -> Any:
+        return self if self._static or owner is None else partial(self, owner)
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        client = self._make(*args, **given)
+        return client if client is None else guard(client)
+
+
+def guard(client: Any) -> Any:
+    """The client itself, guarded from now on; one of a class of the user's own is not.
+
+    Its class is changed, and nothing put around it: litellm looks at the insides of its
+    clients, and closes those that nobody else holds.
+    """
+    guarded = {httpx.Client: GuardedClient, httpx.AsyncClient: GuardedAsyncClient}
+    client.__class__ = guarded.get(type(client), type(client))
+    return client
+
+
+class GuardedClient(httpx.Client):
+    """A client whose servers pass nothing on to other hosts, and answer within bounds."""
+
+    def send(
+        self,
+        request: httpx.Request,
+        *,
+        stream: bool = False,
+        auth: Any = _GIVEN,
+        follow_redirects: Any = _GIVEN,
+    ) -> httpx.Response:
+        """See ``httpx.Client.send``."""
+        follows = (
+            self.follow_redirects if follow_redirects is _GIVEN else follow_redirects
+        )
+        route, bounds = _Route(request, follows), _bounds.get()
+        while True:
+            asked = _prepared(route.request, bounds)
+            response = super().send(
+                asked, stream=True, auth=auth, follow_redirects=False
+            )
+            try:
+                going_on = route.goes_on(response)
+                if going_on or route.refused:
+                    response.close()
+                elif bounds:
+                    body = _Body(response, bounds)
+                    for part in response.iter_raw():
+                        if not body.add(part):
+                            break
+                    response.close()
+                    return body.response()
+                elif not stream:
+                    response.read()
+            except BaseException:
+                response.close()
+                raise
+            if not going_on:
+                return route.refused or response
+
+
+class GuardedAsyncClient(httpx.AsyncClient):
+    """``GuardedClient`` for event loops."""
+
+    async def send(
+        self,
+        request: httpx.Request,
+        *,
+        stream: bool = False,
+        auth: Any = _GIVEN,
+        follow_redirects: Any = _GIVEN,
+    ) -> httpx.Response:
+        """See ``httpx.AsyncClient.send``."""
+        follows = (
+            self.follow_redirects if follow_redirects is _GIVEN else follow_redirects
+        )
+        route, bounds = _Route(request, follows), _bounds.get()
+        while True:
+            asked = _prepared(route.request, bounds)
+            response = await super().send(
+                asked, stream=True, auth=auth, follow_redirects=False
+            )
+            try:
+                going_on = route.goes_on(response)
+                if going_on or route.refused:
+                    await response.aclose()
+                elif bounds:
+                    body = _Body(response, bounds)
+                    async for part in response.aiter_raw():
+                        if not body.add(part):
+                            break
+                    await response.aclose()
+                    return body.response()
+                elif not stream:
+                    await response.aread()
+            except BaseException:
+                await response.aclose()
+                raise
+            if not going_on:
+                return route.refused or response
+
+
+class _Route:
+    """Where a request goes: a server may pass it on within itself only.
+
+    Headers of a request may hold a key, its body what agents remember.
+
+    Attributes:
+        request: the next to be sent.
+        refused: the response in place of one that passes the request on elsewhere.
+    """
+
+    def __init__(self, request: httpx.Request, follows: bool) -> None:
+        self.request, self._follows = request, follows
+        self.refused: httpx.Response | None = None
+        self._left = REDIRECTS
+
+    def goes_on(self, response: httpx.Response) -> bool:
+        """True if the request is to be sent once more, as the response says."""
+        following = response.next_request
+        if following is None or not self._follows:
+            return False
+        if _origin(following.url) != _origin(self.request.url):
+            reason = f"it redirects to another host, {following.url.host}"
+            self.refused = _refused(400, reason, self.request)
+        elif not self._left:
+            reason = f"it redirects more than {REDIRECTS} times"
+            self.refused = _refused(400, reason, self.request)
+        else:
+            self.request, self._left = following, self._left - 1
+        return self.refused is None
+
+
+class _Body:
+    """A body that is put together and unpacked while it arrives, within bounds."""
+
+    def __init__(self, response: httpx.Response, bounds: _Bounds) -> None:
+        self._from, self._bounds = response, bounds
+        self._body, self._reason = bytearray(), ""
+        self._unpack: Any = None
+        packing = response.headers.get("content-encoding", "").strip().lower()
+        if packing in PACKED:
+            self._unpack = zlib.decompressobj(_EITHER_HEADER)
+        elif packing not in ("", "identity"):
+            self._reason = f"its reply is packed in a way not asked for, {packing[:40]}"
+        kind = response.headers.get("content-type", "")
+        if response.is_success and kind.startswith("text/html"):
+            self._reason = "its reply is an HTML page"
+
+    def add(self, part: bytes) -> bool:
+        """False if the rest need not be read.
+
+        Raises:
+            httpx.ReadTimeout: if the reply takes too long.
+        """
+        if time.monotonic() > self._bounds.until:
+            raise httpx.ReadTimeout(
+                "the reply did not end in time", request=self._from.request
+            )
+        room = self._bounds.size - len(self._body)
+        if self._unpack and not self._reason:
+            try:  # never more than there is room for: a few bytes may unpack to many
+                part = self._unpack.decompress(part, room + 1)
+            except zlib.error as error:
+                self._reason = f"its reply cannot be unpacked ({error})"
+        if len(part) > room:
+            self._reason = f"its reply has more than {self._bounds.size} bytes"
+        self._body += part
+        return not self._reason
+
+    def response(self) -> httpx.Response:
+        """What was read, or a refusal."""
+        if self._reason:
+            return _refused(502, self._reason, self._from.request)
+        headers = [
+            (name, value)
+            for name, value in self._from.headers.multi_items()
+            if name.lower() not in _OF_THE_PACKING
+        ]
+        return httpx.Response(
+            self._from.status_code,
+            headers=headers,
+            content=bytes(self._body),
+            request=self._from.request,
+        )
+
+
+def _prepared(request: httpx.Request, bounds: _Bounds | None) -> httpx.Request:
+    if bounds:
+        request.headers["accept-encoding"] = "gzip"
+    return request
+
+
+def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
+    return url.scheme, url.host, url.port
+
+
+def _refused(status: int, reason: str, request: httpx.Request) -> httpx.Response:
+    error = {"message": f"the server was refused: {reason}", "type": "refused"}
+    return httpx.Response(
+        status,
+        headers={"content-type": "application/json"},
+        content=json.dumps({"error": error}).encode(),
+        request=request,
+    )

@@ -1,0 +1,95 @@
+"""README's street, recorded, for programs that end in many ways.
+
+    python -m tests.support.street FILE ENDING
+
+Plays two steps of a new run, or goes on with the one that is there, and ends as told.
+"""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    Services,
+    configure,
+    edit,
+    erase,
+    implant,
+    register_policy,
+    resume,
+    swap,
+)
+
+
+def talk(turn):
+    """Stands for a language model."""
+    return "I greet my neighbour."
+
+
+class Neighbour(LLMAgent):
+    """Tells everybody the same."""
+
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message(f"Day {self.model.steps}: the bridge is broken!", others)
+
+
+class Street(mesa.Model):
+    """Neighbours who remember."""
+
+    def __init__(self, file: str = "run.sqlite", n: int = 3):
+        super().__init__(rng=1)
+        self.file, self.n = file, n
+        configure(self, llm="offline", record=file)
+        for _ in range(n):
+            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
+            agent.memory = EpisodicMemory(agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+def remembered(model: Any) -> dict[int, list[str]]:
+    """What each agent has in mind."""
+    return {
+        agent.unique_id: [str(r.content) for r in agent.memory.current_records()]
+        for agent in model.agents
+    }
+
+
+def by_hand(street: Street) -> None:
+    """Changes memories in every way there is."""
+    first, second, third = street.agents
+    implant(first, "message", {"message": "The mill burns!", "sender": 3})
+    newest = third.memory.current_records()[-1]
+    erase(third, edit(third, newest, {"message": "Nothing.", "sender": 1}))
+    edit(third, third.memory.current_records()[-1], {"message": "All.", "sender": 1})
+    swap(first, second)
+
+
+def main() -> None:
+    """Plays, and ends."""
+    file, ending = sys.argv[1:]
+    street = resume(Street, file) if Path(file).exists() else Street(file)
+    if ending != "untouched":
+        street.step()
+        street.step()
+    if ending == "by hand":
+        by_hand(street)
+    elif ending == "half":
+        street.agents[0].step = lambda: 1 / 0
+        street.step()
+    elif ending == "killed":
+        Services.of(street).recorder.sync()
+        print(flush=True)
+        sys.stdin.read()
+    print(remembered(street))
+
+
+if __name__ == "__main__":
+    main()

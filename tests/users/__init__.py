@@ -1,0 +1,1 @@
+"""Tests that come as a user comes: public names, the command line, the page."""

@@ -1,0 +1,238 @@
+"""What a memory holds is what its record says, in each class, after every step."""
+
+from collections import deque
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    MemoryModule,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    open_run,
+    register_policy,
+    resume,
+)
+from mesa_memory.examples.rumor.memories import NoMemory
+
+pytestmark = pytest.mark.filterwarnings("ignore:the run is recorded, but not all")
+
+
+class Nothing(MemoryModule):
+    """Overrides nothing, so it keeps nothing."""
+
+    layer = "nothing"
+
+
+class LastThree(MemoryModule):
+    """Keeps a list of its own, from which it drops what is old."""
+
+    layer = "last_three"
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self.kept = []
+
+    def remember(self):
+        said = [r for r in self.current_records() if r not in self.kept]
+        self.kept = [*self.kept, *said][-3:]
+        return
+        yield
+
+
+class Shelf:
+    """A user's own container, which no file can hold."""
+
+    def __init__(self):
+        self.places = {}
+
+
+class Shelved(MemoryModule):
+    """Keeps the newest record of each sender, in an object of its own."""
+
+    layer = "shelved"
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self.shelf = Shelf()
+
+    def remember(self):
+        for record in self.current_records():
+            self.shelf.places[record.content["sender"]] = record
+        return
+        yield
+
+
+class Marked(ShortTermMemory):
+    """Holds on to what the window has let go of."""
+
+    def __init__(self, agent):
+        super().__init__(agent, n=2)
+        self.marked = deque(maxlen=2)
+
+    def remember(self):
+        self.marked.append(self.current_records()[-1])
+        return
+        yield
+
+
+KINDS = {
+    "short_term": lambda agent: ShortTermMemory(agent, n=2),
+    "stlt": lambda agent: STLTMemory(agent, short_term_capacity=2),
+    "long_term": LongTermMemory,
+    "episodic": lambda agent: EpisodicMemory(
+        agent, max_capacity=5, reflect_threshold=20
+    ),
+    "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=2),
+    "none": NoMemory,
+    "nothing": Nothing,
+    "last_three": LastThree,
+    "shelved": Shelved,
+    "marked": Marked,
+}
+DAYS = 6
+
+
+class Neighbour(LLMAgent):
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message(f"Day {self.model.steps}: the bridge is broken!", others)
+        self.memory.get_prompt_ready()
+
+
+class Street(mesa.Model):
+    def __init__(self, memory, file, execution="deferred", rng=None):
+        super().__init__(rng=rng)
+        self.memory, self.file, self.execution = memory, file, execution
+        configure(self, llm="offline", record=file, execution=execution)
+        for _ in range(3):
+            name = register_policy("talk", lambda turn: "I greet my neighbour.")
+            agent = Neighbour(self, CoTReasoning, name)
+            agent.memory = KINDS[memory](agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+def held(street):
+    """The ids of what each agent's memory holds."""
+    return [
+        sorted(record.id for record in agent.memory.current_records())
+        for agent in street.agents
+    ]
+
+
+def recorded(street, step):
+    """The same, by the record of the run."""
+    Services.of(street).recorder.sync()
+    with open_run(street.file) as run:
+        return [
+            sorted(
+                row["id"] for row in run.state(agent.unique_id, step, as_records=True)
+            )
+            for agent in street.agents
+        ]
+
+
+def agrees(street, days):
+    """Lives through some days; what was held at the end of each."""
+    then = {}
+    for _ in range(days):
+        street.step()
+        then[street.steps] = held(street)
+        assert recorded(street, street.steps) == then[street.steps]
+    for step, before in then.items():  # nothing later changes what was
+        assert recorded(street, step) == before
+    return then
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("memory", KINDS)
+def test_the_record_agrees_with_the_memory_after_each_step(memory, execution, tmp_path):
+    street = Street(memory, str(tmp_path / "run.sqlite"), execution, rng=1)
+    agrees(street, DAYS)
+
+
+@pytest.mark.parametrize("memory", ["none", "nothing"])
+def test_a_memory_that_keeps_nothing_holds_what_waits_for_its_step_alone(
+    memory, tmp_path
+):
+    street = Street(memory, str(tmp_path / "run.sqlite"), rng=1)
+    for step, each in agrees(street, DAYS).items():
+        with open_run(street.file) as run:
+            for agent, ids in zip(street.agents, each, strict=True):
+                waiting = [
+                    row["step"]
+                    for row in run.state(agent.unique_id, step, as_records=True)
+                ]
+                assert waiting == [step] * len(ids) and len(ids) <= 2
+
+
+@pytest.mark.parametrize("memory", ["last_three", "shelved"])
+def test_what_a_users_class_has_let_go_of_is_evicted(memory, tmp_path):
+    street = Street(memory, str(tmp_path / "run.sqlite"), rng=1)
+    agrees(street, DAYS)
+    for agent in street.agents:
+        own = agent.memory
+        kept = own.kept if memory == "last_three" else own.shelf.places.values()
+        assert {record.id for record in kept} <= {r.id for r in own.current_records()}
+        with open_run(street.file) as run:
+            ended = [
+                row["because"]
+                for row in run.history(agent=agent.unique_id, as_records=True)
+                if row["because"] is not None
+            ]
+        assert ended and set(ended) == {"evicted"}
+
+
+def empty(memory):
+    """Takes out by hand whatever a class lets a user take out."""
+    for name in ("short_term_memory", "memory_entries"):
+        if hasattr(memory, name):
+            getattr(memory, name).clear()
+    if hasattr(memory, "long_term_memory"):
+        memory.long_term_memory = ""
+    if hasattr(memory, "kept"):
+        memory.kept = []
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("memory", KINDS)
+def test_what_is_taken_out_by_hand_is_closed_at_the_end_of_the_step(
+    memory, execution, tmp_path
+):
+    street = Street(memory, str(tmp_path / "run.sqlite"), execution, rng=1)
+    agrees(street, 3)
+    for agent in street.agents:
+        empty(agent.memory)
+    agrees(street, 2)
+
+
+@pytest.mark.parametrize("memory", ["short_term", "stlt", "episodic", "last_three"])
+def test_what_was_taken_out_after_the_last_step_does_not_come_back(memory, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    street = Street(memory, file, rng=1)
+    agrees(street, 3)
+    for agent in street.agents:
+        empty(agent.memory)
+    left = held(street)
+    Services.of(street).recorder.close()
+    again = resume(Street, file, memory=memory, file=file, rng=1)
+    assert held(again) == left
+    agrees(again, 2)
+
+
+@pytest.mark.parametrize("memory", ["none", "nothing", "last_three", "marked"])
+def test_a_resumed_run_agrees_too(memory, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    street = Street(memory, file, rng=1)
+    agrees(street, 3)
+    Services.of(street).recorder.close()
+    agrees(resume(Street, file, memory=memory, file=file, rng=1), 3)

@@ -1,0 +1,118 @@
+"""Code of a user's own that is wrong says so at once, as itself; an outage passes."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import EpisodicMemory, LongTermMemory, configure
+from tests.support.openai_server import Behaviour, OpenAIServer, always
+
+BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]
+
+
+def failing(bug):
+    """Counts how often it is called, and then fails."""
+
+    def fail(*_, **__):
+        fail.calls += 1
+        raise bug("a bug of mine")
+
+    fail.calls = 0
+    return fail
+
+
+def remembering(kind=LongTermMemory, **services):
+    model = mesa.Model(rng=1)
+    configure(model, **services)
+    agent = LLMAgent(model, CoTReasoning, "ollama/x", api_base="http://127.0.0.1:9")
+    agent.memory = kind(agent)
+    agent.memory.add_to_memory("message", {"message": "the dam broke", "sender": 4})
+    return model, agent.memory
+
+
+def use(model, memory):
+    memory.process_step()
+    memory.get_prompt_ready()
+    model.step()
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("method", ["complete", "acomplete"])
+def test_a_bug_in_ones_own_language_model_is_told_at_once(method, bug, execution):
+    fail = failing(bug)
+
+    class Mine:
+        if method == "complete":
+            complete = fail
+        else:
+
+            async def acomplete(self, request):
+                fail()
+
+    with pytest.raises(bug, match="a bug of mine"):
+        use(*remembering(llm=Mine(), execution=execution))
+    assert fail.calls == 1
+
+
+@pytest.mark.parametrize("bug", BUGS)
+@pytest.mark.parametrize("method", ["generate", "agenerate"])
+def test_a_bug_in_what_replaces_the_memorys_llm_is_told_at_once(method, bug):
+    model, memory = remembering()
+    fail = failing(bug)
+
+    async def afail(*_, **__):
+        fail()
+
+    setattr(memory.llm, method, fail if method == "generate" else afail)
+    with pytest.raises(bug, match="a bug of mine"):
+        use(model, memory)
+    assert fail.calls == 1
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_ones_own_embedder_is_told_at_once(bug):
+    class Mine:
+        name, dim, batch = "mine", 4, 10
+        embed = failing(bug)
+
+    with pytest.raises(bug, match="a bug of mine"):
+        use(*remembering(EpisodicMemory, llm="offline", embedder=Mine()))
+    assert Mine.embed.calls == 1
+
+
+@pytest.mark.parametrize("outage", [ConnectionError, TimeoutError])
+def test_an_outage_behind_what_replaces_the_memorys_llm_passes(outage):
+    model, memory = remembering()
+    memory.llm.generate = failing(outage)
+    use(model, memory)
+    assert not memory.long_term_memory
+    assert memory.llm.generate.calls > 0
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        Behaviour.text(
+            '{"summary": "The dam broke, and 4 said so."}', "content_filter"
+        ),
+        Behaviour.raw(b"<html><p>the dam broke</p></html>", "text/html"),
+        Behaviour.text("<html><p>the dam broke</p></html>"),
+    ],
+    ids=["filtered", "page", "page as text"],
+)
+def test_a_reply_that_is_no_summary_becomes_no_memory_and_the_run_goes_on(reply):
+    with OpenAIServer(behave=always(reply)) as server:
+        model = mesa.Model(rng=1)
+        configure(model, attempts=1)
+        agent = LLMAgent(model, CoTReasoning, "openai/x", api_base=server.base)
+        agent.memory = LongTermMemory(agent)
+        agent.memory.add_to_memory("message", {"message": "the dam broke", "sender": 4})
+        for _ in range(3):
+            use(model, agent.memory)
+        assert not agent.memory.long_term_memory
+        assert "the dam broke" in agent.memory.get_prompt_ready()
+        server.behave = None
+        use(model, agent.memory)
+        assert "Summary of" in agent.memory.long_term_memory

@@ -1,0 +1,225 @@
+"""``configure`` called again, called wrongly, or called late."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    Budget,
+    BudgetExceeded,
+    LongTermMemory,
+    ScriptedLLM,
+    Services,
+    ShortTermMemory,
+    configure,
+    open_run,
+    register_policy,
+)
+from tests.support.openai_server import OpenAIServer
+
+
+def talk(turn):
+    """What README's neighbours say."""
+    return "I greet my neighbour."
+
+
+class Neighbour(LLMAgent):
+    """README's agent."""
+
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message("The bridge is broken!", others)
+
+
+class Street(mesa.Model):
+    """README's model; each agent remembers in sentences of a language model."""
+
+    def __init__(self, n=3, rng=None, **services):
+        super().__init__(rng=rng)
+        configure(self, **services)
+        for _ in range(n):
+            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
+            agent.memory = LongTermMemory(agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+def in_force(model):
+    """All that was ever set, by name."""
+    services = Services.of(model)
+    names = (
+        "llm", "model", "execution", "embedder", "recorder", "replay", "settings",
+        "max_pending_steps", "on_failure",
+    )  # fmt: skip
+    return {name: getattr(services, name) for name in names} | {
+        "budget": services.ledger.budget
+    }
+
+
+@pytest.fixture
+def configured():
+    """A model for which everything was chosen once."""
+    model = Street(
+        rng=1,
+        llm=ScriptedLLM(rules={"*": {"summary": "All is well."}}),
+        execution="blocking",
+        budget=Budget(calls=100),
+        max_pending_steps=4,
+        on_failure="raise",
+        embedder="static",
+        record=True,
+        timeout=7,
+        concurrency=2,
+    )
+    yield model
+    configure(model, record=None)
+
+
+# -- called again --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("named", "changed"),
+    [
+        ({}, set()),
+        ({"budget": Budget(calls=7)}, {"budget"}),
+        ({"budget": None}, {"budget"}),
+        ({"llm": "offline"}, {"llm"}),
+        ({"llm": "openai/gpt-4o-mini"}, {"llm", "model"}),
+        ({"llm": None}, {"llm"}),
+        ({"execution": "deferred"}, {"execution"}),
+        ({"max_pending_steps": 5}, {"max_pending_steps"}),
+        ({"on_failure": "retry"}, {"on_failure"}),
+        ({"embedder": "static"}, {"embedder"}),
+        ({"record": None}, {"recorder"}),
+        ({"record": False}, {"recorder"}),
+        ({"record": True}, {"recorder"}),
+        ({"timeout": 9}, {"settings"}),
+    ],
+)
+def test_a_second_call_changes_only_what_it_names(configured, named, changed):
+    before = in_force(configured)
+    configure(configured, **named)
+    after = in_force(configured)
+    assert {name for name in after if after[name] is not before[name]} == changed
+
+
+def test_a_second_call_keeps_the_settings_that_it_does_not_name(configured):
+    configure(configured, timeout=9)
+    settings = Services.of(configured).settings
+    assert (settings.timeout, settings.concurrency) == (9, 2)
+
+
+def test_a_run_goes_on_in_the_same_record_when_the_budget_is_raised(tmp_path):
+    file = tmp_path / "run.sqlite"
+    street = Street(rng=1, llm="offline", record=str(file))
+    street.step()
+    configure(street, budget=Budget(calls=1_000))
+    street.step()
+    configure(street, record=None)
+    run = open_run(file)
+    assert run.steps == [1, 2]
+
+
+def test_the_second_call_that_a_crossed_budget_advises_keeps_the_offline_model():
+    street = Street(rng=1, llm="offline", budget=Budget(calls=2), execution="blocking")
+    with pytest.raises(BudgetExceeded, match=r"configure\(model, budget=Budget\(…\)\)"):
+        street.step()
+    configure(street, budget=Budget())
+    for agent in street.agents:
+        agent.memory.process_step()
+        assert "bridge is broken" in agent.memory.long_term_memory
+
+
+def test_a_second_call_keeps_the_limits_of_requests(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer(latency=0.02) as server:
+        model = mesa.Model(rng=1)
+        configure(model, llm="openai/gpt-4o-mini", concurrency=1)
+        agents = [Neighbour(model, CoTReasoning, "openai/x") for _ in range(6)]
+        for half in (agents[:3], agents[3:]):
+            for agent in half:
+                agent.memory = LongTermMemory(agent, api_base=server.base)
+                agent.memory.add_to_memory("observation", {"seen": "a bridge"})
+                agent.memory.process_step()
+            configure(model, budget=Budget(calls=100))  # while requests are under way
+        Services.of(model).flush()
+        assert server.requests == 6
+        assert server.in_flight_max == 1
+
+
+def test_what_to_do_on_a_miss_is_said_together_with_the_run_to_replay(configured):
+    with pytest.raises(ValueError, match=r"on_miss.*replay="):
+        configure(configured, on_miss="call")
+
+
+# -- called wrongly ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("max_retries", "attempts"),
+        ("num_retries", "attempts"),
+        ("retries", "attempts"),
+        ("request_timeout", "timeout"),
+        ("tiemout", "timeout"),
+        ("rpm", "requests_per_minute"),
+        ("recorder", "record"),
+        ("max_concurrency", "concurrency"),
+    ],
+)
+def test_a_setting_that_does_not_exist_is_told_the_one_that_does(given, meant):
+    with pytest.raises(TypeError) as info:
+        configure(mesa.Model(rng=1), **{given: 3})
+    text = str(info.value)
+    assert f"no setting {given!r}" in text
+    assert f"did you mean {meant!r}?" in text
+    assert "timeout, attempts, deadline" in text and "__init__" not in text
+
+
+def test_a_setting_like_no_other_is_told_all_there_are():
+    with pytest.raises(TypeError, match=r"no setting 'zzz'\. The settings are: llm, "):
+        configure(mesa.Model(rng=1), zzz=3)
+
+
+def test_an_agent_in_place_of_the_model_is_refused():
+    street = Street(rng=1, llm="offline")
+    with pytest.raises(TypeError, match=r"got Neighbour 1.*configure\(agent\.model"):
+        configure(street.agents[0], llm="offline")
+
+
+@pytest.mark.parametrize("given", [None, "street", 5, Street])
+def test_what_is_no_model_is_refused(given):
+    with pytest.raises(TypeError, match="needs the Mesa model"):
+        configure(given, llm="offline")
+
+
+@pytest.mark.parametrize("services", [{"llm": "offline"}, {"record": True}])
+def test_a_model_that_is_not_made_yet_is_refused(services):
+    class Hasty(mesa.Model):
+        def __init__(self):
+            configure(self, **services)
+            super().__init__(rng=1)
+
+    with pytest.raises(ValueError, match=r"Hasty.*after super\(\).__init__\(\)"):
+        Hasty()
+
+
+@pytest.mark.parametrize("memory", [ShortTermMemory, LongTermMemory])
+def test_a_memory_for_nobody_is_refused(memory):
+    with pytest.raises(TypeError, match=f"{memory.__name__} needs the agent.*got None"):
+        memory(None)
+
+
+@pytest.mark.parametrize("memory", [ShortTermMemory, LongTermMemory])
+def test_a_memory_for_a_model_is_refused(memory):
+    with pytest.raises(TypeError, match=r"needs the agent.*got the model Street"):
+        memory(Street(rng=1, llm="offline"))
+
+
+def test_a_budget_that_is_a_bare_number_is_refused():
+    with pytest.raises(TypeError, match=r"budget must be a Budget\(.*got 1000"):
+        configure(mesa.Model(rng=1), budget=1000)

@@ -1,0 +1,278 @@
+"""Grades that a model gives wrongly: the good ones are kept, no run ends, none is guessed."""
+
+import json
+import re
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    LLMUnavailable,
+    MemoryStalled,
+    ScriptedLLM,
+    configure,
+    register_policy,
+)
+
+#: how many steps a run has, more than the ten that a failing memory is given
+STEPS = 14
+
+
+def weights(request):
+    """The grade that each event of a request deserves; its text says it."""
+    lines = re.findall(r"^\d+\. (.*)$", request.prompt, re.MULTILINE)
+    return [int(re.search(r"weight (\d)", line)[1]) for line in lines]
+
+
+def listed(grades):
+    return json.dumps({"grades": grades})
+
+
+def numbered(grades, numbers=None, event="event", grade="grade"):
+    numbers = numbers or range(1, len(grades) + 1)
+    return json.dumps(
+        {"grades": [{event: n, grade: g} for n, g in zip(numbers, grades)]}
+    )
+
+
+def but(grades, place, value):
+    """The grades with one of them replaced."""
+    return [value if p == place % len(grades) else g for p, g in enumerate(grades)]
+
+
+def up_to(limit, grades):
+    """A model that counts right as long as there are few."""
+    return listed(grades if len(grades) <= limit else grades[:limit])
+
+
+ALL, SOME, NONE = "all", "some", "none"
+#: name -> (what is graded in the end, the reply to a request for these grades)
+FAULTY = {
+    # a list of the right length with something wrong in it
+    "a half": (SOME, lambda g: listed(but(g, 2, 3.5))),
+    "a seven": (SOME, lambda g: listed(but(g, 1, 7))),
+    "a nought": (SOME, lambda g: listed(but(g, -1, 0))),
+    "a minus": (SOME, lambda g: listed(but(g, 0, -4))),
+    "a word": (SOME, lambda g: listed(but(g, 3, "hoch"))),
+    "a null": (SOME, lambda g: listed(but(g, 1, None))),
+    "a truth": (SOME, lambda g: listed(but(g, 0, True))),
+    "a list inside": (SOME, lambda g: listed(but(g, 0, [4]))),
+    "an infinity": (SOME, lambda g: listed(but(g, 1, float("inf")))),
+    "a huge number": (SOME, lambda g: listed(but(g, 1, 10**30))),
+    "of five": (SOME, lambda g: listed(but(g, 2, "3/5"))),
+    # too few or too many, and nothing that says which
+    "one less": (NONE, lambda g: listed(g[:-1])),
+    "the first left out": (NONE, lambda g: listed(g[1:])),
+    "one more": (NONE, lambda g: listed([*g, 3])),
+    "twice as many": (NONE, lambda g: listed(g + g)),
+    "always fifty": (NONE, lambda g: listed([3] * 50)),
+    "no grade": (NONE, lambda g: listed([])),
+    "up to twenty": (ALL, lambda g: up_to(20, g)),
+    "up to three": (ALL, lambda g: up_to(3, g)),
+    "one alone": (ALL, lambda g: up_to(1, g)),
+    # numbered
+    "numbered, one less": (ALL, lambda g: numbered(g[:-1])),
+    "numbered, every other": (
+        ALL,
+        lambda g: numbered(g[::2], range(1, len(g) + 1, 2)),
+    ),
+    "numbered, one too high": (SOME, lambda g: numbered(but(g, 2, 9))),
+    "numbered from nought": (NONE, lambda g: numbered(g, range(len(g)))),
+    "numbered, one too many": (NONE, lambda g: numbered([*g, 2])),
+    "numbered, one twice": (
+        NONE,
+        lambda g: numbered([*g[:1], *g], [1, *range(1, len(g) + 1)]),
+    ),
+    "numbered backwards": (
+        ALL,
+        lambda g: numbered(g[::-1], range(len(g), 0, -1)),
+    ),
+    "other names": (ALL, lambda g: numbered(g, None, "Number", "importance")),
+    "unknown names": (NONE, lambda g: numbered(g, None, "evento", "nota")),
+    "some without a number": (NONE, lambda g: listed([{"event": 1, "grade": g[0]}, 2])),
+    "by number": (ALL, lambda g: listed({f"{n}": x for n, x in enumerate(g, 1)})),
+    # no JSON
+    "lines": (ALL, lambda g: "\n".join(f"{n}. {x}" for n, x in enumerate(g, 1))),
+    "lines with a half": (
+        SOME,
+        lambda g: "\n".join(f"{n}. {x}" for n, x in enumerate(but(g, 0, 2.5), 1)),
+    ),
+    "lines in prose": (
+        ALL,
+        lambda g: (
+            "Gerne!\n" + "\n".join(f"- Event {n}: {x}" for n, x in enumerate(g, 1))
+        ),
+    ),
+    "only numbers": (NONE, lambda g: " ".join(map(str, g))),
+    "only halves": (NONE, lambda g: "\n".join(f"{n}.{x}" for n, x in enumerate(g, 1))),
+    "praise": (NONE, lambda g: "All of these events are very important!"),
+    "refusal": (NONE, lambda g: "Je suis désolé, je ne peux pas évaluer cela."),
+    "a page": (NONE, lambda g: "<html><h1>502 Bad Gateway</h1><p>nginx 3</p></html>"),
+    "a schema": (NONE, lambda g: '{"grades": "array of integers", "type": "object"}'),
+    "cut": (NONE, lambda g: listed(g)[: 12 + len(g)]),
+    "nothing": (NONE, lambda g: ""),
+}
+
+
+def memory_of(grade, **settings):
+    """An agent's memory whose events the function grades."""
+    model = mesa.Model(rng=1)
+    llm = ScriptedLLM(rules={"grade": grade})
+    configure(model, llm=llm, **settings)
+    mute = register_policy("mute", lambda turn: "")
+    agent = LLMAgent(model, CoTReasoning, mute)
+    agent.memory = EpisodicMemory(agent, max_capacity=1000)
+    return agent.memory, llm
+
+
+def live(memory, step, count):
+    memory.agent.model.steps = step
+    for number in range(count):
+        text = f"news {step}-{number} of weight {1 + (step + 3 * number) % 5}"
+        memory.add_to_memory("message", {"message": text, "sender": 9})
+    memory.process_step()
+
+
+def grades_of(memory):
+    """Text of each event -> the grade that it has."""
+    entries = [entry.content["message"] for entry in memory.memory_entries]
+    return {content["message"]: content.get("importance") for content in entries}
+
+
+def right(grades):
+    """How many are graded; each of them as it deserves."""
+    given = {text: grade for text, grade in grades.items() if grade is not None}
+    assert given == {text: int(text[-1]) for text in given}
+    return len(given)
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize(("kept", "fault"), [*FAULTY.values()], ids=[*FAULTY])
+def test_a_wrong_list_of_grades_ends_no_run_and_becomes_no_wrong_memory(
+    kept, fault, execution
+):
+    memory, _ = memory_of(lambda r: fault(weights(r)), execution=execution)
+    for step in range(1, STEPS + 1):
+        live(memory, step, 6)
+    found = grades_of(memory)
+    assert len(found) == 6 * STEPS
+    graded = right(found)
+    assert {ALL: graded == len(found), SOME: graded > len(found) / 2, NONE: not graded}[
+        kept
+    ]
+    assert f"news {STEPS}-5" in memory.get_prompt_ready()
+
+
+@pytest.mark.parametrize(("kept", "fault"), [*FAULTY.values()], ids=[*FAULTY])
+def test_after_a_wrong_list_a_right_one_grades_what_is_left(kept, fault):
+    faults = iter([True] * 3)
+    memory, _ = memory_of(
+        lambda r: fault(weights(r)) if next(faults, False) else listed(weights(r)),
+        execution="blocking",
+    )
+    for step in (1, 2, 3):
+        live(memory, step, 12)
+    assert right(grades_of(memory)) == 36
+
+
+def test_a_model_that_always_gives_one_grade_less_needs_one_more_request():
+    memory, llm = memory_of(lambda r: numbered(weights(r)[:-1]), execution="blocking")
+    live(memory, 1, 34)
+    assert right(grades_of(memory)) == 34
+    assert len(llm.history) <= 3
+
+
+def test_five_hundred_events_of_a_step_are_graded_in_requests_of_at_most_forty():
+    memory, llm = memory_of(lambda r: listed(weights(r)), execution="blocking")
+    live(memory, 1, 500)
+    assert right(grades_of(memory)) == 500
+    assert len(llm.history) == 13
+    assert max(len(weights(request)) for request in llm.history) == 40
+
+
+def test_one_event_that_no_model_grades_keeps_no_other_from_its_grade():
+    def grade(request):
+        hard = "news 1-7 " in request.prompt
+        return "I'm sorry, I can't do that." if hard else listed(weights(request))
+
+    memory, llm = memory_of(grade, execution="blocking")
+    live(memory, 1, 40)
+    assert len(llm.history) <= 15
+    assert right(grades_of(memory)) == 39
+    for step in range(2, STEPS + 1):
+        live(memory, step, 1)
+    found = grades_of(memory)
+    assert right(found) == len(found) - 1
+    asked = len(llm.history)
+    live(memory, STEPS + 1, 1)
+    assert len(llm.history) == asked + 1, "what cannot be graded is asked for no longer"
+    assert "news 1-7 " in "".join(
+        entry.content["message"]["message"]
+        for entry in memory.retrieve_top_k_entries(1, query="news 1-7")
+    )
+
+
+def test_what_was_graded_before_an_outage_is_not_asked_for_again():
+    outage = iter([False, False, True])
+
+    def grade(request):
+        if next(outage, False):
+            return LLMUnavailable("the line is dead")
+        return listed(weights(request))
+
+    memory, llm = memory_of(grade, execution="blocking")
+    live(memory, 1, 100)
+    assert right(grades_of(memory)) == 80
+    live(memory, 2, 0)
+    assert right(grades_of(memory)) == 100
+    assert len(llm.history) == 4
+
+
+def test_after_an_outage_a_model_that_counts_up_to_twenty_catches_up():
+    down = {"now": True}
+
+    def grade(request):
+        if down["now"]:
+            return LLMUnavailable("the line is dead")
+        return up_to(20, weights(request))
+
+    memory, _ = memory_of(grade, execution="blocking")
+    for step in range(1, 5):
+        live(memory, step, 15)
+    down["now"] = False
+    live(memory, 5, 15)
+    assert right(grades_of(memory)) == 75
+
+
+def test_agents_that_share_grades_each_keep_what_came():
+    model = mesa.Model(rng=1)
+    llm = ScriptedLLM(
+        rules={"grade": lambda r: numbered(weights(r)[::2], range(1, 99, 2))}
+    )
+    configure(model, llm=llm)
+    mute = register_policy("mute", lambda turn: "")
+    agents = [LLMAgent(model, CoTReasoning, mute) for _ in range(5)]
+    for agent in agents:
+        agent.memory = EpisodicMemory(agent)
+    for step in (1, 2, 3):
+        for agent in agents:
+            live(agent.memory, step, 9)
+    assert [right(grades_of(agent.memory)) for agent in agents] == [27] * 5
+    asked = [event for request in llm.history for event in weights(request)]
+    assert len(asked) < 27 * 5, "each event was graded once for all"
+
+
+def test_who_wants_a_run_to_stop_at_the_first_failure_gets_that():
+    memory, _ = memory_of(lambda r: "no idea", execution="blocking", on_failure="raise")
+    with pytest.raises(MemoryStalled, match="grade has failed"):
+        live(memory, 1, 3)
+    assert len(memory.memory_entries) == 3
+
+
+def test_an_event_asked_about_alone_says_why_it_has_no_grade():
+    memory, _ = memory_of(lambda r: "no idea", execution="blocking")
+    with pytest.raises(Exception, match="no JSON object"):
+        memory.grade_event_importance("message", {"message": "of weight 3"})

@@ -1,0 +1,114 @@
+"""What a long run and a step with many events cost."""
+
+import sys
+from collections import Counter
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    register_policy,
+)
+
+CLASSES = [
+    EpisodicMemory,
+    ShortTermMemory,
+    LongTermMemory,
+    STLTMemory,
+    ImpressionMemory,
+]
+
+
+def agent_of(model, cls, **settings):
+    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
+    agent.memory = cls(agent, **settings)
+    return agent
+
+
+def lines_run(work):
+    """How many lines of the package Python ran, however fast the machine is."""
+    count = Counter()
+
+    def local(frame, event, arg):
+        count[event] += 1
+        return local
+
+    def trace(frame, event, arg):
+        return local if "mesa_memory" in frame.f_code.co_filename else None
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count["line"]
+
+
+def step_of(cls, kind, count):
+    """Work: a step with so many events, until its memory has been read."""
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", execution="blocking")
+    memory = agent_of(model, cls).memory
+    model.step()
+
+    def work():
+        for number in range(count):
+            said = f"Bridge number {number} is broken"
+            event = {"message": {"message": said, "sender": 5}}
+            memory.add_to_memory(kind, event.get(kind, {"seen": said}))
+        memory.process_step()
+        assert memory.get_prompt_ready()
+
+    return work
+
+
+@pytest.mark.parametrize("kind", ["message", "observation"])
+@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+def test_four_times_the_events_of_a_step_take_about_four_times_the_work(cls, kind):
+    step_of(cls, kind, 10)()  # what is loaded on first use
+    few = lines_run(step_of(cls, kind, 500))
+    many = lines_run(step_of(cls, kind, 2000))
+    assert many < 6 * few
+
+
+class Town(mesa.Model):
+    """Talkers who say each day something new."""
+
+    def __init__(self):
+        super().__init__(rng=1)
+        configure(self, llm="offline")
+        for _ in range(2):
+            agent_of(self, EpisodicMemory, max_capacity=20)
+
+    def step(self):
+        one, other = self.agents
+        for agent in (one, other):
+            agent.memory.add_to_memory("message", {"message": f"Day {self.steps}."})
+            agent.memory.process_step()
+
+
+def test_the_ledger_of_a_long_run_keeps_its_sums_and_its_newest_steps():
+    town = Town()
+    for _ in range(300):
+        town.step()
+    ledger = Services.of(town).ledger
+    steps = ledger.by("step")
+    assert len(steps) <= 101
+    assert next(iter(steps)) == (None,) and (300,) in steps and (201,) in steps
+    assert sum(used.calls for used in steps.values()) == ledger.total.calls == 300
+    assert ledger.by("purpose")[("grade",)] == ledger.total
+    by_agent = ledger.by("agent")
+    assert sum(used.tokens for used in by_agent.values()) == ledger.total.tokens
+    several = ledger.by("purpose", "model", "agent", "step")
+    assert len(several) <= 202
+    assert sum(used.tokens for used in several.values()) == ledger.total.tokens

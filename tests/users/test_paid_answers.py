@@ -1,0 +1,48 @@
+"""What a model has answered is paid for once, also if the step does not end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from mesa_memory import Services, open_run, resume
+from tests.support.openai_server import OpenAIServer
+from tests.support.paying import PayingStreet
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def asked(server):
+    """The prompts that the provider answered."""
+    return [received.prompt for received in server.log]
+
+
+def test_answers_of_a_step_that_was_killed_are_used_when_it_is_played_again(
+    tmp_path, server
+):
+    file = tmp_path / "run.sqlite"
+    command = [sys.executable, "-m", "tests.support.paying", str(file), server.base]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        assert child.stdout.readline().strip() == "1"  # the first step has ended
+        assert child.stdout.readline().strip() == "asked"
+        time.sleep(1)
+        os.kill(child.pid, signal.SIGKILL)
+    before = asked(server)
+    assert len(before) == len(set(before)) and before
+    street = resume(PayingStreet, file, base=server.base)
+    assert street.steps == 1, "a step that asked a model had ended and is not there"
+    street.step()
+    Services.of(street).recorder.close()
+    assert len(asked(server)) == len(set(asked(server)))
+    with open_run(file) as run:
+        assert list(run.steps) == [1, 2]
+        calls = run.calls(as_records=True)
+        assert len(calls) == len(asked(server))
+        assert not any(row["cached"] for row in calls)

@@ -1,0 +1,374 @@
+"""A run is resumed with what its model was made with, as a user makes models."""
+
+import functools
+import sqlite3
+import subprocess
+import sys
+import warnings
+
+import mesa
+import numpy as np
+import pytest
+from mesa.experimental.scenarios import Scenario
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    MesaMemoryError,
+    Recording,
+    Services,
+    configure,
+    fork,
+    open_run,
+    register_policy,
+    resume,
+)
+
+
+def talk(turn):
+    return "I greet my neighbour."
+
+
+class Neighbour(LLMAgent):
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message("The bridge is broken!", others)
+
+
+class Street(mesa.Model):
+    """README's own, recorded."""
+
+    file = "run.sqlite"
+
+    def __init__(self, n=3, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=self.file)
+        for _ in range(n):
+            agent = Neighbour(self, CoTReasoning, register_policy("talk", talk))
+            agent.memory = EpisodicMemory(agent)
+        self.born_with = [self.random.random(), float(self.rng.random())]
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def stopped(model, steps=2):
+    """The model after some steps, its recording closed."""
+    for _ in range(steps):
+        model.step()
+    Services.of(model).recorder.close()
+    return model
+
+
+def lines(agents):
+    return [agent.memory.get_prompt_ready() for agent in agents]
+
+
+def test_readmes_own_model_is_resumed_as_it_stands():
+    whole = stopped(Street(n=4, rng=1), 4)
+    told = lines(whole.agents)
+    Street.file = "cut.sqlite"
+    try:
+        stopped(Street(n=4, rng=1), 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            again = stopped(resume(Street, "cut.sqlite"), 2)
+    finally:
+        Street.file = "run.sqlite"
+    assert len(again.agents) == 4
+    assert lines(again.agents) == told
+    assert again.born_with == whole.born_with
+    with open_run("cut.sqlite") as run:
+        assert run.parameters == {"n": 4, "rng": 1}
+
+
+@pytest.mark.parametrize(
+    "rng",
+    [
+        None,
+        7,
+        [3, 1, 4],
+        lambda: np.random.SeedSequence(2**100, spawn_key=(3,)),
+        lambda: np.random.default_rng(5),
+        lambda: np.random.Generator(np.random.MT19937(5)),
+        lambda: np.random.Generator(np.random.Philox(5)),
+        lambda: np.random.SFC64(5),
+        lambda: advanced(np.random.default_rng(5)),
+    ],
+)
+def test_any_seed_of_mesa_makes_the_same_world_again(rng):
+    first = stopped(Street(rng=rng() if callable(rng) else rng))
+    again = resume(Street, "run.sqlite")
+    assert again.born_with == first.born_with
+    assert [again.random.random(), again.rng.random()] == [
+        first.random.random(),
+        first.rng.random(),
+    ]
+    Services.of(again).recorder.close()
+
+
+def advanced(rng):
+    rng.random(3)
+    return rng
+
+
+class Seeded(mesa.Model):
+    def __init__(self, n=1, seed=None):
+        super().__init__(seed=seed)
+        configure(self, llm="offline", record="run.sqlite")
+        self.born_with = self.random.random()
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+@pytest.mark.parametrize("seed", [None, 3])
+def test_the_old_seed_argument_works_as_well(seed):
+    first = stopped(Seeded(seed=seed))
+    again = resume(Seeded, "run.sqlite")
+    assert again.born_with == first.born_with
+    Services.of(again).recorder.close()
+
+
+class Plan(Scenario):
+    houses: int = 3
+    names: tuple = ("a", "b")
+
+
+class Planned(mesa.Model):
+    def __init__(self, scenario=None):
+        scenario = Plan() if scenario is None else scenario
+        super().__init__(scenario=scenario)
+        configure(self, llm="offline", record="run.sqlite")
+        self.born_with = self.random.random()
+
+
+@pytest.mark.parametrize("scenario", [None, lambda: Plan(rng=4, houses=8)])
+def test_a_scenario_of_mesa_is_recorded_with_its_values(scenario):
+    first = stopped(Planned(scenario and scenario()))
+    again = resume(Planned, "run.sqlite")
+    assert type(again.scenario) is Plan
+    assert again.scenario.houses == first.scenario.houses
+    assert again.scenario.names == ("a", "b")
+    assert again.born_with == first.born_with
+    Services.of(again).recorder.close()
+
+
+class Town(Street):
+    """Arguments of every kind, down an inheritance chain, and none is an attribute."""
+
+    def __init__(self, city, /, width=2, *sizes, tax=1, **more):
+        width = width * 10  # what was given counts, not what became of it
+        super().__init__(**more)
+        self.got = (city, width, sizes, tax, more)
+
+
+def test_arguments_of_every_kind_come_back_as_they_were_given():
+    first = stopped(Town("Ulm", 5, 6, (7, 8), tax=2.5, n=1, rng=3))
+    again = resume(Town, "run.sqlite")
+    assert again.got == first.got
+    Services.of(again).recorder.close()
+
+
+class Plain(mesa.Model):
+    """Knows nothing of being recorded; agents come from the user's script."""
+
+    def __init__(self, n, greed=0.1, rng=None):
+        super().__init__(rng=rng)
+        self.people = n
+        self.greed = greed
+
+
+def test_a_model_that_is_recorded_after_it_was_made_is_known_as_well():
+    model = Plain(6, greed=0.4, rng=2)
+    configure(model, llm="offline", record="run.sqlite")
+    stopped(model)
+    again = resume(Plain, "run.sqlite")
+    assert (again.people, again.greed) == (6, 0.4)
+    Services.of(again).recorder.close()
+
+
+def test_a_model_that_was_made_before_the_package_was_imported_says_what_is_unknown(
+    tmp_path,
+):
+    code = """
+import mesa
+class Town(mesa.Model):
+    def __init__(self, n, tax=1, rng=None):
+        super().__init__(rng=rng)
+        self.n, self.tax, self.born_with = n, tax, self.random.random()
+town = Town(3)
+import warnings
+from mesa_memory import Services, configure, open_run, resume
+from mesa_memory.errors import ParameterError
+with warnings.catch_warnings(record=True) as told:
+    warnings.simplefilter("always", UserWarning)
+    configure(town, llm="offline", record="run.sqlite")
+(said,) = [each for each in told if each.category is UserWarning]
+assert "n (the model was made before mesa_memory was imported" in str(said.message)
+assert "resume(Town, file, n=…, tax=…)" in str(said.message)
+assert said.filename == __file__, said.filename
+town.step()
+Services.of(town).recorder.close()
+try:
+    resume(Town, "run.sqlite")
+except ParameterError as error:
+    assert error.names == ("n", "tax"), error.names
+else:
+    raise AssertionError("n and tax are not known")
+again = resume(Town, "run.sqlite", n=3, tax=1)
+assert again.born_with == town.born_with
+Services.of(again).recorder.close()
+# From now on the package is there, and knows.
+configure(Town(5, rng=1), llm="offline", record="run.sqlite")
+assert open_run("run.sqlite").parameters == {"n": 5, "tax": 1, "rng": 1}
+"""
+    script = tmp_path / "script.py"
+    script.write_text(code, encoding="utf-8")
+    subprocess.run([sys.executable, script], check=True, timeout=100)
+
+
+def test_a_constructor_that_imports_the_package_says_what_it_was_given(tmp_path):
+    code = """
+import mesa
+class Late(mesa.Model):
+    def __init__(self, n, *more, rng=None, **other):
+        super().__init__(rng=rng)
+        self.got = (n, more, other)
+        from mesa_memory import configure
+        configure(self, llm="offline", record="run.sqlite")
+first = Late(4, 5, colour="red")
+first.step()
+from mesa_memory import Services, resume
+Services.of(first).recorder.close()
+again = resume(Late, "run.sqlite")
+assert again.got == first.got == (4, (5,), {"colour": "red"})
+Services.of(again).recorder.close()
+"""
+    script = tmp_path / "script.py"
+    script.write_text(code, encoding="utf-8")
+    subprocess.run([sys.executable, script], check=True, timeout=100)
+
+
+class Greedy(mesa.Model):
+    def __init__(self, greed=0.1, tax=1, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record="run.sqlite")
+        self.greed = greed  # after configure
+        self.rate = tax
+
+
+def test_what_is_set_after_configure_is_not_the_default_again():
+    stopped(Greedy(greed=0.9))
+    again = resume(Greedy, "run.sqlite")
+    assert again.greed == 0.9
+    Services.of(again).recorder.close()
+
+
+def test_what_a_sweep_or_a_slider_sets_on_the_model_comes_back():
+    model = Greedy()
+    model.greed = 0.9
+    model.step()
+    model.greed = 0.5
+    stopped(model, 1)
+    again = stopped(resume(Greedy, "run.sqlite"), 1)
+    assert again.greed == 0.5
+    third = resume(Greedy, "run.sqlite", greed=0.2)
+    assert third.greed == 0.2, "what the caller says goes first"
+    stopped(third, 1)
+    last = resume(Greedy, "run.sqlite")
+    assert last.greed == 0.2
+    Services.of(last).recorder.close()
+
+
+@pytest.mark.parametrize("steps", [0, 1])
+def test_a_fork_keeps_its_own_parameters(steps):
+    stopped(Greedy(tax=2, rng=1))
+    stopped(fork(Greedy, "run.sqlite", tax=9), steps)
+    with open_run("run.sqlite") as run:
+        assert run.parameters["tax"] == 9
+        assert run.parameters["rng"] == 1
+    again = resume(Greedy, "run.sqlite")
+    assert again.rate == 9
+    Services.of(again).recorder.close()
+    with open_run("run.sqlite", 1) as run:
+        assert run.parameters["tax"] == 2
+
+
+def test_what_resume_was_given_holds_for_the_next_resume():
+    stopped(Greedy())
+    stopped(resume(Greedy, "run.sqlite", tax=5), 1)
+    again = resume(Greedy, "run.sqlite")
+    assert again.rate == 5
+    Services.of(again).recorder.close()
+
+
+class Odd(mesa.Model):
+    def __init__(self, tool, n=2, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record="run.sqlite")
+        self.tool, self.n = tool, n
+
+
+def test_what_cannot_be_recorded_is_said_at_the_beginning_and_asked_for_again():
+    tool = object()
+    with pytest.warns(
+        UserWarning, match=r"tool \(an object.*resume\(Odd, file, tool=…"
+    ):
+        model = Odd(tool, n=5)
+    stopped(model)
+    with pytest.raises(MesaMemoryError, match=r"resume\(Odd, file, tool=…\)") as error:
+        resume(Odd, "run.sqlite")
+    assert isinstance(error.value, ValueError)
+    assert error.value.names == ("tool",)
+    with open_run("run.sqlite") as run:
+        assert run.steps == [1, 2], "nothing was cut"
+        assert run.parameters["tool"] == "[not recorded: object]"
+    with pytest.warns(UserWarning, match="tool"):
+        again = resume(Odd, "run.sqlite", tool=tool)
+    assert (again.tool, again.n) == (tool, 5)
+    Services.of(again).recorder.close()
+
+
+def test_functions_that_make_the_model_may_say_arguments_themselves():
+    tool = object()
+    with pytest.warns(UserWarning):
+        stopped(Odd(tool, n=5))
+    made = [
+        lambda **given: Odd(tool, **given),
+        functools.partial(Odd, tool=tool),
+        lambda n: Odd(tool, n),
+    ]
+    for make in made[1:]:
+        with pytest.warns(UserWarning):
+            again = resume(make, "run.sqlite")
+        assert (again.tool, again.n) == (tool, 5)
+        Services.of(again).recorder.close()
+
+
+class Recorded(mesa.Model):
+    def __init__(self, record, n=2):
+        super().__init__()
+        configure(self, llm="offline", record=record)
+        self.n = n
+
+
+@pytest.mark.parametrize("kind", ["text", "path", "recording"])
+def test_where_a_run_is_recorded_need_not_be_said_twice(kind, tmp_path):
+    file = tmp_path / "run.sqlite"
+    record = {"text": str(file), "path": file, "recording": Recording(file, name="x")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        stopped(Recorded(record[kind], n=7))
+        moved = tmp_path / "moved.sqlite"
+        with sqlite3.connect(file) as old, sqlite3.connect(moved) as new:
+            old.backup(new)
+        again = resume(Recorded, moved)
+    assert again.n == 7
+    stopped(again, 1)
+    with open_run(moved) as run, open_run(file) as old:
+        assert (run.steps, old.steps) == ([1, 2, 3], [1, 2])

@@ -1,0 +1,104 @@
+"""What goes wrong in a user's own function is said at once, and as the user's error."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_llm.reasoning.react import ReActReasoning
+from mesa_llm.reasoning.rewoo import ReWOOReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRequest,
+    LongTermMemory,
+    configure,
+    register_policy,
+    wrap,
+)
+
+
+class Slip(Exception):
+    """The user's own error."""
+
+
+def fails(error):
+    def policy(turn):
+        raise error
+
+    return policy
+
+
+class Thinker(LLMAgent):
+    def step(self):
+        self.apply_plan(self.reasoning.plan(prompt="What now?"))
+
+    async def astep(self):
+        self.apply_plan(await self.reasoning.aplan(prompt="What now?"))
+
+
+class Room(mesa.Model):
+    def __init__(self, policy, reasoning=CoTReasoning, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline")
+        self.agent = Thinker(self, reasoning, register_policy("buggy", policy))
+        self.agent.memory = EpisodicMemory(self.agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("error", [Slip("mine"), KeyError("mine"), OSError("mine")])
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, error):
+    room = Room(fails(error), reasoning, rng=1)
+    with pytest.raises(type(error), match="mine") as raised:
+        room.step()
+    assert raised.value is error
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("wrapped", [False, True])
+async def test_a_bug_in_a_policy_ends_an_asynchronous_step(wrapped):
+    room = Room(fails(Slip("mine")), rng=1)
+    if wrapped:
+        wrap(room.agent)
+    with pytest.raises(Slip, match="mine"):
+        await room.agent.astep()
+
+
+@pytest.mark.timeout(60)
+def test_a_policy_that_answers_nothing_ends_the_step():
+    with pytest.raises(TypeError, match="buggy"):
+        Room(lambda turn: None, rng=1).step()
+
+
+@pytest.mark.timeout(60)
+def test_a_policy_that_nobody_registered_ends_the_step():
+    room = Room(lambda turn: "", rng=1)
+    room.agent.llm.llm_model = "offline/typo"
+    with pytest.raises(LookupError, match="typo"):
+        room.step()
+
+
+class Broken:
+    def complete(self, request: LLMRequest):
+        raise Slip("mine")
+
+
+class BrokenLate:
+    async def acomplete(self, request: LLMRequest):
+        raise Slip("mine")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("llm", [Broken, BrokenLate])
+@pytest.mark.parametrize("memory", [EpisodicMemory, LongTermMemory])
+def test_a_bug_in_a_language_model_of_the_users_own_is_raised(memory, llm, execution):
+    room = Room(lambda turn: "I wait.", rng=1)
+    configure(room, llm=llm(), execution=execution)
+    room.agent.memory = memory(room.agent)
+    with pytest.raises(Slip, match="mine"):
+        room.step()
+        room.step()

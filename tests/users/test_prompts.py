@@ -1,0 +1,212 @@
+"""What an agent is shown when there is more than fits: the newest, and each end."""
+
+import mesa
+import pytest
+from mesa.experimental.devs import DEVSimulator
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    ScriptedLLM,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    register_policy,
+)
+
+ALL = (ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory)
+
+
+class Resident(LLMAgent):
+    """Hears in each step what ``news`` says."""
+
+    news = ()
+
+    def step(self):
+        for text in self.news:
+            self.memory.add_to_memory("message", {"message": text, "sender": 9})
+        self.shown = self.memory.get_prompt_ready()
+
+
+class House(mesa.Model):
+    """One resident whose summariser keeps the names of the steps it was given."""
+
+    def __init__(self, memory=STLTMemory, **given):
+        super().__init__(rng=1)
+        self.llm = ScriptedLLM(
+            rules={
+                "consolidate": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
+                "impression": {"text": "Odd.", "sentiment": 0.0, "familiarity": 0.1},
+                "grade": lambda r: {"grades": [3] * len(r.inputs["events"])},
+            }
+        )
+        configure(self, llm=self.llm, execution="blocking")
+        name = register_policy("resident", lambda turn: "I wait.")
+        self.resident = Resident(self, CoTReasoning, name)
+        self.resident.memory = memory(self.resident, **given)
+
+    def step(self):
+        self.resident.step()
+
+
+def marks(text):
+    """The marks ``s1.1``, ``s1.2``, … in a text."""
+    words = text.replace(":", " ").split()
+    found = [w for w in words if w[0] == "s" and w[1:].replace(".", "").isdigit()]
+    return " ".join(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("memory", [ShortTermMemory, STLTMemory, LongTermMemory])
+def test_of_a_step_with_a_hundred_messages_the_newest_are_shown(memory):
+    house = House(memory)
+    house.resident.news = [f"s1.{n} " + "x" * 300 for n in range(1, 101)]
+    house.step()
+    found = marks(house.resident.shown).split()
+    assert found[-1] == "s1.100"
+    assert len(found) > 20
+    assert found == [f"s1.{n}" for n in range(101 - len(found), 101)]
+    assert f"({100 - len(found)} earlier events of this step not shown)" in (
+        house.resident.shown
+    )
+    assert len(house.resident.shown) < 9000
+
+
+def test_the_end_of_a_long_plan_reaches_the_prompt_and_the_summariser():
+    house = House(LongTermMemory)
+    plan = "Thought. " * 200 + "Decision: sell the mill"
+    house.resident.memory.add_to_memory("plan", {"content": plan})
+    assert "Decision: sell the mill" in house.resident.memory.get_prompt_ready()
+    house.resident.memory.process_step()
+    assert "Decision: sell the mill" in house.llm.history[0].prompt
+
+
+def test_what_is_cut_out_of_a_text_is_counted_exactly():
+    house = House(ShortTermMemory)
+    house.resident.news = ["a" * 10_000 + "b" * 10_000]
+    house.step()
+    line = house.resident.shown.splitlines()[2]
+    left = line.count("a", len("- Agent 9 says: ")) + line.count("b")
+    note = int(line.partition("… (")[2].partition(" ")[0])
+    spelled = sum(map("characters left out".count, "ab"))
+    assert left - spelled + note == 20_000
+
+
+def test_each_event_stands_in_a_section_or_in_the_summary():
+    house = House(STLTMemory)
+    for step in range(1, 16):
+        house.resident.news = [f"s{step}.{n} " + "x" * 950 for n in (1, 2)]
+        house.step()
+        told = {f"s{s}.{n}" for s in range(1, step + 1) for n in (1, 2)}
+        assert told <= set(marks(house.resident.shown).split()) | _summed(house)
+
+
+def _summed(house):
+    """The marks that some summary has covered; the script keeps only its own."""
+    texts = " ".join(marks(request.prompt) for request in house.llm.history)
+    return set(texts.split())
+
+
+def test_a_step_that_is_too_long_for_one_request_is_summarised_in_parts():
+    house = House(LongTermMemory)
+    house.resident.news = [f"s1.{n} " + "x" * 900 for n in range(100)]
+    house.step()
+    assert _summed(house) == {f"s1.{n}" for n in range(100)}
+    assert max(len(request.prompt) for request in house.llm.history) < 30_000
+
+
+def test_what_fits_least_is_left_out_of_a_recall_not_what_is_oldest():
+    house = House(EpisodicMemory, section_chars=3000)
+    memory = house.resident.memory
+    texts = ["The mill of my uncle burned down."]
+    texts += [f"s{n} Rain fell on the fields again. {'so ' * 250}" for n in range(12)]
+    for text in texts:
+        house.resident.news = [text]
+        house.step()
+    memory.add_to_memory("message", {"message": "Who knows of the mill?", "sender": 2})
+    assert "mill of my uncle" in memory.format_long_term()
+    assert "memories of less weight not shown" in memory.format_long_term()
+    assert len(memory.format_long_term()) < 3200
+
+
+class Clockless(House):
+    """A model that moves neither ``steps`` nor ``time``."""
+
+    def run(self, rounds):
+        for n in range(1, rounds + 1):
+            self.resident.news = [f"s{n}.1 is news"]
+            self.resident.step()
+
+
+@pytest.mark.parametrize("memory", [STLTMemory, ShortTermMemory])
+def test_agents_that_are_driven_without_the_model_remember_step_by_step(memory):
+    house = Clockless(memory)
+    house.run(14)
+    assert len(house.resident.memory.short_term_memory) <= 7
+    steps = [e.step for e in house.resident.memory.short_term_memory]
+    assert steps == sorted(set(steps))
+    assert bool(house.llm.history) == (memory is STLTMemory)
+    assert "s14.1" in house.resident.memory.get_prompt_ready()
+
+
+def test_the_agents_own_steps_give_way_to_the_models_clock():
+    house = Clockless(ShortTermMemory, n=20)
+    house.run(3)
+    for _ in range(5):
+        super(Clockless, house).step()
+        house.resident.news = ["later"]
+        mesa.Model.step(house)
+    steps = [e.step for e in house.resident.memory.short_term_memory]
+    assert steps == sorted(steps)
+
+
+def test_under_a_discrete_event_simulator_time_counts():
+    house = House(STLTMemory)
+    simulator = DEVSimulator()
+    simulator.setup(house)
+    for n in range(1, 15):
+        simulator.schedule_event_absolute(_visit(house, n), n * 0.5)
+    simulator.run_until(10)
+    assert house.steps == 0
+    assert "Step 7.0:" in house.resident.memory.get_prompt_ready()
+    assert "s1.1" not in house.resident.memory.format_short_term()
+    assert "s1.1" in _summed(house)
+
+
+def _visit(house, number):
+    def visit():
+        house.resident.news = [f"s{number}.1 is news"]
+        house.resident.step()
+
+    house.visits = [*getattr(house, "visits", ()), visit]  # events hold them weakly
+    return visit
+
+
+@pytest.mark.parametrize("memory", ALL)
+def test_no_huge_text_reaches_a_prompt_from_any_field(memory):
+    house = House(memory)
+    huge = "y" * 300_000
+    agent = house.resident
+    hostile = [
+        ("message", {"message": huge, "sender": huge}),
+        ("message", {"note": huge, "sender": 3, "recipients": [huge]}),
+        ("observation", {"local_state": {f"Cat {huge}": {"position": huge}}}),
+        ("observation", {huge: huge}),
+        ("plan", {"content": huge}),
+        ("action", {"tool_calls": [{"name": huge, "response": huge}]}),
+        (huge, {"text": huge}),
+    ]
+    for _ in range(6):
+        for kind, content in hostile:
+            agent.memory.add_to_memory(kind, content)
+        agent.step()
+    if hasattr(agent.memory, "long_term_memory"):
+        agent.memory.long_term_memory = huge
+        agent.step()
+        agent.memory.add_to_memory("message", {"message": "hi", "sender": 2})
+        agent.memory.process_step()
+    texts = [agent.memory.get_prompt_ready(), agent.memory.get_communication_history()]
+    texts += [request.system + request.prompt for request in house.llm.history]
+    assert max(map(len, texts)) < 40_000

@@ -1,0 +1,102 @@
+"""The file of a run: copied, sent on, and got from somebody else."""
+
+import shutil
+import sqlite3
+
+import pytest
+from click.testing import CliRunner
+
+from mesa_memory import Services, fork, open_run, resume
+from mesa_memory.cli import main
+from mesa_memory.errors import StoreCorrupt, StoreUnavailable
+from tests.support.street import Street
+
+
+def played(file, steps=2):
+    """A street that is still being recorded, with all of it in the store."""
+    street = Street(str(file))
+    for _ in range(steps):
+        street.step()
+    Services.of(street).recorder.sync()
+    return street
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(argument) for argument in arguments])
+
+
+def test_a_finished_run_is_one_file(tmp_path):
+    file = tmp_path / "run.sqlite"
+    street = played(file)
+    Services.of(street).recorder.close()
+    assert [path.name for path in tmp_path.iterdir()] == ["run.sqlite"]
+    shutil.copy(file, tmp_path / "copy.sqlite")
+    assert resume(Street, tmp_path / "copy.sqlite").steps == 2
+
+
+def test_a_run_is_copied_whole_while_it_goes_on(tmp_path):
+    street = played(tmp_path / "run.sqlite")
+    copy = tmp_path / "copy.sqlite"
+    done = call("copy", tmp_path / "run.sqlite", copy)
+    assert done.exit_code == 0, done.output
+    assert "copy.sqlite" in done.stdout
+    names = {path.name for path in tmp_path.iterdir()}
+    assert not {"copy.sqlite-wal", "copy.sqlite-journal"} & names
+    street.step()
+    again = resume(Street, copy)
+    assert again.steps == 2
+    refused = call("copy", tmp_path / "run.sqlite", copy)
+    assert refused.exit_code == 2 and "there already" in refused.stderr
+    refused = call("copy", "postgresql://somewhere/else", tmp_path / "b.sqlite")
+    assert refused.exit_code == 2 and "pg_dump" in refused.stderr
+
+
+def test_half_a_copy_says_what_is_missing(tmp_path):
+    street = played(tmp_path / "run.sqlite")
+    copy = tmp_path / "copy.sqlite"
+    shutil.copy(tmp_path / "run.sqlite", copy)
+    for ask in (open_run, lambda file: resume(Street, file)):
+        with pytest.raises(StoreUnavailable, match="mesa-memory copy ORIGINAL"):
+            ask(copy)
+    told = call("inspect", copy)
+    assert told.exit_code == 2 and "-wal of the original" in told.stderr
+    Services.of(street).recorder.close()
+
+
+HARMFUL = {
+    "a generated column": lambda on: on.execute(
+        "ALTER TABLE records ADD COLUMN big TEXT AS (hex(zeroblob(30000000)))"
+    ),
+    "a generated column for ours": lambda on: on.executescript(
+        "ALTER TABLE prompts DROP COLUMN text;"
+        "ALTER TABLE prompts ADD COLUMN text TEXT AS (hex(zeroblob(30000000)))"
+    ),
+    "an index of an expression": lambda on: on.execute(
+        "CREATE INDEX slow ON records (length(text))"
+    ),
+    "an index of some rows": lambda on: on.execute(
+        "CREATE INDEX some ON records (text) WHERE length(text) > 3"
+    ),
+    "a condition": lambda on: on.execute(
+        "CREATE TABLE more (a TEXT CHECK (length(hex(zeroblob(30000000))) > 0))"
+    ),
+    "a default": lambda on: on.execute(
+        "ALTER TABLE records ADD COLUMN big TEXT DEFAULT 'much'"
+    ),
+}
+
+
+@pytest.mark.parametrize("harm", HARMFUL.values(), ids=HARMFUL)
+def test_a_file_that_works_out_what_is_read_is_refused(tmp_path, harm):
+    file = tmp_path / "run.sqlite"
+    Services.of(played(file)).recorder.close()
+    with sqlite3.connect(file) as on:
+        harm(on)
+    on.close()
+    before = file.read_bytes()
+    for ask in (open_run, lambda f: resume(Street, f), lambda f: fork(Street, f)):
+        with pytest.raises(StoreCorrupt, match="which no recorded run has"):
+            ask(file)
+    told = call("inspect", file)
+    assert told.exit_code == 2 and "no recorded run has" in told.stderr
+    assert file.read_bytes() == before

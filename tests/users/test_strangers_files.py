@@ -1,0 +1,349 @@
+"""A recorded run from somebody else must not take the user's key anywhere.
+
+A local server stands for the stranger's: it speaks OpenAI's protocol, and must never
+hear of anybody who only reads, resumes, forks or repeats the stranger's file.
+"""
+
+import json
+import shutil
+import socket
+import sqlite3
+import threading
+
+import mesa
+import pytest
+import solara
+from click.testing import CliRunner
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    Services,
+    configure,
+    fork,
+    open_run,
+    register_policy,
+    resume,
+    wrap,
+)
+from mesa_memory.cli import main
+from mesa_memory.errors import ParameterError
+from mesa_memory.viz.explorer import Runs, open_feeds
+from tests.support.openai_server import OpenAIServer
+
+KEY = "sk-victim-0123456789abcdefghij"
+
+
+class Town(mesa.Model):
+    """A user's model as many are: what it asks, and where, are arguments."""
+
+    def __init__(self, n=2, llm="offline", api_base=None, options=None, embedder="static",
+                 note="", plan=(), rng=None, replay=None, on_miss="raise"):  # fmt: skip
+        super().__init__(rng=rng)
+        self.api_base = api_base
+        options = dict(options or {})
+        if isinstance(llm, dict):
+            options |= {k: v for k, v in llm.items() if k != "model"}
+            llm = llm["model"]
+        if note.startswith("http"):
+            options["api_base"] = note
+        configure(self, llm=llm, options=options, embedder=embedder, attempts=1,
+                  record=None if replay else "run.sqlite", replay=replay,
+                  on_miss=on_miss)  # fmt: skip
+        for _ in range(n):
+            model = register_policy("talk", lambda turn: "Hello!")
+            if llm != "offline":
+                model = llm
+            agent = Person(self, CoTReasoning, model, api_base=api_base)
+            agent.memory = EpisodicMemory(
+                agent, llm_model=model, api_base=self.api_base
+            )
+            wrap(agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+class Person(LLMAgent):
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message(f"The bridge is broken, day {self.model.steps}!", others)
+        self.llm.generate("What now?")
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory):
+    """A harmless run, as the stranger began with."""
+    folder = tmp_path_factory.mktemp("harmless")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        town = Town(rng=1)
+        for _ in range(2):
+            town.step()
+        Services.of(town).recorder.close()
+    return folder / "run.sqlite"
+
+
+@pytest.fixture
+def file(recorded, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with sqlite3.connect(recorded) as old, sqlite3.connect("run.sqlite") as new:
+        old.backup(new)
+    return tmp_path / "run.sqlite"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as running:
+        yield running
+
+
+@pytest.fixture
+def listener():
+    """A port that notes every connection, whatever is spoken."""
+    heard = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept():
+            while True:
+                try:
+                    connection, _ = listening.accept()
+                except OSError:
+                    return
+                heard.append(connection.recv(100))
+                connection.close()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield listening.getsockname()[1], heard
+
+
+def poison(file, **parameters):
+    """Writes other parameters into a file, as a stranger would."""
+    with sqlite3.connect(file) as on:
+        (written,) = on.execute("SELECT parameters FROM runs").fetchone()
+        new = json.dumps(json.loads(written) | parameters)
+        on.execute("UPDATE runs SET parameters = ?", (new,))
+
+
+def poison_checkpoints(file, **changed):
+    with sqlite3.connect(file) as on:
+        query = "SELECT rowid, state FROM checkpoints WHERE agent = ''"
+        for row, state in on.execute(query).fetchall():
+            own = json.loads(state)
+            own["changed"] = {"$value": changed}
+            update = "UPDATE checkpoints SET state = ? WHERE rowid = ?"
+            on.execute(update, (json.dumps(own), row))
+
+
+def lived(town):
+    try:
+        town.step()
+    finally:
+        Services.of(town).recorder.close()
+
+
+def hostile(base):
+    """Ways to say an address in parameters: what, and which argument holds it."""
+    host = base.removeprefix("http://")
+    asked = {"llm": "openai/gpt-4o-mini"}
+    return {
+        "api_base": asked | {"api_base": base},
+        "no scheme": asked | {"api_base": host},
+        "upper case": asked | {"api_base": base.replace("http", "HTTP")},
+        "nested": asked | {"options": {"api_base": base}},
+        "deeply nested": asked | {"options": {"extra_body": [{"x": {"y": [base]}}]}},
+        "in a key": asked | {"options": {base: 1}},
+        "as a path": asked | {"options": {"$dict": {"$path": base}}},
+        "as a tuple": asked | {"options": {"x": {"$tuple": [base]}}},
+        "in the model": {"llm": {"model": "openai/gpt-4o-mini", "base_url": base}},
+        "in the name": {"llm": f"openai/{base}"},
+        "in a note": asked | {"note": base},
+        "embedder": {"embedder": f"litellm:openai/{base}"},
+        "host by name": asked | {"options": {"extra_headers": {"Host": "evil"}}},
+        "host and port": asked | {"note": host.partition("/")[0]},
+        "a region": asked | {"options": {"vertex_location": "evil.example/"}},
+        "a variable": asked | {"options": {"api_key": "os.environ/OPENAI_API_KEY"}},
+        "DSN": asked | {"note": "host=evil.example user=me"},
+        "DSN as address": asked | {"note": "postgresql://me@evil.example/db"},
+        "a database of its own": asked | {"note": "postgresql:embedded?folder=x"},
+        "a share": asked | {"note": "\\\\evil.example\\share"},
+    }
+
+
+@pytest.mark.parametrize("way", hostile("http://127.0.0.1:1/v1"))
+def test_no_address_of_a_file_is_ever_asked(way, file, server):
+    parameters = hostile(server.base)[way]
+    poison(file, **parameters)
+    culprit = next(name for name in reversed(parameters))
+    for go_on in (resume, fork):
+        with pytest.raises(
+            ParameterError, match=f"{culprit}: it holds an address"
+        ) as told:
+            lived(go_on(Town, file))
+        assert culprit in told.value.names
+        assert f"{culprit}=…" in str(told.value)
+    with open_run(file) as run:
+        assert run.steps == [1, 2], "nothing was cut"
+        assert len(run.runs()) == 1, "no fork was begun"
+    assert not server.log
+    assert server.max_connections == 0
+
+
+def test_an_address_that_the_caller_gives_is_asked(file, server):
+    """So that a server that hears nothing says something."""
+    poison(file, llm="openai/gpt-4o-mini", api_base="http://evil.example/v1")
+    lived(resume(Town, file, api_base=server.base))
+    assert server.log
+
+
+def test_an_address_that_the_class_has_itself_is_not_asked_for(file):
+    class Local(Town):
+        def __init__(self, api_base="http://localhost:11434", **more):
+            super().__init__(api_base=api_base, **more)
+
+    poison(file, api_base="http://localhost:11434")
+    lived(resume(Local, file))
+    poison(file, api_base="http://localhost:11435")
+    with pytest.raises(ParameterError, match="api_base"):
+        resume(Local, file)
+
+
+JUNK = {
+    "numbers": {"n": {"$number": "many"}},
+    "digits": {"n": {"$number": "9" * 5000}},
+    "a generator": {"rng": {"$generator": {"bit_generator": "os"}}},
+    "a state": {"rng": {"$generator": {"bit_generator": "PCG64", "state": [1]}}},
+    "seeds": {"rng": {"$seeds": {"pool_size": -5}}},
+    "a scenario": {"rng": {"$scenario": {"class": "os.system", "values": {}}}},
+    "no scenario": {"rng": {"$scenario": 7}},
+    "a tuple": {"n": {"$tuple": 7}},
+    "a path": {"note": {"$path": {}}},
+    "a number": {"note": {"$path": 7}},
+}
+
+
+@pytest.mark.parametrize("kind", JUNK)
+def test_junk_in_the_parameters_is_told_by_name(kind, file):
+    poison(file, **JUNK[kind])
+    name = next(iter(JUNK[kind]))
+    with pytest.raises(ParameterError, match=f"{name}: it cannot be made") as told:
+        resume(Town, file)
+    assert told.value.names == (name,)
+    poison_checkpoints(file, **{name: [None, JUNK[kind][name]]})
+    with pytest.raises(ParameterError, match=f"{name}: it cannot be made"):
+        fork(Town, file)
+
+
+def test_what_a_checkpoint_says_was_changed_brings_no_address_either(file, server):
+    poison(file, llm="openai/gpt-4o-mini", api_base=None)
+    poison_checkpoints(file, api_base=[None, server.base])
+    for go_on in (resume, fork):
+        with pytest.raises(ParameterError, match="api_base: it holds an address"):
+            lived(go_on(Town, file))
+    assert server.max_connections == 0
+
+
+def test_a_model_named_in_a_file_is_asked_at_its_providers_own_address(
+    file, server, monkeypatch
+):
+    """The provider's address is where the user's own settings say."""
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base)
+    monkeypatch.setenv("OPENAI_API_BASE", server.base)
+    poison(file, llm="openai/gpt-4o-mini")
+    with OpenAIServer() as strangers:
+        with sqlite3.connect(file) as on:
+            on.execute("UPDATE calls SET model = ?", (f"openai/{strangers.base}",))
+            on.execute("UPDATE runs SET model = ?", (f"{strangers.base}.Town",))
+            on.execute("UPDATE records SET embedder = ?", (f"litellm:openai/x@{strangers.base}",))  # fmt: skip
+        lived(resume(Town, file))
+        assert server.log
+        assert strangers.max_connections == 0
+
+
+def everywhere(file, text):
+    """Puts a text into every field of text that does not hold the file together."""
+    keep = {"id", "agent", "key", "state", "unique_id", "layers", "embedding"}
+    keep |= {"sources", "subject", "parameters", "versions", "superseded_by", "seed"}
+    keep |= {
+        "candidates",
+        "scoring",
+        "content",
+        "prompt",
+        "raw",
+        "detail",
+        "prompt_hash",
+    }
+    keep |= {"application", "holder", "kind", "layer", "vector"}
+    with sqlite3.connect(file) as on:
+        tables = on.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+        for (table,) in tables.fetchall():
+            for column in on.execute(f"PRAGMA table_info({table})").fetchall():
+                name, kind = column[1], column[2]
+                if (
+                    kind == "TEXT"
+                    and name not in keep
+                    and not table.startswith("sqlite")
+                ):
+                    on.execute(f'UPDATE "{table}" SET "{name}" = ? WHERE "{name}" IS NOT NULL', (text,))  # fmt: skip
+
+
+@pytest.mark.parametrize("command", ["inspect", "agent", "cost", "diff", "export", "migrate"])  # fmt: skip
+def test_no_command_asks_an_address_of_a_file(command, file, listener, tmp_path):
+    port, heard = listener
+    everywhere(file, f"litellm:openai/x@http://127.0.0.1:{port}/v1")
+    poison(file, llm="openai/gpt-4o-mini", api_base=f"http://127.0.0.1:{port}/v1")
+    other = shutil.copy(file, tmp_path / "other.sqlite")
+    given = {
+        "inspect": ["inspect", str(file)],
+        "agent": ["inspect", str(file), "--agent", "1"],
+        "cost": ["cost", str(file)],
+        "diff": ["diff", str(file), str(other)],
+        "export": ["export", str(file), "--out", str(tmp_path / "out")],
+        "migrate": ["migrate", str(file)],
+    }
+    result = CliRunner().invoke(main, given[command])
+    assert result.exception is None or isinstance(result.exception, SystemExit)
+    assert not heard
+
+
+def test_reading_a_file_asks_none_of_its_addresses(file, listener):
+    port, heard = listener
+    everywhere(file, f"litellm:openai/x@http://127.0.0.1:{port}/v1")
+    poison(file, embedder=f"litellm:openai/http://127.0.0.1:{port}/v1")
+    with open_run(file) as run:
+        assert run.state(agent=1, as_records=True)
+        run.search("the bridge", as_records=True)
+        run.calls(as_records=True)
+        run.cost(as_records=True)
+        assert run.parameters["embedder"].endswith(f":{port}/v1")
+    feeds = open_feeds([(str(file), None)])
+    _, context = solara.render(Runs(feeds), handle_error=False)
+    context.close()
+    for feed in feeds:
+        feed.close()
+    assert not heard
+
+
+@pytest.mark.parametrize("on_miss", ["raise", "call"])
+def test_a_replayed_file_sends_nothing_to_its_addresses(
+    on_miss, file, server, listener, monkeypatch
+):
+    port, heard = listener
+    with sqlite3.connect(file) as on:
+        (raw,) = on.execute("SELECT raw FROM calls WHERE raw IS NOT NULL").fetchone()
+        evil = f"http://127.0.0.1:{port}/v1"
+        bad = json.loads(raw) | {"api_base": evil, "_hidden_params": {"api_base": evil}}
+        on.execute("UPDATE calls SET raw = ? WHERE raw IS NOT NULL", (json.dumps(bad),))
+        on.execute("UPDATE calls SET model = ?", (f"openai/{evil}",))
+    poison(file, api_base=evil)
+    if on_miss == "raise":
+        Town(rng=1, replay=str(file)).step()
+        assert not server.log
+    else:  # nothing of it was recorded: the user's own provider is asked
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base)
+        monkeypatch.setenv("OPENAI_API_BASE", server.base)
+        Town(llm="openai/gpt-4o-mini", rng=1, replay=str(file), on_miss=on_miss).step()
+        assert server.log
+    assert not heard

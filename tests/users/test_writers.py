@@ -1,0 +1,123 @@
+"""A run has one writer, whoever asks."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+from mesa_memory import Services, checkpoint, open_run, resume
+from mesa_memory.errors import RunInUse, StoreError
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.street import Street, remembered
+
+
+@pytest.fixture(params=["file", "postgresql"])
+def place(request, tmp_path):
+    """Where a run is written."""
+    if request.param == "file":
+        return str(tmp_path / "run.sqlite")
+    return request.getfixturevalue("postgres").database()
+
+
+def played(place, steps):
+    """A street that is still being recorded."""
+    street = Street(place)
+    for _ in range(steps):
+        street.step()
+    return street
+
+
+def close(street):
+    Services.of(street).recorder.close()
+
+
+def test_a_run_that_a_living_model_writes_is_not_gone_on_with(place):
+    street = played(place, 6)
+    with pytest.raises(RunInUse, match=r"has written it since 20.*recorder\.close"):
+        resume(Street, place, step=5)
+    street.step()
+    close(street)
+    with open_run(place) as run:
+        assert list(run.steps) == list(range(1, 8))
+    again = resume(Street, place)
+    with pytest.raises(RunInUse):
+        resume(Street, place)
+    again.step()
+    close(again)
+    assert resume(Street, place).steps == 8
+
+
+def test_a_model_that_nobody_has_any_more_writes_no_run(place):
+    street = played(place, 2)
+    Services.of(street).recorder.sync()
+    del street
+    assert resume(Street, place).steps == 2
+
+
+def test_a_run_that_another_process_writes_is_refused_until_it_is_dead(tmp_path):
+    file = tmp_path / "run.sqlite"
+    command = [sys.executable, "-m", "tests.support.street", str(file), "killed"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        try:
+            other.stdout.readline()
+            with pytest.raises(RunInUse, match=f"process {other.pid} on "):
+                resume(Street, file)
+        finally:
+            other.kill()
+    street = resume(Street, file)
+    assert street.steps == 2
+
+
+class Moody(Street):
+    """Cannot always be made."""
+
+    def __init__(self, file, n=3, mood="good"):
+        super().__init__(file, n)
+        self.agents[0].memory.add_to_memory("message", {"message": mood, "sender": 2})
+        if mood == "bad":
+            raise ZeroDivisionError("not today")
+
+
+def rows(place):
+    """All that is recorded of the run."""
+    with open_run(place) as run:
+        return run.history(agent=1, as_records=True), list(run.steps)
+
+
+def test_a_run_that_cannot_be_gone_on_with_stays_as_it_is(place, caplog):
+    street = played(place, 5)
+    checkpoint(street)
+    for _ in range(4):
+        street.step()
+    close(street)
+    before = rows(place)
+    with pytest.raises(TypeError, match="taxx"):
+        resume(Street, place, 5, taxx=3)
+    with pytest.raises(ZeroDivisionError):
+        resume(Moody, place, 5, mood="bad")
+    with pytest.raises(StoreError, match="no checkpoint of step 3"):
+        resume(Moody, place, 3)
+    assert rows(place) == before
+    assert not caplog.records
+    with caplog.at_level(logging.WARNING):
+        again = resume(Street, place)
+        close(again)
+    assert rows(place) == before
+    assert not caplog.records
+
+
+def test_what_is_removed_from_a_run_is_said(tmp_path, caplog):
+    file = str(tmp_path / "run.sqlite")
+    street = played(file, 3)
+    checkpoint(street)
+    before = remembered(street)
+    for _ in range(5):
+        street.step()
+    close(street)
+    again = resume(Moody, file, step=3, mood="good")
+    (said,) = [r.getMessage() for r in caplog.records if "removed" in r.getMessage()]
+    assert "steps 4 to 8 of run 1 are removed; it goes on after step 3" in said
+    assert remembered(again) == before
