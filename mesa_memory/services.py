@@ -17,6 +17,7 @@ from mesa_memory.background import at_exit, background
 from mesa_memory.batching import EmbeddingBatcher
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
+from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedding import Embedded, EmbedRequest
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import (
@@ -183,7 +184,7 @@ class Services:
 
     def _vectors_of(self, texts: Sequence[str]) -> Any:
         if self.embeds_here:
-            return self.embedder.embed(texts)
+            return vectors_by(self.embedder, texts)
         return self.vectors.embed(self.embedder, texts, self.recorder)
 
     def publish(self, values: Mapping[str, Any]) -> None:

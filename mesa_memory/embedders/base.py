@@ -1,5 +1,6 @@
 """The shape of an embedder, and what all of them do to texts and vectors."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
@@ -62,6 +63,24 @@ def clean(texts: Sequence[str]) -> list[str]:
     return [plain(text) for text in listed]
 
 
+def vectors_by(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
+    """What an embedder gives for texts, float32 of shape (texts, dim), once checked.
+
+    Raises:
+        EmbedderError: of the embedder; or, naming its class, if it gave anything else.
+    """
+    source = f"{type(embedder).__name__}.embed()"
+    given = embedder.embed(texts)
+    if inspect.iscoroutine(given):
+        given.close()  # else Python warns that nobody has awaited it
+        raise EmbedderError(
+            f"{source} is an async function and gave a coroutine where an array of "
+            f"shape {(len(texts), embedder.dim)} was expected. Write it as a plain "
+            "function: it is called in a thread where it may wait."
+        )
+    return check_vectors(given, len(texts), embedder.dim, source)
+
+
 def check_vectors(vectors: Any, n: int, dim: int, source: str) -> np.ndarray:
     """The vectors as float32, if they are ``n`` finite rows of ``dim`` numbers.
 
@@ -69,30 +88,38 @@ def check_vectors(vectors: Any, n: int, dim: int, source: str) -> np.ndarray:
         vectors: anything numpy can read.
         n: how many rows there must be.
         dim: how long each must be.
-        source: the embedder's name, for the message.
+        source: who gave them, for the message.
 
     Raises:
         EmbedderError: says what is wrong.
     """
+    wanted = (
+        f"{(n, dim)} was expected: for each of {n} text(s) a row of dim={dim} numbers"
+    )
+    if vectors is None:
+        raise EmbedderError(
+            f"{source} gave None where an array of shape {wanted}. Return the vectors."
+        )
     try:
         array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise EmbedderError(
-            f"{source} gave vectors that are no table of numbers ({error}). Check that "
-            "it is an embedding model."
+            f"{source} gave vectors that are no table of numbers ({error}) where an "
+            f"array of shape {wanted}. Check that it is an embedding model."
         ) from error
     if n == 0 and array.size == 0:
         return np.zeros((0, dim), dtype=np.float32)
     if array.shape != (n, dim):
         raise EmbedderError(
-            f"{source} gave vectors of shape {array.shape} where {(n, dim)} was "
-            "expected. Check that the model is the one these vectors belong to."
+            f"{source} gave vectors of shape {array.shape} where {wanted}. Check that "
+            "dim is that of the model, and that no text is left out."
         )
     if not np.isfinite(array).all():
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))
         raise EmbedderError(
             f"{source} gave NaN or infinite numbers for {len(bad)} of {n} texts, first "
-            f"for number {bad[0]}. Use another model, or leave that text out."
+            f"for number {bad[0]}, where finite numbers of shape {(n, dim)} were "
+            "expected. Give zeros for a text that says nothing, or use another model."
         )
     return array
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.embedders.base import Embedder, check_vectors, clean
+from mesa_memory.embedders.base import Embedder, check_vectors, clean, vectors_by
 from mesa_memory.errors import EmbedderError
 
 #: texts to one SQL query; SQLite before 3.32 allows 999 parameters
@@ -114,8 +114,7 @@ class CachedEmbedder:
                 self._memory.popitem(last=False)
 
     def _compute(self, texts: list[str]) -> dict[str, np.ndarray]:
-        rows = self.inner.embed(texts)
-        rows = check_vectors(rows, len(texts), self.dim, self.name)
+        rows = vectors_by(self.inner, texts)
         # Copies: a view would keep the whole batch in memory as long as one row.
         return {text: row.copy() for text, row in zip(texts, rows)}
 

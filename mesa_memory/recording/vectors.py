@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import sqlalchemy as sa
 
+from mesa_memory.embedders.base import vectors_by
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.schema import vectors
@@ -100,7 +101,7 @@ class Vectors:
         missing = [text for text in wanted if text not in found]
         if missing and known is not None and known.complete:
             raise known.missing(name, missing)
-        new = dict(zip(missing, embedder.embed(missing))) if missing else {}
+        new = dict(zip(missing, vectors_by(embedder, missing))) if missing else {}
         if recorder is not None:
             recorder.vectors(name, found | new)
         return np.stack([found[t] if t in found else new[t] for t in texts])

@@ -12,7 +12,7 @@ from sqlalchemy import Text, literal
 
 from mesa_memory import retrieval
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.base import Embedder
+from mesa_memory.embedders.base import Embedder, vectors_by
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.recall import Recalled, RecallIndex
 from mesa_memory.records import MemoryRecord
@@ -53,7 +53,7 @@ def search(
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"search needs a text to look for, got {text!r}")
     maker = embedder_of(embedder)
-    vector = maker.embed([text])[0]
+    vector = vectors_by(maker, [text])[0]
     if across and step is not None:
         raise ValueError(f"a step is one of a run, not of all; got step {step!r}")
     own = None if across else run.number
@@ -105,10 +105,10 @@ def _ranked(
         index.embed_all([found[n] for n in ready], stored, maker.name)
     bare = sorted(set(range(len(rows))) - set(ready))
     if bare:
-        vectors = maker.embed([said[n] for n in bare])
+        vectors = vectors_by(maker, [said[n] for n in bare])
         index.embed_all([found[n] for n in bare], vectors, maker.name)
     scoring = Scoring.relevance_only()
-    vector = maker.embed([index.body(text, scoring)])[0]
+    vector = vectors_by(maker, [index.body(text, scoring)])[0]
     return index.recall(text, k, vector=vector, source=maker.name, scoring=scoring)
 
 
