@@ -12,7 +12,14 @@ import numpy as np
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, OfflineLLM, Services, configure, register_policy
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRequest,
+    OfflineLLM,
+    Services,
+    configure,
+    register_policy,
+)
 from mesa_memory.flows import gather
 
 #: seconds for three requests of 0.3 s beside one of 0.9 s
@@ -42,8 +49,10 @@ class Gathering(EpisodicMemory):
 
     def _asking(self, seconds: float, count: int) -> Any:
         for _ in range(count):
-            yield self._request(
+            yield LLMRequest(
                 "grade",
+                self.agent.unique_id,
+                self.agent.model.steps,
                 system="",
                 prompt=str(seconds),
                 schema=None,

@@ -71,6 +71,7 @@ _PLACES = {
     "ScriptedLLM": "llm.scripted",
     "Services": "services",
     "ShortTermMemory": "memory.short_term",
+    "Task": "tasks",
     "ToolCall": "llm.policy",
     "Turn": "llm.policy",
     "Usage": "llm.ledger",

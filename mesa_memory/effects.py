@@ -63,6 +63,28 @@ class LLMRequest:
 
 
 @dataclass(frozen=True)
+class ChatRequest(LLMRequest):
+    """A reasoning step's request: any messages, and tools.
+
+    Attributes:
+        chat: the messages, oldest first.
+        given: ``tools``, ``tool_choice`` and ``response_format``, where given.
+    """
+
+    chat: tuple[dict[str, str], ...] = ()
+    given: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """See ``LLMRequest``."""
+        return dict(self.given)
+
+    def messages(self) -> list[dict[str, str]]:
+        """See ``LLMRequest``."""
+        return list(self.chat)
+
+
+@dataclass(frozen=True)
 class Reply:
     """A model's answer.
 

@@ -9,6 +9,7 @@
     │   └── ReplayMismatch    the recorded run has no answer to it
     ├── MemoryStalled         a memory's work kept failing; the run stops here
     ├── EmbedderError         texts could not be turned into vectors
+    ├── DuplicatePurpose      another task has the same purpose
     ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk
@@ -143,6 +144,28 @@ class ParameterError(MesaMemoryError, ValueError):
     def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.names = names
+
+
+class DuplicatePurpose(MesaMemoryError, ValueError):
+    """Two tasks have the same purpose, so that nobody could tell them apart.
+
+    Attributes:
+        purpose: of both.
+        known, given: where the two are defined.
+    """
+
+    def __init__(self, purpose: str, known: str, given: str) -> None:
+        self.purpose, self.known, self.given = purpose, known, given
+        super().__init__(
+            f"a task with the purpose {purpose!r} exists already (schema and prompt: "
+            f"{known}), so it cannot be defined by {given}. Choose another purpose. "
+            "To answer the existing one in another way, use "
+            f"configure(model, llm=OfflineLLM({{{purpose!r}: function}}))."
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
+        """Errors of worker processes travel as pickles."""
+        return type(self), (self.purpose, self.known, self.given)
 
 
 class EmbedderError(MesaMemoryError):

@@ -7,15 +7,15 @@ what they are; ``probe`` asks an agent something and leaves no trace in its memo
 from collections.abc import Mapping
 from typing import Any
 
-from mesa_memory import prompts, render
+from mesa_memory import render
 from mesa_memory.content import plain
-from mesa_memory.errors import BadReply
-from mesa_memory.importance import valid
+from mesa_memory.flows import run
+from mesa_memory.importance import GRADE_MAX, valid
 from mesa_memory.memory.base import MemoryModule
 from mesa_memory.memory.recalling import Recalling
 from mesa_memory.records import EDITED, ERASED, SWAPPED, MemoryRecord
-from mesa_memory.schemas import GRADE_MAX
 from mesa_memory.snapshots import HeldShelf, decode, encode, without
+from mesa_memory.tasks import PROBE
 
 #: so many events come to mind for the question of a probe
 PROBED = 20
@@ -157,19 +157,8 @@ def probe(agent: Any, question: str) -> str:
     with memory.unnoticed():
         known = memory.get_prompt_ready()
         found = _recalled(memory, asked)
-    request = memory._request(
-        "probe",
-        system=prompts.probe_system(getattr(agent, "step_prompt", None)),
-        prompt=prompts.probe(known, found, asked),
-        schema=None,
-        inputs={"question": asked, "lines": [*known.splitlines(), *found]},
-    )
-    reply = memory._performer().perform(request)
-    text = (reply.text or "").strip()
-    if not text:
-        where = {"purpose": "probe", "agent": request.agent, "step": request.step}
-        raise BadReply("the reply to a probe was empty", **where)
-    return text
+    flow = memory.ask(PROBE, question=asked, memory=known, recalled=found)
+    return run(flow, memory._performer())
 
 
 def _memory(agent: Any) -> MemoryModule:

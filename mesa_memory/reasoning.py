@@ -5,35 +5,11 @@ and the budget hold for the whole agent.
 """
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.background import background
-from mesa_memory.effects import LLMRequest
+from mesa_memory.effects import ChatRequest
 from mesa_memory.services import Services
-
-
-@dataclass(frozen=True)
-class ChatRequest(LLMRequest):
-    """A reasoning step's request: any messages, and tools.
-
-    Attributes:
-        chat: the messages, oldest first.
-        given: ``tools``, ``tool_choice`` and ``response_format``, where given.
-    """
-
-    chat: tuple[dict[str, str], ...] = ()
-    given: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """See ``LLMRequest``."""
-        return dict(self.given)
-
-    def messages(self) -> list[dict[str, str]]:
-        """See ``LLMRequest``."""
-        return list(self.chat)
 
 
 class ReasoningLLM:

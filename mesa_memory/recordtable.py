@@ -8,9 +8,9 @@ import numpy as np
 
 from mesa_memory import retrieval
 from mesa_memory.errors import EmbedderError
+from mesa_memory.importance import GRADE_MAX
 from mesa_memory.lexical import LexicalIndex
 from mesa_memory.records import MemoryRecord
-from mesa_memory.schemas import GRADE_MAX
 from mesa_memory.speakers import Speakers
 
 #: not worth tidying up below so many

@@ -1,20 +1,15 @@
-"""What an agent concludes from what it remembers, with the evidence for it.
+"""How an agent reflects, and when: settings, as values.
 
 Reflection is due once the events since the last one have gathered enough importance
-(Park et al. 2023, section 4.2). Each insight names the records that it rests on; they
-must be among those that were shown, so that every insight leads back to events.
+(Park et al. 2023, section 4.2).
 """
 
 from dataclasses import dataclass
 
 from mesa_memory.checks import whole
-from mesa_memory.replies import Unusable, check_text
-from mesa_memory.schemas import Insights, Questions
 
 #: importance that makes a reflection due, if nothing else is said
 THRESHOLD = 30.0
-#: an insight, or a question, is at most so long
-INSIGHT_CHARS = 400
 
 
 @dataclass(frozen=True)
@@ -74,46 +69,3 @@ class Reflection:
         """
         whole("questions", questions)
         return cls(last, insights, questions, per_question, max_depth)
-
-
-def cited(reply: Insights, shown: int, limit: int) -> list[tuple[str, list[int]]]:
-    """The insights of a reply with what they rest on, as far as that was shown.
-
-    Args:
-        reply: the model's reply, whose evidence counts from 1.
-        shown: how many records were shown.
-        limit: at most so many insights.
-
-    Returns:
-        Texts, and positions from 0, each once, in ascending order.
-
-    Raises:
-        Unusable: if no insight cites anything that was shown, or a text is unusable.
-    """
-    found = []
-    for item in reply.insights:
-        evidence = sorted({n - 1 for n in item.evidence if 1 <= n <= shown})
-        if not evidence:
-            continue
-        check_text("insight", item.insight, INSIGHT_CHARS)
-        found.append((" ".join(item.insight.split()), evidence))
-    if not found:
-        raise Unusable(
-            "no insight names a statement that was listed; evidence must be numbers "
-            f"from 1 to {shown}"
-        )
-    return found[:limit]
-
-
-def salient(reply: Questions, limit: int) -> list[str]:
-    """The questions of a reply, each once, in order.
-
-    Raises:
-        Unusable: if there is none, or one is unusable.
-    """
-    asked = list(dict.fromkeys(" ".join(text.split()) for text in reply.questions))
-    if not asked:
-        raise Unusable("no question was asked")
-    for text in asked[:limit]:
-        check_text("question", text, INSIGHT_CHARS)
-    return asked[:limit]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.schemas import GRADE_MAX, GRADE_MIN
+from mesa_memory.importance import GRADE_MAX, GRADE_MIN
 
 #: when what was recalled counts as accessed
 REFRESH = ("off", "throttled", "always")

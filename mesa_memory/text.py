@@ -54,6 +54,8 @@ _UNSAFE = re.compile(
     + rf"\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
 )  # fmt: skip
 
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
 
 def one_line(text: str) -> str:
     """``text`` without anything that breaks a line or hides.
@@ -101,6 +103,11 @@ def ends(text: str, limit: float) -> tuple[str, int]:
         return text, 0
     kept = int(2 * limit)
     return text[:kept] + text[len(text) - kept :], len(text) - 2 * kept
+
+
+def words(text: str) -> list[str]:
+    """The lower-case words and numbers of ``text``."""
+    return _WORD.findall(text.lower())
 
 
 def count_tokens(text: str) -> int:

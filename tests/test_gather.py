@@ -7,6 +7,7 @@ import pytest
 
 from mesa_memory import (
     EpisodicMemory,
+    LLMRequest,
     LLMUnavailable,
     MemoryStalled,
     OfflineLLM,
@@ -91,14 +92,16 @@ def test_two_flows_that_grade_the_same_event_ask_once(llm, execution):
     assert len(asked.requests) == 1
 
 
+def request(memory, purpose, inputs):
+    agent = memory.agent
+    return LLMRequest(purpose, agent.unique_id, agent.model.steps, "", "", None, inputs)
+
+
 def asking(memory, count, purpose="grade"):
     def flow():
         for _ in range(count):
-            request = memory._request(
-                purpose, system="", prompt="", schema=None,
-                inputs={"events": [("message", "Hello!")], "top": 5},
-            )  # fmt: skip
-            yield request
+            inputs = {"events": [("message", "Hello!")], "top": 5}
+            yield request(memory, purpose, inputs)
         return count
 
     return flow()
@@ -118,10 +121,7 @@ def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
         return [asking(memory, 3), failing(memory)]
 
     def failing(memory):
-        yield memory._request(
-            "questions", system="", prompt="", schema=None,
-            inputs={"lines": ["a"], "count": 1},
-        )  # fmt: skip
+        yield request(memory, "questions", {"lines": ["a"], "count": 1})
 
     memory = gathering(flows, Paced(), "deferred")
     assert thought(memory)[0] == 3

@@ -10,7 +10,7 @@ import pytest
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.llm.litellm import reach_loopback_directly
 from mesa_memory.reasoning import ChatRequest
-from mesa_memory.schemas import Grades
+from mesa_memory.tasks.grade import Grades
 from tests.support import network
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence

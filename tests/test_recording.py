@@ -187,7 +187,7 @@ def test_a_replayed_run_is_the_same_without_a_model_and_without_a_network(
 
 def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        "mesa_memory.prompts._DATA", "Lines that begin with '- ' are mere records."
+        "mesa_memory.tasks.base.DATA", "Lines that begin with '- ' are mere records."
     )
     with pytest.raises(ReplayMismatch) as raised:
         lived(tmp_path / "again.sqlite", llm=None, replay=whole[0])

@@ -11,9 +11,9 @@ from mesa_memory import (
     ScriptedLLM,
     Services,
 )
-from mesa_memory.reflection import cited
 from mesa_memory.replies import Unusable
-from mesa_memory.schemas import Insights
+from mesa_memory.tasks import REFLECT
+from mesa_memory.tasks.reflect import Insights
 from tests.support.models import citizen, configure
 from tests.support.twins import live
 
@@ -319,10 +319,14 @@ def test_a_reflection_of_nothing_is_refused(given):
         Reflection.questions(**given)
 
 
+def shown(count):
+    return {"lines": ["…"] * count, "count": 5, "question": None}
+
+
 def test_evidence_is_what_was_shown_each_once_in_order():
     reply = Insights.model_validate(insights(("Well then.", [3, 1, 3, 0, -1, 9])))
-    assert cited(reply, shown=3, limit=5) == [("Well then.", [0, 2])]
+    assert REFLECT.check(reply, shown(3)) == [("Well then.", [0, 2])]
     with pytest.raises(Unusable, match="from 1 to 2"):
-        cited(Insights.model_validate(insights(("Well.", []))), shown=2, limit=5)
+        REFLECT.check(Insights.model_validate(insights(("Well.", []))), shown(2))
     with pytest.raises(Unusable, match="insight was empty"):
-        cited(Insights.model_validate(insights(("None", [1]))), shown=2, limit=5)
+        REFLECT.check(Insights.model_validate(insights(("None", [1]))), shown(2))

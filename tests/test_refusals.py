@@ -7,7 +7,7 @@ import pytest
 from mesa_memory.effects import Reply
 from mesa_memory.refusals import refuses
 from mesa_memory.replies import Unusable, read
-from mesa_memory.schemas import Summary
+from mesa_memory.tasks.consolidate import Summary
 
 REFUSALS = """\
 I'm sorry, but I can't assist with that.

@@ -6,9 +6,10 @@ import time
 import pytest
 
 from mesa_memory.effects import Reply
-from mesa_memory.grader import by_place
 from mesa_memory.replies import Unusable, read, repair_prompt
-from mesa_memory.schemas import Grades, Impression, Summary
+from mesa_memory.tasks.consolidate import Summary
+from mesa_memory.tasks.grade import Grades, by_place
+from mesa_memory.tasks.impress import Impression
 
 JSON = '{"summary": "Agents met at the lake."}'
 TEXT = "Agents met at the lake."

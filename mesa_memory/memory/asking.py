@@ -1,10 +1,11 @@
 """A memory's line to the services: whom it asks, and in whose name."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mesa_llm.memory.memory import Memory
 
-from mesa_memory.effects import LLMRequest
+from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.errors import LLMRejected
 from mesa_memory.memory.clock import clock
 from mesa_memory.memory.doing import SETTLING
@@ -16,6 +17,7 @@ from mesa_memory.redaction import cause
 from mesa_memory.scheduler import Work
 from mesa_memory.services import Services
 from mesa_memory.staging import Commit
+from mesa_memory.tasks import Task
 
 
 class Asking(Memory):
@@ -90,16 +92,34 @@ class Asking(Memory):
         more.setdefault("among", self._settling and self._settling.place)
         return self._journal.open(self.agent.unique_id, kind, step, content, **more)
 
-    def _request(self, purpose: str, **parts: Any) -> LLMRequest:
-        """A request of this memory; ``parts`` are further fields of it."""
-        return LLMRequest(
-            purpose,
-            self.agent.unique_id,
-            self._now(),
+    def ask(self, task: Task, /, **inputs: Any) -> Steps[Any]:
+        """Asks a task: ``reply = yield from self.ask(TASK, name=value, …)``.
+
+        Args:
+            inputs: what the task's system text and prompt are made of.
+
+        Returns:
+            What the task's check lets through: an instance of its schema, or a text.
+
+        Raises:
+            LLMError: if there is no usable reply.
+        """
+        return (yield from task.ask(self.request_for(task, **inputs)))
+
+    def request_for(self, task: Task, /, **inputs: Any) -> LLMRequest:
+        """The request that ``ask`` sends, in the name of this memory's agent."""
+        return task.request(
+            inputs,
+            system=self.system_for(task, inputs),
+            agent=self.agent.unique_id,
+            step=self._now(),
             model=self._request_model(),
             api_base=self._base_of(),
-            **parts,
         )
+
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task asked here; may be overridden."""
+        return task.system(inputs, getattr(self.agent, "step_prompt", None))
 
     def _request_model(self) -> str | None:
         own = getattr(getattr(self.agent, "llm", None), "llm_model", None)

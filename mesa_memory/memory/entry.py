@@ -13,9 +13,9 @@ from rich.text import Text
 
 from mesa_memory import render
 from mesa_memory.events import Naming, by_id, merged
+from mesa_memory.importance import GRADE_MIN
 from mesa_memory.names import Names, own_name
 from mesa_memory.records import MemoryRecord
-from mesa_memory.schemas import GRADE_MIN
 from mesa_memory.snapshots import Kept, Verbatim
 from mesa_memory.staging import by_kind, superseded
 

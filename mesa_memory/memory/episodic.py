@@ -10,14 +10,13 @@ from mesa_memory import importance as grading
 from mesa_memory import render, retrieval
 from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
-from mesa_memory.importance import Importance
+from mesa_memory.importance import GRADE_MAX, Importance
 from mesa_memory.memory.entry import entry_lines, importance_of
 from mesa_memory.memory.streaming import Stream, Streaming, is_ungraded
 from mesa_memory.recall import Recalled
 from mesa_memory.records import EVICTED
 from mesa_memory.reflection import Reflection
 from mesa_memory.retrieval import Scoring
-from mesa_memory.schemas import GRADE_MAX
 
 
 class EpisodicMemory(Streaming):

@@ -2,18 +2,20 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from mesa_memory import grader, prompts
 from mesa_memory import importance as grading
 from mesa_memory.content import plain
 from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.flows import run
-from mesa_memory.grader import Graded
-from mesa_memory.importance import Importance
+from mesa_memory.importance import GRADE_MAX, Importance
 from mesa_memory.memory.base import MemoryModule
 from mesa_memory.records import MemoryRecord
-from mesa_memory.schemas import GRADE_MAX, SCALES
+from mesa_memory.tasks import GRADE, Task
+from mesa_memory.tasks.grade import offline_grade
+from mesa_memory.tasks.grading import Graded, grade_together
+from mesa_memory.text import words
 
 
 class Grading(MemoryModule):
@@ -68,23 +70,28 @@ class Grading(MemoryModule):
     def system_prompt(self) -> str:
         """The grader's rubric, with the agent's task of this moment."""
         task = getattr(self.agent, "step_prompt", None)
-        return prompts.grade_system(task, self.importance_scale)
+        return GRADE.system({"top": self.importance_scale}, task)
+
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """See ``MemoryModule``; ``system_prompt`` for grades."""
+        own = task is GRADE
+        return self.system_prompt if own else super().system_for(task, inputs)
 
     def _take_grade(self, event: MemoryRecord, grade: float, source: str) -> None:
         top = self.importance_scale
         self._journal.grade(event, grading.valid(grade, source, top))
 
     def _grade(self, events: Sequence[MemoryRecord]) -> Steps[Graded]:
-        """A grade for each event, by whatever ``importance`` is; see ``grader``."""
+        """A grade for each event, by whatever ``importance`` is."""
         rate, top = self.importance, self.importance_scale
         if callable(rate):
             rated = [grading.valid(rate(e), "importance()", top) for e in events]
             return Graded(dict(enumerate(rated)))
         lines = [self._told(e) for e in events]
         if rate == "offline":
-            known = grading.words(" ".join(self._context(20)))
+            known = words(" ".join(self._context(20)))
             rated = [
-                grading.offline_grade(event.kind, line, known, top)
+                offline_grade(event.kind, line, known, top)
                 for event, line in zip(events, lines, strict=True)
             ]
             return Graded(dict(enumerate(rated)))
@@ -92,23 +99,14 @@ class Grading(MemoryModule):
         context = self._context(self.grade_context)
 
         def request(positions: list[int]) -> LLMRequest:
-            chosen = [lines[position] for position in positions]
-            return self._request(
-                "grade",
-                system=self.system_prompt,
-                prompt=prompts.grade(chosen, context, top),
-                schema=SCALES[top],
-                inputs={
-                    "events": [(kinds[p], lines[p]) for p in positions],
-                    "top": top,
-                },
-            )
+            chosen = [(kinds[p], lines[p]) for p in positions]
+            return self.request_for(GRADE, events=chosen, top=top, context=context)
 
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
         own = any(event.sources for event in events)
         shared = not self.grade_context and not own
-        return (yield from grader.grade_together(lines, request, shared))
+        return (yield from grade_together(lines, request, shared))
 
     @abstractmethod
     def _context(self, count: int) -> list[str]:

@@ -4,17 +4,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory import prompts, render
+from mesa_memory import render
 from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
-from mesa_memory.flows import ask, first_fault, gather
+from mesa_memory.flows import first_fault, gather
 from mesa_memory.memory.entry import entry_events
 from mesa_memory.memory.window import ShortTerm
 from mesa_memory.records import SUPERSEDED, MemoryRecord
-from mesa_memory.schemas import Impression
 from mesa_memory.snapshots import Shelf
 from mesa_memory.staging import Group
 from mesa_memory.subjects import evidence, subjects
+from mesa_memory.tasks import IMPRESS
+from mesa_memory.tasks.impress import Impression
 
 #: so many of the newest interactions are kept, and shown in one request
 SHOWN = 40
@@ -199,32 +200,22 @@ class ImpressionMemory(ShortTerm):
         self, subject: Any, since: Sequence[MemoryRecord]
     ) -> Steps[Impression]:
         known = self._known[subject].current
-        previous = known.content if known else None
         told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
         lines = [
             f"Step {render.value_text(step)}: {line}"
             for step, found in render.folded(told)
             for line in found
         ]
-        observer, name = self._names(self.agent.unique_id), self._names(subject)
-        text = render.one_line(previous["text"]) if previous else ""
-        text = render.shorten(text, 2 * self.impression_chars)
-        request = self._request(
-            "impression",
-            system=prompts.impression_system(getattr(self.agent, "step_prompt", None)),
-            prompt=prompts.impression(
-                observer, name, text, lines, self.impression_chars // 10
-            ),
-            schema=Impression,
-            inputs={
-                "observer": observer,
-                "subject": name,
-                "previous": previous,
-                "since": lines,
-                "meetings": len(since),
-            },
+        reply: Impression = yield from self.ask(
+            IMPRESS,
+            observer=self._names(self.agent.unique_id),
+            subject=self._names(subject),
+            previous=known.content if known else None,
+            since=lines,
+            meetings=len(since),
+            max_chars=self.impression_chars,
         )
-        return (yield from ask(request, self.impression_chars))
+        return reply
 
     def _evidence(self, event: MemoryRecord, subject: Any) -> str:
         """What an event says of another agent, on one line."""

@@ -4,23 +4,16 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mesa_memory import prompts
 from mesa_memory.checks import number
-from mesa_memory.effects import LLMRequest, Steps
+from mesa_memory.effects import Steps
 from mesa_memory.embedding import Embedded, EmbedRequest
-from mesa_memory.flows import FAULTS, ask, first_fault, gather
+from mesa_memory.flows import FAULTS, first_fault, gather
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.recalling import Found, Recalling
 from mesa_memory.records import MemoryRecord
-from mesa_memory.reflection import (
-    INSIGHT_CHARS,
-    THRESHOLD,
-    Reflection,
-    cited,
-    salient,
-)
-from mesa_memory.schemas import Insights, Questions
+from mesa_memory.reflection import THRESHOLD, Reflection
 from mesa_memory.snapshots import Shelf
+from mesa_memory.tasks import QUESTIONS, REFLECT
 
 KIND = "reflection"
 
@@ -129,20 +122,7 @@ class Reflecting(Recalling):
         if not plan.asked:
             return [None]
         lines = self._lines(newest)
-        request = self._request(
-            "questions",
-            system=prompts.reflect_system(getattr(self.agent, "step_prompt", None)),
-            prompt=prompts.questions(lines, plan.asked),
-            schema=Questions,
-            inputs={"lines": lines, "count": plan.asked},
-        )
-        return (
-            yield from ask(
-                request,
-                INSIGHT_CHARS,
-                lambda reply: salient(reply, plan.asked),
-            )
-        )
+        return (yield from self.ask(QUESTIONS, lines=lines, count=plan.asked))
 
     def _instant(self) -> bool:
         thinks = self.reflection is not None
@@ -186,18 +166,11 @@ class Reflecting(Recalling):
         question: str | None,
         shown: Sequence[MemoryRecord],
     ) -> Steps[list[Drawn]]:
-        lines = self._lines(shown)
-        request: LLMRequest = self._request(
-            "reflect",
-            system=prompts.reflect_system(getattr(self.agent, "step_prompt", None)),
-            prompt=prompts.reflect(lines, plan.insights, question),
-            schema=Insights,
-            inputs={"lines": lines, "count": plan.insights, "question": question},
-        )
-        insights = yield from ask(
-            request,
-            INSIGHT_CHARS,
-            lambda reply: cited(reply, len(shown), plan.insights),
+        insights = yield from self.ask(
+            REFLECT,
+            lines=self._lines(shown),
+            count=plan.insights,
+            question=question,
         )
         return [(text, [shown[p] for p in places]) for text, places in insights]
 

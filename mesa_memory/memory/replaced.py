@@ -18,7 +18,7 @@ from mesa_memory import redaction
 from mesa_memory.background import background
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.llm.policy import PROVIDER, enable
-from mesa_memory.schemas import Summary
+from mesa_memory.tasks.consolidate import Summary
 
 _ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}
 

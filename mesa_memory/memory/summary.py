@@ -5,15 +5,14 @@ from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
-from mesa_memory import prompts, render
+from mesa_memory import render
 from mesa_memory.effects import LLMRequest, Steps
-from mesa_memory.flows import ask
-from mesa_memory.grounding import check_summary
 from mesa_memory.memory.entry import Entry, entry_told
 from mesa_memory.memory.window import Windowed
 from mesa_memory.records import CONSOLIDATED, SUPERSEDED, MemoryRecord
-from mesa_memory.schemas import Summary
 from mesa_memory.snapshots import Shelf
+from mesa_memory.tasks import CONSOLIDATE, Task
+from mesa_memory.tasks.consolidate import Summary
 
 #: at most so many characters of events go into one request; the rest waits its turn
 REQUEST_CHARS = 24_000
@@ -47,7 +46,12 @@ class Summarizing(Windowed):
     @property
     def system_prompt(self) -> str:
         """The summariser's instructions, with the agent's task of this moment."""
-        return prompts.consolidate_system(getattr(self.agent, "step_prompt", None))
+        return CONSOLIDATE.system({}, getattr(self.agent, "step_prompt", None))
+
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """See ``MemoryModule``; ``system_prompt`` for the summary."""
+        own = task is CONSOLIDATE
+        return self.system_prompt if own else super().system_for(task, inputs)
 
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; the summary."""
@@ -88,16 +92,13 @@ class Summarizing(Windowed):
         """
         covered = self._fitting(entries)
         request = self._ask_for(covered)
-        lines = [line for _, line in request.inputs["lines"]]
 
         def proved(reply: Summary) -> Summary:
             # Code in the place of ``memory.llm`` is the user's, and means what it says.
-            if self._replaced() is None:
-                known = request.inputs["summary"]
-                check_summary(reply.summary, lines, known, self.summary_chars)
-            return reply
+            replaced = self._replaced() is not None
+            return reply if replaced else CONSOLIDATE.check(reply, request.inputs)
 
-        reply: Summary = yield from ask(request, self.summary_chars, proved)
+        reply: Summary = yield from CONSOLIDATE.ask(request, proved)
         sources = [e.id for entry in covered for e in getattr(entry, "events", ())]
         text = " ".join(reply.summary.split())
         self._replace(render.one_line(text), tuple(sources))
@@ -116,20 +117,13 @@ class Summarizing(Windowed):
     def _ask_for(self, entries: Sequence[MemoryEntry]) -> LLMRequest:
         told = [(e.step, entry_told(e, self.event_chars)) for e in entries]
         blocks = render.folded(told)
-        events = "\n".join(render.step_text(step, lines) for step, lines in blocks)
         # Only a summary that somebody has put there by hand is longer.
         known = render.shorten(self._text(), max(self.summary_chars, SUMMARY_SHOWN))
-        max_words = self.summary_chars // 16
-        return self._request(
-            "consolidate",
-            system=self.system_prompt,
-            prompt=prompts.consolidate(events, known, max_words),
-            schema=Summary,
-            inputs={
-                "summary": known,
-                "lines": [(step, line) for step, lines in blocks for line in lines],
-                "max_chars": self.summary_chars,
-            },
+        return self.request_for(
+            CONSOLIDATE,
+            summary=known,
+            lines=[(step, line) for step, lines in blocks for line in lines],
+            max_chars=self.summary_chars,
         )
 
     def _replace(self, text: str, sources: tuple[str, ...]) -> None:

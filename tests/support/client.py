@@ -12,7 +12,7 @@ os.environ.setdefault("OPENAI_API_KEY", "test")
 from mesa_memory import LLMRequest, LLMSettings
 from mesa_memory.background import background
 from mesa_memory.llm.litellm import LiteLLM
-from mesa_memory.schemas import Summary
+from mesa_memory.tasks.consolidate import Summary
 from tests.support.openai_server import OpenAIServer
 
 #: seconds by which a busy machine may be late

@@ -5,12 +5,10 @@ insight says how often a theme came up and what was said of it last, with exactl
 statements as its evidence.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from mesa_memory.importance import words
 from mesa_memory.lexical import STOP_WORDS
-from mesa_memory.render import shorten
+from mesa_memory.text import shorten, words
 
 #: words of the form of a statement, not of what it says
 _FORM = frozenset(
@@ -18,50 +16,34 @@ _FORM = frozenset(
 )
 
 
-def questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """One question for each of the ``count`` most common themes of ``lines``."""
-    found = list(_themes(inputs["lines"]))[: inputs["count"]]
-    return {"questions": [f"What is known about {theme}?" for theme in found]}
+def answer(question: str, lines: Sequence[str]) -> str:
+    """The line that shares the most words with the question.
 
-
-def reflect(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """An insight for each of the ``count`` most common themes, those asked for first.
-
-    Takes ``lines`` and the ``question``, or None.
+    Of equally good lines the last; what is said if none shares any is that nothing is
+    known.
     """
-    lines = inputs["lines"]
-    themes = _themes(lines)
-    asked = set(words(inputs["question"] or ""))
-    order = sorted(themes, key=lambda theme: theme not in asked)
-    return {
-        "insights": [
-            {"insight": _insight(theme, lines, themes[theme]), "evidence": evidence}
-            for theme in order[: inputs["count"]]
-            for evidence in [[position + 1 for position in themes[theme]]]
-        ]
-    }
-
-
-def answer(inputs: Mapping[str, Any]) -> str:
-    """The line of the memory that shares the most words with the question.
-
-    Takes ``lines`` and the ``question``; of equally good lines the last.
-    """
-    asked = set(_content(inputs["question"]))
-    shared = [len(asked.intersection(_content(line))) for line in inputs["lines"]]
+    asked = set(_content(question))
+    shared = [len(asked.intersection(_content(line))) for line in lines]
     best = max(shared, default=0)
     if not best:
         return "I do not know."
     last = len(shared) - 1 - shared[::-1].index(best)
-    return inputs["lines"][last].removeprefix("- ")
+    return lines[last].removeprefix("- ")
 
 
-def _insight(theme: str, lines: Sequence[str], places: Sequence[int]) -> str:
+def asked_first(found: Iterable[str], question: str | None) -> list[str]:
+    """Themes, those that a question names first, otherwise in their order."""
+    asked = set(words(question or ""))
+    return sorted(found, key=lambda theme: theme not in asked)
+
+
+def insight(theme: str, lines: Sequence[str], places: Sequence[int]) -> str:
+    """How often a theme came up, and what was said of it last."""
     last = shorten(lines[places[-1]], 160)
     return f"{theme} came up {len(places)} times, last: {last}"
 
 
-def _themes(lines: Sequence[str]) -> dict[str, list[int]]:
+def themes(lines: Sequence[str]) -> dict[str, list[int]]:
     """Words and the positions of the lines they are in, the most common first.
 
     Single statements are themes only if nothing comes up twice.

@@ -16,10 +16,8 @@ from typing import Any
 
 from mesa_memory.effects import Await, Claim, LLMRequest, Publish, Steps
 from mesa_memory.errors import BadReply, LLMError
-from mesa_memory.flows import ask
-from mesa_memory.render import shorten
 from mesa_memory.replies import Unusable
-from mesa_memory.schemas import GRADE_MIN, Grades
+from mesa_memory.tasks.grade import GRADE, Grades, by_place
 
 #: the most events in one request
 BATCH = 40
@@ -123,40 +121,7 @@ def _ask(
             raise Unusable(f"no grade for the events 1 to {len(piece)} was in it")
         return mine
 
-    return (yield from ask(request(asked), 0, known, repairs=repairs))
-
-
-def by_place(reply: Grades, count: int) -> dict[int, float]:
-    """The grades on the scale, by place from 0, of ``count`` events.
-
-    Raises:
-        Unusable: if it cannot be told which grade is whose, or none is on the scale.
-    """
-    numbers = [item.event for item in reply.grades]
-    if all(number is None for number in numbers):
-        if len(numbers) != count:
-            raise Unusable(
-                f"{count} grades were asked for, {len(numbers)} came; give each "
-                "event's number with its grade"
-            )
-        numbers = [*range(1, count + 1)]
-    known = {n for n in numbers if n is not None and 1 <= n <= count}
-    if len(known) < len(numbers):
-        raise Unusable(
-            f"the events have the numbers 1 to {count}, each once; "
-            f"got {shorten(str(numbers), 80)}"
-        )
-    found: dict[int, float] = {}
-    for number, item in zip(numbers, reply.grades, strict=True):
-        grade = item.grade
-        if number and grade is not None and GRADE_MIN <= grade <= reply.top:
-            found[number - 1] = grade
-    if not found:
-        raise Unusable(
-            f"there was no grade in it; grades are whole numbers from {GRADE_MIN} to "
-            f"{reply.top}"
-        )
-    return found
+    return (yield from GRADE.ask(request(asked), known, repairs))
 
 
 def _key(scope: str, line: str) -> str:

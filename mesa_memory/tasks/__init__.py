@@ -1,0 +1,15 @@
+"""Thoughts: each file is one, from the system text to the answer without a model."""
+
+from mesa_memory.tasks.base import Task, bulleted, numbered
+from mesa_memory.tasks.consolidate import CONSOLIDATE
+from mesa_memory.tasks.grade import GRADE
+from mesa_memory.tasks.impress import IMPRESS
+from mesa_memory.tasks.probe import PROBE
+from mesa_memory.tasks.questions import QUESTIONS
+from mesa_memory.tasks.reflect import REFLECT
+from mesa_memory.tasks.registry import find, registered
+
+__all__ = (
+    "CONSOLIDATE", "GRADE", "IMPRESS", "PROBE", "QUESTIONS", "REFLECT",
+    "Task", "bulleted", "find", "numbered", "registered",
+)  # fmt: skip

@@ -1,0 +1,118 @@
+"""A running summary takes up what has happened since (STLT and long-term memory).
+
+Offline the summary is made of the most important events, word for word.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+from mesa_memory.render import shorten, step_text
+from mesa_memory.tasks.base import Inputs, Task
+from mesa_memory.tasks.grade import offline_grade
+from mesa_memory.tasks.grounding import check_summary
+
+#: separates the remembered events in an extractive summary
+BULLET = " • "
+#: an extractive summary is at most so long
+SUMMARY_CHARS = 1500
+#: one event in it is at most so long
+EVENT_CHARS = 240
+#: so many characters of the longest summary are asked for as one word
+WORD_CHARS = 16
+
+_FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)
+
+
+class Summary(BaseModel):
+    """A running summary of what happened."""
+
+    summary: str = Field(description="The updated summary, plain text")
+
+    @classmethod
+    def from_text(cls, text: str) -> "Summary":
+        """A summary is text anyway; many models send it bare, and it is good."""
+        fenced = _FENCED.match(text)
+        return cls(summary=fenced[1] if fenced else text)
+
+
+def prompt(inputs: Inputs) -> str:
+    """Asks to fold ``lines`` (step, line; oldest first) into ``summary``."""
+    blocks = _by_step(inputs["lines"])
+    events = "\n".join(step_text(step, lines) for step, lines in blocks)
+    return (
+        f"Existing long term memory:\n- {inputs['summary'] or '(empty)'}\n\n"
+        f"Memories to consolidate, oldest first:\n{events}\n\n"
+        "Write the updated long term memory that covers both, in at most "
+        f"{inputs['max_chars'] // WORD_CHARS} words. "
+        'Reply with JSON only: {"summary": "…"}'
+    )
+
+
+def check(reply: Summary, inputs: Inputs) -> Summary:
+    """Lets a summary pass that has to do with the events and the one before.
+
+    Raises:
+        Unusable: if it has not.
+    """
+    lines = [line for _, line in inputs["lines"]]
+    check_summary(reply.summary, lines, inputs["summary"], inputs["max_chars"])
+    return reply
+
+
+def offline(inputs: Inputs) -> dict[str, Any]:
+    """The most important events word for word, oldest first.
+
+    Repetitions keep only their newest mention; over the limit, the least important and
+    oldest go first.
+    """
+    previous = [item for item in inputs["summary"].split(BULLET) if item]
+    new = [
+        f"Step {step}: {shorten(line.replace(BULLET, ' · '), EVENT_CHARS)}"
+        for step, line in inputs["lines"]
+    ]
+    newest = {_said(item): item for item in previous + new}
+    order = {said: place for place, said in enumerate(map(_said, previous + new))}
+    items = sorted(newest, key=order.__getitem__)
+    limit = min(SUMMARY_CHARS, inputs["max_chars"])
+    ranked = sorted(items, key=lambda said: (offline_grade("", said), order[said]))
+    size = sum(len(newest[said]) + len(BULLET) for said in items)
+    dropped = set()
+    for said in ranked[:-1]:
+        if size <= limit:
+            break
+        size -= len(newest[said]) + len(BULLET)
+        dropped.add(said)
+    kept = [newest[said] for said in items if said not in dropped]
+    return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
+
+
+def _by_step(lines: Iterable[tuple[Any, str]]) -> Iterable[tuple[Any, list[str]]]:
+    found: dict[Any, list[str]] = {}
+    for step, line in lines:
+        found.setdefault(step, []).append(line)
+    return found.items()
+
+
+def _said(item: str) -> str:
+    """A remembered event without its step."""
+    head, colon, rest = item.partition(": ")
+    return rest if colon and head.startswith("Step ") else item
+
+
+#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``
+CONSOLIDATE = Task(
+    "consolidate",
+    Summary,
+    system=(
+        "You keep the long-term memory of one agent in a simulation as a running "
+        "summary. Keep names, numbers, places, promises, plans and who said what; "
+        "keep what the existing memory holds unless newer events correct it; drop "
+        "repetition. Write plain text, no headings."
+    ),
+    prompt=prompt,
+    check=check,
+    offline=offline,
+)

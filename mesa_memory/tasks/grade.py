@@ -1,0 +1,335 @@
+"""How much events matter to an agent: a grade from 1 to 5, or to 10, for each.
+
+Offline a grade follows from the kind of event, from words that stand out, and from
+what is new.
+"""
+
+import math
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Field,
+    WithJsonSchema,
+    model_validator,
+)
+
+from mesa_memory.importance import GRADE_MAX, GRADE_MIN
+from mesa_memory.replies import Unusable
+from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
+from mesa_memory.text import shorten, words
+
+#: how models name the two numbers of a grade
+_EVENT_NAMES = ("event", "number", "event_number", "id", "n", "no", "line")
+_GRADE_NAMES = ("grade", "importance", "score", "rating", "value")
+_DIGITS = re.compile(r"\s*\d{1,6}\s*")
+#: the name of an event in a mapping
+_NUMBERED = re.compile(r"(?:event)?[\s_#]*(\d{1,6})\.?", re.IGNORECASE)
+#: an event and its grade on a line; "3.5" is neither
+_LINE = re.compile(
+    r"\W*(?:event\W*)?(\d{1,6})(?:[.)]\s+|\s*[:=→]\s*|\s+[-–—]\s+)"
+    r"(?:grade\W*)?(\d{1,2})\W*",
+    re.IGNORECASE,
+)
+#: a longer line is no event's number and grade
+LINE_CHARS = 80
+#: what the grades of a scale mean, by its highest grade
+_RUBRICS = {
+    # the scale of Mesa-LLM's EpisodicMemory
+    5: (
+        "5 critical: new, changes what the agent should do\n"
+        "4 high: gives context that clearly improves decisions\n"
+        "3 moderate: useful, not essential\n"
+        "2 low: little relevance, or largely known\n"
+        "1 irrelevant: routine, no use later\n"
+    ),
+    # the scale of Park et al. 2023, section 4.1
+    10: (
+        "10 of the utmost importance, such as losing somebody or a turn of life\n"
+        "7 clearly important: changes plans or relations\n"
+        "4 of some importance: worth knowing later\n"
+        "1 mundane: routine, no use later\n"
+        "Use the grades between them as well.\n"
+    ),
+}
+#: words that mark an event as one to remember; counted, not weighed
+CUES = frozenset(
+    [
+        "accident",
+        "afraid",
+        "agree",
+        "alarm",
+        "alliance",
+        "angry",
+        "arrest",
+        "attack",
+        "betray",
+        "break",
+        "broke",
+        "buy",
+        "cancel",
+        "correction",
+        "crash",
+        "crisis",
+        "danger",
+        "dead",
+        "deal",
+        "death",
+        "decide",
+        "deny",
+        "die",
+        "election",
+        "emergency",
+        "enemy",
+        "false",
+        "fight",
+        "fire",
+        "friend",
+        "gift",
+        "hate",
+        "help",
+        "hurt",
+        "important",
+        "kill",
+        "leave",
+        "lie",
+        "lost",
+        "love",
+        "marry",
+        "meet",
+        "never",
+        "new",
+        "offer",
+        "pay",
+        "peace",
+        "plan",
+        "police",
+        "price",
+        "promise",
+        "protest",
+        "quit",
+        "refuse",
+        "rumor",
+        "rumour",
+        "safe",
+        "secret",
+        "sell",
+        "sick",
+        "stole",
+        "strike",
+        "threat",
+        "true",
+        "trust",
+        "urgent",
+        "vote",
+        "war",
+        "warn",
+        "win",
+    ]
+)
+#: everyday kinds weigh less than what somebody says or decides
+_KIND_BASE = {"observation": 1, "action": 2, "plan": 2, "plan_execution": 1}
+
+
+def _whole(value: Any) -> int | None:
+    """A whole number, also as text or as 3.0; None for anything else."""
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if math.isfinite(value) and value == int(value) else None
+
+
+class Grade(BaseModel):
+    """The importance of one event.
+
+    Attributes:
+        event: the event's number; None if the reply gave only a place in a list.
+        grade: None if the reply gave something that is no whole number.
+    """
+
+    event: Annotated[
+        int | None,
+        BeforeValidator(_whole),
+        WithJsonSchema({"type": "integer", "description": "Number of the event"}),
+    ]
+    grade: Annotated[
+        int | None,
+        BeforeValidator(_whole),
+        WithJsonSchema({"type": "integer", "description": "Its grade"}),
+    ]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _any_names(cls, value: Any) -> Any:
+        """Accepts a bare grade, and what else models call the two numbers."""
+        if not isinstance(value, dict):
+            return {"event": None, "grade": value}
+        names = {str(key).lower(): item for key, item in value.items()}
+        return {
+            "event": next((names[n] for n in _EVENT_NAMES if n in names), None),
+            "grade": next((names[n] for n in _GRADE_NAMES if n in names), None),
+        }
+
+
+class Grades(BaseModel):
+    """Importance of several events, each by its number in the list."""
+
+    top: ClassVar[int] = GRADE_MAX
+    grades: list[Grade] = Field(
+        description="For each event its number and one integer from 1 to 5"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _any_form(cls, value: Any) -> Any:
+        """Accepts a bare list, a single grade, and ``{"1": 3, "2": 4}``."""
+        if isinstance(value, dict):
+            if value and all(_NUMBERED.fullmatch(str(key)) for key in value):
+                return {"grades": _by_number(value)}
+            if "grades" not in value and "grade" in value:
+                return {"grades": [value]}
+            if isinstance(value.get("grades"), dict):
+                return {"grades": _by_number(value["grades"])}
+        return {"grades": value} if isinstance(value, list) else value
+
+    @classmethod
+    def from_text(cls, text: str) -> "Grades | None":
+        """Accepts lines such as ``2. 5`` and ``Event 2: 5``; None without any."""
+        lines = (line for line in text.splitlines() if len(line) <= LINE_CHARS)
+        matches = [match for match in map(_LINE.fullmatch, lines) if match]
+        found = [{"event": match[1], "grade": match[2]} for match in matches]
+        return cls.model_validate({"grades": found}) if found else None
+
+
+def _by_number(grades: dict) -> list[dict[str, Any]]:
+    """Items of a mapping from event to grade."""
+    found = [(_NUMBERED.fullmatch(str(key)), grade) for key, grade in grades.items()]
+    return [{"event": m and m[1], "grade": grade} for m, grade in found]
+
+
+class GradesOfTen(Grades):
+    """Importance of several events on the scale of Park et al. 2023."""
+
+    top: ClassVar[int] = 10
+    grades: list[Grade] = Field(
+        description="For each event its number and one integer from 1 to 10"
+    )
+
+
+#: highest grade of a scale -> shape of the reply
+_SHAPES: dict[int, type[Grades]] = {g.top: g for g in (Grades, GradesOfTen)}
+
+
+def schema(inputs: Inputs) -> type[Grades]:
+    """The shape of grades on the scale whose highest is ``top``."""
+    return _SHAPES[inputs["top"]]
+
+
+def system(inputs: Inputs) -> str:
+    """Rubric for importance from 1 to ``top``, 5 or 10."""
+    return (
+        "You rate how important events are for an agent in a simulation: how much "
+        "remembering each one helps it to understand its situation, decide and act.\n"
+        f"{_RUBRICS[inputs['top']]}"
+        "Judge the content only, not its style."
+    )
+
+
+def prompt(inputs: Inputs) -> str:
+    """Asks for one grade per event."""
+    lines = [line for _, line in inputs["events"]]
+    context = inputs["context"]
+    known = ["The agent already remembers:", *bulleted(context), ""]
+    return "\n".join(
+        [
+            *(known if context else ()),
+            f"Rate the importance of these events ({len(lines)}):",
+            *numbered(lines),
+            "",
+            f"Give each event a grade, an integer from 1 to {inputs['top']}.",
+            'Reply with JSON only: {"grades": [{"event": 1, "grade": …}, …]}',
+        ]
+    )
+
+
+def check(reply: Grades, inputs: Inputs) -> dict[int, float]:
+    """The grades by place from 0, as far as they are on the scale; see ``by_place``."""
+    return by_place(reply, len(inputs["events"]))
+
+
+def by_place(reply: Grades, count: int) -> dict[int, float]:
+    """The grades on the scale, by place from 0, of ``count`` events.
+
+    Raises:
+        Unusable: if it cannot be told which grade is whose, or none is on the scale.
+    """
+    numbers = [item.event for item in reply.grades]
+    if all(number is None for number in numbers):
+        if len(numbers) != count:
+            raise Unusable(
+                f"{count} grades were asked for, {len(numbers)} came; give each "
+                "event's number with its grade"
+            )
+        numbers = [*range(1, count + 1)]
+    known = {n for n in numbers if n is not None and 1 <= n <= count}
+    if len(known) < len(numbers):
+        raise Unusable(
+            f"the events have the numbers 1 to {count}, each once; "
+            f"got {shorten(str(numbers), 80)}"
+        )
+    found: dict[int, float] = {}
+    for number, item in zip(numbers, reply.grades, strict=True):
+        grade = item.grade
+        if number and grade is not None and GRADE_MIN <= grade <= reply.top:
+            found[number - 1] = grade
+    if not found:
+        raise Unusable(
+            f"there was no grade in it; grades are whole numbers from {GRADE_MIN} to "
+            f"{reply.top}"
+        )
+    return found
+
+
+def offline(inputs: Inputs) -> dict[str, Any]:
+    """Grades of ``events``, given the words ``known`` already."""
+    known, top = inputs.get("known", ()), inputs["top"]
+    events = inputs["events"]
+    return {"grades": [offline_grade(k, line, known, top) for k, line in events]}
+
+
+def offline_grade(
+    kind: str, line: str, known: Iterable[str] = (), top: int = GRADE_MAX
+) -> int:
+    """A grade without a model: kind, cue words and novelty.
+
+    Args:
+        known: words already met; an event that only repeats them is worth less.
+        top: the highest grade.
+    """
+    grade = _cue_grade(kind, line)
+    already = set(known)
+    if already:
+        found = set(words(line))
+        grade -= bool(found) and len(found - already) / len(found) < 0.2
+    within = max(GRADE_MIN, min(GRADE_MAX, grade)) - GRADE_MIN
+    return GRADE_MIN + round(within * (top - GRADE_MIN) / (GRADE_MAX - GRADE_MIN))
+
+
+@lru_cache(maxsize=2_000)
+def _cue_grade(kind: str, line: str) -> int:
+    """A grade by kind and cues; summaries look at the same line again and again."""
+    cues = len(CUES.intersection(words(line)))
+    excited = "!" in line or "?" in line
+    return _KIND_BASE.get(kind, 2) + min(cues, 2) + excited
+
+
+#: inputs: ``events`` (kind, line); ``top``, the highest grade; ``context``, lines that the
+#: agent remembers already, shown but not graded
+GRADE = Task(
+    "grade", schema, system=system, prompt=prompt, check=check, offline=offline
+)

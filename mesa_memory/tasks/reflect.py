@@ -1,0 +1,120 @@
+"""What follows from statements about an agent's life, each insight with its evidence.
+
+After Park et al. 2023, section 4.2. The evidence must be among the statements that were
+shown, so that every insight leads back to events.
+"""
+
+from typing import Any
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from mesa_memory.replies import Unusable, check_text
+from mesa_memory.tasks import themes
+from mesa_memory.tasks.base import Inputs, Task, numbered
+
+#: an insight, or a question, is at most so long
+INSIGHT_CHARS = 400
+#: who reflects
+SYSTEM = (
+    "You are the reflective mind of one agent in a simulation. From statements "
+    "about what it has lived through you draw conclusions that go beyond any "
+    "single statement: about people, relations, causes, plans and the agent "
+    "itself. Conclude nothing that the statements do not support."
+)
+
+
+class Insight(BaseModel):
+    """What follows from some of the listed statements."""
+
+    insight: str = Field(description="One sentence, plain text")
+    evidence: list[int] = Field(description="Numbers of the statements it rests on")
+
+    @field_validator("evidence", mode="before")
+    @classmethod
+    def _one(cls, evidence: Any) -> Any:
+        """Accepts a single number, which models also send."""
+        alone = isinstance(evidence, int | str) and not isinstance(evidence, bool)
+        return [evidence] if alone else evidence
+
+
+class Insights(BaseModel):
+    """What an agent concludes from what it remembers."""
+
+    insights: list[Insight]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        """Accepts a bare list or a single insight, which models also send."""
+        if isinstance(value, dict) and "insight" in value:
+            value = [value]
+        return {"insights": value} if isinstance(value, list) else value
+
+
+def prompt(inputs: Inputs) -> str:
+    """Asks for insights and the numbers of the statements that they rest on."""
+    question = inputs["question"]
+    about = "To answer the question above, which" if question else "Which"
+    asked = ["Question:", f"- {question}", ""] if question else []
+    task = (
+        f"{about} insights, at most {inputs['count']}, follow from these statements? "
+        "For each one sentence, and the numbers of the statements it rests on. Reply "
+        'with JSON only: {"insights": [{"insight": "…", "evidence": [1, 2]}]}'
+    )
+    listed = numbered(inputs["lines"])
+    return "\n".join(["Statements, oldest first:", *listed, "", *asked, task])
+
+
+def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
+    """The insights of a reply with what they rest on, as far as that was shown.
+
+    Returns:
+        At most ``count`` texts, with positions in ``lines`` from 0, each once, in
+        ascending order.
+
+    Raises:
+        Unusable: if no insight cites anything that was shown, or a text is unusable.
+    """
+    shown = len(inputs["lines"])
+    found = []
+    for item in reply.insights:
+        evidence = sorted({n - 1 for n in item.evidence if 1 <= n <= shown})
+        if not evidence:
+            continue
+        check_text("insight", item.insight, INSIGHT_CHARS)
+        found.append((" ".join(item.insight.split()), evidence))
+    if not found:
+        raise Unusable(
+            "no insight names a statement that was listed; evidence must be numbers "
+            f"from 1 to {shown}"
+        )
+    return found[: inputs["count"]]
+
+
+def offline(inputs: Inputs) -> dict[str, Any]:
+    """An insight for each of the most common themes, those asked for first."""
+    lines = inputs["lines"]
+    found = themes.themes(lines)
+    order = themes.asked_first(found, inputs["question"])
+    return {
+        "insights": [
+            {
+                "insight": themes.insight(theme, lines, found[theme]),
+                "evidence": [position + 1 for position in found[theme]],
+            }
+            for theme in order[: inputs["count"]]
+        ]
+    }
+
+
+#: inputs: ``lines``, the statements, oldest first; ``count``, the most insights; the
+#: ``question`` to answer, or None
+REFLECT = Task(
+    "reflect",
+    Insights,
+    system=SYSTEM,
+    prompt=prompt,
+    check=check,
+    offline=offline,
+    max_chars=INSIGHT_CHARS,
+)

@@ -1,0 +1,50 @@
+"""Every task of this process, by its purpose."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from mesa_memory.errors import DuplicatePurpose
+
+if TYPE_CHECKING:
+    from mesa_memory.tasks.base import Task
+
+#: purposes of requests that are no task's: an agent's own reasoning, vectors, and the
+#: making of a connection
+RESERVED = ("connect", "embed", "reasoning")
+
+_tasks: dict[str, "Task"] = {}
+
+
+def register(task: "Task") -> None:
+    """Adds a task; the same one defined anew takes the place of the earlier one.
+
+    A module that is loaded again, or a notebook's cell that is run again, defines the
+    same task anew.
+
+    Raises:
+        DuplicatePurpose: if another task has the purpose.
+        ValueError: if the purpose is empty or reserved.
+    """
+    purpose = task.purpose
+    if not isinstance(purpose, str) or not purpose.strip():
+        raise ValueError(f"a task's purpose must be a text, got {purpose!r}")
+    if purpose in RESERVED:
+        raise ValueError(
+            f"the purpose {purpose!r} is reserved, as are all of {RESERVED}; choose "
+            "another one"
+        )
+    known = _tasks.get(purpose)
+    if known is not None and known.origin != task.origin:
+        raise DuplicatePurpose(purpose, known.origin, task.origin)
+    _tasks[purpose] = task
+
+
+def find(purpose: str) -> "Task | None":
+    """The task with this purpose; None if there is none."""
+    return _tasks.get(purpose)
+
+
+def registered() -> Mapping[str, "Task"]:
+    """All tasks by purpose, in the order of their names; a view of this moment."""
+    return MappingProxyType(dict(sorted(_tasks.items())))
