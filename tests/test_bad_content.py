@@ -168,8 +168,7 @@ def test_content_is_a_copy():
 def test_a_message_of_1_mb_is_stored_whole_and_shown_in_part(memory):
     whole = "abcdefghij" * 100_000
     with OpenAIServer() as server:
-        patient = HASTY | {"timeout": 10, "deadline": 20}
-        town = Town(memory, 1, server.base, execution="blocking", **patient)
+        town = Town(memory, 1, server.base, execution="blocking", **HASTY)
         (agent,) = town.citizens
         town.script = lambda _: town.tell(agent, whole, sender=2)
         for _ in range(5):

@@ -12,6 +12,7 @@ from tests.support import story
 from tests.support.fleet import (
     ASKING,
     EXECUTIONS,
+    HANGING,
     HASTY,
     MIXED,
     Town,
@@ -98,13 +99,13 @@ def test_a_server_that_never_answers_stops_the_run_in_time(
     memory, execution, behaviour, server
 ):
     server.behave = always(behaviour)
-    # Who says nothing costs a whole time-out at each attempt.
-    attempts = 1 if behaviour.kind == "drop_before" else 2
-    patience = {"attempts": attempts, "max_pending_steps": 2}
-    town = town_of(memory, server, execution=execution, **patience)
+    patience = HANGING if behaviour.kind == "drop_before" else HASTY
+    given = patience | {"execution": execution, "max_pending_steps": 2}
+    town = town_of(memory, server, **given)
     with pytest.raises(MemoryStalled, match="Nothing is lost"):
         live(town, 7)
     server.behave = None
+    configure(town, **HASTY)
     town.check_nothing_lost()
     live(town, 1)
     town.check_nothing_lost()

@@ -29,7 +29,7 @@ def python(code, **environment):
         [sys.executable, "-c", code],
         env=os.environ | environment,
         capture_output=True,
-        timeout=100,
+        timeout=600,
     )
 
 
@@ -80,7 +80,7 @@ def test_the_demo_needs_neither_network_nor_key_nor_unicode():
         [sys.executable, "-c", code],
         env=bare | {"PYTHONIOENCODING": "ascii"},
         capture_output=True,
-        timeout=100,
+        timeout=600,
     )
     assert (ran.returncode, ran.stderr) == (0, b"")
     assert b"Wall time" in ran.stdout

@@ -140,7 +140,7 @@ class _Overheard(Town):
         if self.speak and threading.current_thread() is threading.main_thread():
             other = threading.Thread(target=self.speak)
             other.start()
-            other.join(timeout=5)
+            other.join(timeout=600)
         return self._steps
 
     @steps.setter

@@ -127,7 +127,7 @@ def test_the_shipped_table_needs_no_network_no_torch_and_no_hub_client():
         "found = {'torch', 'transformers', 'huggingface_hub.hf_api'}\n"
         "assert not found & set(sys.modules), found & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
 
 
 def test_the_model_comes_with_its_notice():

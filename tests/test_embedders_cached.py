@@ -158,7 +158,7 @@ def test_processes_share_one_file(tmp_path):
     )
     command = [sys.executable, "-c", code, str(path)]
     workers = [subprocess.Popen([*command, str(k)]) for k in range(3)]
-    assert [worker.wait(timeout=60) for worker in workers] == [0, 0, 0]
+    assert [worker.wait(timeout=600) for worker in workers] == [0, 0, 0]
     inner = Counting()
     cached = CachedEmbedder(inner, path)
     cached.embed([f"{k} {n}" for k in range(3) for n in range(40)])

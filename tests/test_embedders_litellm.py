@@ -15,7 +15,7 @@ TEXTS = [f"text {n}" for n in range(7)]
 
 
 def remote(server, **settings):
-    quick = {"timeout": 5, "attempts": 3, "backoff": 0.01}
+    quick = {"timeout": 60, "attempts": 3, "backoff": 0.01}
     return LiteLLMEmbedder(MODEL, api_base=server.base, **(quick | settings))
 
 

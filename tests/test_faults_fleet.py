@@ -6,7 +6,6 @@ import json
 import re
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,19 +14,19 @@ from tests.support.client import warm_up
 from tests.support.faults import CURED, FAULTS, PENDING, REJECTED
 from tests.support.fleet import (
     EXECUTIONS,
+    HANGING,
     HASTY,
     MIXED,
     MODES,
-    SLACK,
     Town,
 )
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import OpenAIServer, ServerProcess
 from tests.support.server_process import ROOT
+from tests.support.waiting import until
 
 COUNT = 10
 CONCURRENCY = 4
-TIMEOUT = 0.4
 KEY = {
     "429 four times": CURED,
     "fenced": CURED,
@@ -60,7 +59,7 @@ class Fleet:
         server.behave = None
         self.server, self.mode = server, mode
         self.execution = execution
-        self.settings = HASTY | {"concurrency": CONCURRENCY, "timeout": TIMEOUT}
+        self.settings = HASTY | {"concurrency": CONCURRENCY}
         self.town = Town(
             MIXED, COUNT, server.base, execution=execution, **self.settings
         )
@@ -73,15 +72,13 @@ class Fleet:
         self.town.show(agent, f"sight {step} of-{me}.")
 
     def live(self, steps, behave=None):
-        """Some steps, to the end of all work; gives their longest."""
+        """Some steps, to the end of all work; none asks more often than it may."""
         self.server.behave = behave
-        longest = 0.0
         for _ in range(steps):
-            began = time.monotonic()
+            before = self.server.requests
             self.town.advance(self.mode)
             self.town.services.flush()
-            longest = max(longest, time.monotonic() - began)
-        return longest
+            assert self.server.requests - before <= self.town.most_requests()
 
     def configure(self, **changes):
         """Other settings for what comes; the memories stay."""
@@ -97,7 +94,9 @@ class Fleet:
             with contextlib.suppress(LLMRejected):
                 self.town.services.flush()
         else:
-            assert self.live(steps, behave) < 2 * COUNT * TIMEOUT + SLACK
+            self.live(steps, behave)
+        # A broken connection may still be closing when the next one is opened.
+        until(lambda: self.server.open_connections <= CONCURRENCY)
 
     def asking(self):
         """The agents whose memory needs a model."""
@@ -123,7 +122,8 @@ def test_a_fleet_gets_over_a_fault_and_loses_nothing(mode, execution, fault, ser
     fleet = Fleet(server, mode, execution)
     fleet.live(3)
     before = fleet.town.thought()
-    fleet.configure(attempts={"429 four times": 5, "silent": 1}.get(fault, 2))
+    changed = {"429 four times": {"attempts": 5}, "silent": HANGING}
+    fleet.configure(**changed.get(fault, {}))
     fleet.meet(FAULTS[fault], KEY[fault], steps=1 if fault == "silent" else 2)
     if KEY[fault] == PENDING:
         assert fleet.town.thought() == before
@@ -134,8 +134,7 @@ def test_a_fleet_gets_over_a_fault_and_loses_nothing(mode, execution, fault, ser
     assert fleet.due() == set()
     fleet.town.check_nothing_lost()
     assert server.in_flight_max <= CONCURRENCY
-    assert server.open_connections <= CONCURRENCY
-    # A broken connection may still be closing when the next one is opened.
+    until(lambda: server.open_connections <= CONCURRENCY)
     broken = fault in ("silent", "drop inside")
     assert server.max_connections <= CONCURRENCY * (2 if broken else 1)
 
@@ -185,7 +184,7 @@ def test_a_hundred_agents_with_few_files_open_get_over_an_outage():
     with ServerProcess() as server:
         command = [sys.executable, "-m", "tests.support.crowd", server.base, "100"]
         done = subprocess.run(
-            [*command, *ways], cwd=ROOT, capture_output=True, text=True, timeout=110
+            [*command, *ways], cwd=ROOT, capture_output=True, text=True, timeout=600
         )
         assert done.returncode == 0, done.stderr[-2000:]
         stats = server.stats()

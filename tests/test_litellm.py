@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from dataclasses import replace
 
 import litellm
@@ -53,7 +54,7 @@ def test_settings_and_options_are_sent(server):
 
 
 def test_an_option_wins_over_a_setting(server):
-    llm = client(temperature=0.9, options={"temperature": 0.1, "timeout": 0.3})
+    llm = client(temperature=0.9, options={"temperature": 0.1, "timeout": 50})
     ask(llm, question(server))
     assert server.log[0].body["temperature"] == 0.1
 
@@ -95,8 +96,7 @@ def test_tools_of_a_reasoning_request_are_sent(server):
         chat=chat,
         given={"tools": [tool], "tool_choice": "required"},
     )
-    # The first request with tools loads more of litellm.
-    reply = ask(client(timeout=30, deadline=30), request)
+    reply = ask(client(), request)
     assert reply.raw.choices[0].message.content == reply.text
     assert server.log[0].body["tools"] == [tool]
     assert server.log[0].body["tool_choice"] == "required"
@@ -107,13 +107,15 @@ def test_tools_of_a_reasoning_request_are_sent(server):
 
 def test_a_reply_says_what_it_took():
     with OpenAIServer(latency=0.1) as server:
+        began = time.monotonic()
         reply = ask(client(), question(server, prompt=f"summary {'x' * 392}"))
+        took = time.monotonic() - began
     assert json.loads(reply.text).keys() == {"summary"}
     assert reply.model == "openai/test"
     assert reply.prompt_tokens == (400 + len("Be brief.")) // 4
     assert reply.completion_tokens == len(reply.text) // 4
     assert (reply.attempts, reply.finish) == (1, "stop")
-    assert 0.1 <= reply.latency < 5
+    assert 0.1 <= reply.latency <= took
     assert reply.raw.choices[0].message.content == reply.text
 
 
@@ -190,7 +192,7 @@ def test_another_providers_fallback_is_not_sent_to_this_ones_address(
     other = ("mistral/small",)
     with OpenAIServer(behave=always(Behaviour.status(401))) as server:
         with pytest.raises(LLMUnavailable):
-            patient = client(attempts=1, timeout=30, deadline=30, fallbacks=other)
+            patient = client(attempts=1, fallbacks=other)
             ask(patient, question(server))
         assert [received.model for received in server.log] == ["test"]
     assert all("mistral" in host for host in elsewhere)

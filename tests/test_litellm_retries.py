@@ -11,13 +11,13 @@ from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.llm import faults
 from mesa_memory.llm.patience import Patience
 from tests.support import network
-from tests.support.client import SLACK, Watch, ask, ask_all, client, question
+from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
 
 elsewhere = network.elsewhere  # guards every test here
 
 NO_CHOICES = b'{"id": "1", "object": "chat.completion", "created": 0, "choices": []}'
-PASSING = {
+ANSWERED = {
     "429": Behaviour.status(429, "slow down"),
     "408": Behaviour.status(408, "timed out"),
     "409": Behaviour.status(409, "conflict"),
@@ -27,13 +27,14 @@ PASSING = {
     "529": Behaviour.status(529, "overloaded"),
     "drop before the reply": Behaviour.drop_before(),
     "drop inside the reply": Behaviour.drop_inside(),
-    "silent": Behaviour.silent(),
-    "trickling": Behaviour.trickle(0.1),
     "broken JSON": Behaviour.raw(b"{not json"),
     "no JSON": Behaviour.raw(b"<html>busy</html>", "text/html"),
     "no body": Behaviour.raw(b""),
     "no choices": Behaviour.raw(NO_CHOICES),
 }
+#: what is given up after the time-out
+HANGING = {"silent": Behaviour.silent(), "trickling": Behaviour.trickle(0.1)}
+PASSING = ANSWERED | HANGING
 LONG = "This model's maximum context length is 10 tokens"
 REJECTED = {
     "context": (
@@ -51,22 +52,25 @@ REJECTED = {
 
 @pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
 def test_a_passing_fault_is_tried_again(behaviour):
+    hangs = behaviour in HANGING.values()
+    # On a busy machine a good answer, too, may take longer than so short a time-out.
+    llm = client(timeout=0.5, attempts=100) if hangs else client()
     with OpenAIServer(behave=sequence(behaviour)) as server:
-        reply = ask(client(), question(server))
+        reply = ask(llm, question(server))
     assert reply.text == '{"summary": "Summary of: Write a summary."}'
-    assert reply.attempts == server.requests == 2
+    assert reply.attempts >= 2 if hangs else reply.attempts == server.requests == 2
 
 
 @pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
 def test_a_lasting_outage_ends_after_the_attempts(behaviour):
+    hangs = behaviour in HANGING.values()
     with OpenAIServer(behave=always(behaviour)) as server:
-        watch = Watch()
         with pytest.raises(
             LLMUnavailable, match=r"no answer in 3 attempt\(s\)"
         ) as info:
-            ask(client(timeout=0.2), question(server))
-        assert server.requests == 3
-    assert watch.seconds < 3 * 0.2 + SLACK
+            ask(client(**{"timeout": 0.2} if hangs else {}), question(server))
+        # An attempt may be given up before the server has seen it.
+        assert server.requests <= 3 if hangs else server.requests == 3
     error = info.value
     assert (error.agent, error.step, error.purpose) == (7, 3, "consolidate")
     assert error.passing
@@ -119,19 +123,10 @@ def test_a_missing_key_is_refused_at_once(provider, monkeypatch, elsewhere):
 @pytest.mark.parametrize("kind", [Behaviour.silent(), Behaviour.trickle(0.05)])
 def test_the_deadline_ends_a_hanging_request(kind):
     with OpenAIServer(behave=always(kind)) as server:
-        watch = Watch()
-        with pytest.raises(LLMUnavailable, match=r"within 0\.4 s"):
-            ask(client(timeout=30, deadline=0.4), question(server))
-    assert 0.3 < watch.seconds < 0.4 + SLACK
-
-
-def test_no_attempt_begins_that_the_deadline_would_not_let_wait():
-    with OpenAIServer(behave=always(Behaviour.status(500))) as server:
-        watch = Watch()
-        with pytest.raises(LLMUnavailable):
-            ask(client(attempts=9, backoff=0.4, deadline=1.0), question(server))
-        assert server.requests in (2, 3)
-    assert watch.seconds < 1.0 + SLACK
+        began = time.monotonic()
+        with pytest.raises(LLMUnavailable, match=r"1 attempt\(s\) within 0\.4 s"):
+            ask(client(timeout=3600, deadline=0.4), question(server))
+        assert time.monotonic() - began > 0.3
 
 
 # -- waits between attempts ----------------------------------------------------------
@@ -145,6 +140,7 @@ def waits(monkeypatch):
     class Hasty(Patience):
         async def sleep(self, seconds):
             waited.append(seconds)
+            self.left -= seconds
 
     monkeypatch.setattr("mesa_memory.llm.litellm.Patience", Hasty)
     return waited
@@ -174,22 +170,32 @@ def test_a_providers_wait_is_kept_to(waits):
         assert waits_of(1, server, waits, backoff=0.01) == [7, 7, 7, 7]
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_no_attempt_begins_that_the_deadline_would_not_let_wait(seed, waits):
+    with OpenAIServer(behave=always(Behaviour.status(500))) as server:
+        given = {"attempts": 9, "backoff": 400}
+        kept_to = waits_of(seed, server, waits, deadline=1000, **given)
+        assert server.requests == len(kept_to) + 1
+        without = waits_of(seed, server, waits, deadline=1e9, **given)
+    assert len(without) == 8
+    assert kept_to == without[: len(kept_to)]
+    assert sum(kept_to) < 1000 < sum(without[: len(kept_to) + 1]) + 100
+
+
 def test_a_short_retry_after_is_waited_for():
     behave = sequence(Behaviour.status(429, retry_after=0.4))
     with OpenAIServer(behave=behave) as server:
         assert ask(client(), question(server)).attempts == 2
         first, second = server.log
-    assert 0.35 < second.time - first.time < 0.4 + SLACK
+    assert second.time - first.time > 0.35
 
 
 def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once():
-    behave = always(Behaviour.status(429, retry_after=30))
+    behave = always(Behaviour.status(429, retry_after=3600))
     with OpenAIServer(behave=behave) as server:
-        watch = Watch()
-        with pytest.raises(LLMUnavailable, match="asks to wait 30 s"):
-            ask(client(deadline=3.0), question(server))
+        with pytest.raises(LLMUnavailable, match="asks to wait 3600 s"):
+            ask(client(), question(server))
         assert server.requests == 1
-    assert watch.seconds < SLACK
 
 
 @pytest.mark.parametrize(
@@ -226,16 +232,16 @@ def test_retry_after_in_milliseconds_comes_through_litellm():
 
 
 def test_waiting_for_ones_turn_does_not_count_against_the_deadline():
-    with OpenAIServer(latency=0.07) as server:  # 1.4 s in all
-        llm = client(concurrency=1, timeout=5, deadline=1.0)
-        replies = ask_all(llm, [question(server)] * 20)
-    assert [reply.attempts for reply in replies] == [1] * 20
+    with OpenAIServer(latency=0.4) as server:  # 4.8 s in all
+        llm = client(concurrency=1, deadline=4)
+        replies = ask_all(llm, [question(server)] * 12)
+    assert [reply.attempts for reply in replies] == [1] * 12
 
 
 def test_requests_that_wait_behind_a_hanging_server_end_in_time():
     with OpenAIServer(behave=always(Behaviour.silent())) as server:
-        watch = Watch()
-        llm = client(concurrency=1, timeout=5, deadline=0.5)
+        llm = client(concurrency=1, deadline=0.5)
         errors = ask_all(llm, [question(server)] * 20)
+        # Who waits its turn gives up with the first, and does not hang in its place.
+        assert server.requests < 5
     assert {type(error) for error in errors} == {LLMUnavailable}
-    assert watch.seconds < 2 * 0.5 + SLACK

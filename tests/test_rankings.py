@@ -102,7 +102,7 @@ def test_rankings_do_not_depend_on_the_process_hashes_or_threads(hash_seed, thre
         cwd=GOLDEN.parents[2],
         capture_output=True,
         check=True,
-        timeout=100,
+        timeout=600,
     )
     assert json.loads(answer.stdout) == json.loads(GOLDEN.read_text())
 

@@ -530,7 +530,7 @@ def test_the_speed_benchmark_prints_one_object():
         cwd=Path(__file__).parents[1],
         capture_output=True,
         check=True,
-        timeout=100,
+        timeout=600,
     )
     found = locomo.json.loads(answer.stdout)
     assert list(found["recall_us"]) == ["50"]

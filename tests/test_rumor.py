@@ -133,7 +133,7 @@ def test_a_run_is_the_same_in_every_process():
         env=os.environ | {"PYTHONHASHSEED": hash_seed},
         capture_output=True,
         check=True,
-        timeout=100,
+        timeout=600,
         text=True,
     )
     assert elsewhere.stdout.strip() == digest()

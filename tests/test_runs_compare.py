@@ -254,7 +254,7 @@ def test_a_run_is_read_while_another_process_writes_it(tmp_path):
                 assert writer.stdout.readline().strip() == str(step + 1)
                 assert run.steps == [*range(1, step + 1)]
                 assert len(run.state("b", step)) > 0
-            writer.communicate("\n", timeout=60)
+            writer.communicate("\n", timeout=600)
             assert run.status == "finished"
     finally:
         writer.kill()

@@ -194,7 +194,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in childre
 
 
 def test_four_processes_may_make_the_same_new_file_at_once(path):
-    subprocess.run([sys.executable, "-c", OPENERS, path], check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", OPENERS, path], check=True, timeout=600)
     store = open_store(path)
     assert len(rows(store, "steps")) == 20
     store.close()

@@ -45,7 +45,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in childre
 
 def test_four_processes_write_four_runs_at_once_and_all_complete(postgres):
     address = postgres.database()
-    subprocess.run([sys.executable, "-c", RUNS, address], check=True, timeout=100)
+    subprocess.run([sys.executable, "-c", RUNS, address], check=True, timeout=600)
     store = open_store(address, read_only=True)
     runs = rows(store, "runs")
     assert [run["state"] for run in runs] == ["finished"] * 4

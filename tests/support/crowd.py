@@ -27,7 +27,7 @@ def main() -> None:
 
 def live(base: str, count: int, mode: str, execution: str) -> dict[str, int]:
     """Lives some steps, one of them without a provider."""
-    patient = HASTY | {"timeout": 20, "deadline": 30, "concurrency": 16}
+    patient = HASTY | {"concurrency": 16}
     town = Town(MIXED, count, base, execution=execution, **patient)
 
     def happen(agent):

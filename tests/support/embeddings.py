@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from aiohttp import web
 
+from tests.support.waiting import HUNG
+
 #: (number of the request, its body, a normal answer's rows) -> response, None: normal
 Misbehave = Callable[[int, dict, list[dict]], web.Response | None]
 
@@ -50,13 +52,13 @@ class EmbeddingsServer:
     def __enter__(self) -> "EmbeddingsServer":
         """Starts serving; the kernel chooses the port."""
         self._thread.start()
-        self.base, self._stop = self._started.result(timeout=10)
+        self.base, self._stop = self._started.result(timeout=HUNG)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stops at once."""
         self._stop()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=HUNG)
 
     @property
     def batches(self) -> list[int]:

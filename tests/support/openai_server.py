@@ -32,6 +32,7 @@ from tests.support.behaviours import (
 )
 from tests.support.counting import CountedServer, Counters
 from tests.support.server_process import ServerProcess
+from tests.support.waiting import HUNG
 
 __all__ = [
     "Behave",
@@ -65,6 +66,7 @@ class OpenAIServer:
         latency: float = 0.0,
         behave: Behave | None = None,
         keep_log: bool = True,
+        together: int = 1,
     ) -> None:
         """Prepares a server that ``with`` starts and stops.
 
@@ -73,7 +75,9 @@ class OpenAIServer:
             latency: Seconds that pass before every reply.
             behave: Makes a request go wrong; None or a None result is normal.
             keep_log: Whether to keep each request, or only to count them.
+            together: No request is answered until so many were here at once.
         """
+        self.together = together
         self.answer, self.latency, self.behave = answer, latency, behave
         self.log: list[Received] = []
         self._keep_log = keep_log
@@ -88,13 +92,13 @@ class OpenAIServer:
     def __enter__(self) -> "OpenAIServer":
         """Starts serving; the kernel chooses the port."""
         self._thread.start()
-        self.base, self._stop = self._started.result(timeout=10)
+        self.base, self._stop = self._started.result(timeout=HUNG)
         return self
 
     def __exit__(self, *_: object) -> None:
         """Stops at once, whatever requests are still open."""
         self._stop()
-        self._thread.join(timeout=10)
+        self._thread.join(timeout=HUNG)
 
     @property
     def open_connections(self) -> int:
@@ -152,6 +156,7 @@ class OpenAIServer:
 
     async def _serve(self) -> None:
         loop, stop = asyncio.get_running_loop(), asyncio.Event()
+        self._all_here = asyncio.Event()
         server = CountedServer(self)
         listener = await loop.create_server(server, "127.0.0.1", 0, backlog=1024)
         base = "http://127.0.0.1:{1}/v1".format(*listener.sockets[0].getsockname())
@@ -188,6 +193,9 @@ class OpenAIServer:
         headers = {name.lower(): value for name, value in request.headers.items()}
         received = Received(self._counters.requests, body, headers)
         self._count(received)
+        if self._in_flight >= self.together:
+            self._all_here.set()
+        await self._all_here.wait()
         behaviour = (self.behave and self.behave(received)) or NORMAL
         if behaviour.kind == "trickle":
             return await self._trickle(request, received, behaviour.seconds)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.waiting import HUNG
+
 MODULE = "tests.support.openai_server"
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -36,7 +38,7 @@ class ServerProcess:
     def __exit__(self, *_: object) -> None:
         """Closes the input of the process, at which it ends."""
         try:
-            self._process.communicate(timeout=5)
+            self._process.communicate(timeout=HUNG)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.communicate()
@@ -51,7 +53,7 @@ class ServerProcess:
 
     def _call(self, method: str, path: str) -> dict[str, int]:
         address = self.base.removeprefix("http://").removesuffix("/v1")
-        connection = http.client.HTTPConnection(address, timeout=10)
+        connection = http.client.HTTPConnection(address, timeout=HUNG)
         try:
             connection.request(method, path)
             return json.load(connection.getresponse())

@@ -1,11 +1,9 @@
 """An agent that is told two things in each step, and a server for its memory."""
 
-import time
-
 import pytest
 
 from tests.support.client import warm_up
-from tests.support.fleet import DEADLINE, HASTY, SLACK, Town
+from tests.support.fleet import HASTY, Town
 from tests.support.openai_server import OpenAIServer
 
 
@@ -37,10 +35,7 @@ def town_of(memory, server, **given):
 
 
 def live(town, steps):
+    """Some steps, to the end of all work."""
     for _ in range(steps):
-        began = time.monotonic()
-        try:
-            town.advance()
-            town.services.flush()
-        finally:
-            assert time.monotonic() - began < 2 * DEADLINE + SLACK
+        town.advance()
+        town.services.flush()

@@ -109,7 +109,7 @@ def run(folder: Path) -> Result:
         env=_environment(report),
         capture_output=True,
         text=True,
-        timeout=110,
+        timeout=600,
         check=False,
     )
     if not report.exists():

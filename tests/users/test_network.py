@@ -33,7 +33,7 @@ def run(program):
     clean = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM")}
     done = subprocess.run(
         [sys.executable, "-c", f"{GUARD}\n{program}\nprint('ASKED', asked)"],
-        env=clean, capture_output=True, text=True, timeout=110,
+        env=clean, capture_output=True, text=True, timeout=600,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-2000:]
     return done.stdout + done.stderr

@@ -229,7 +229,7 @@ assert open_run("run.sqlite").parameters == {"n": 5, "tax": 1, "rng": 1}
 """
     script = tmp_path / "script.py"
     script.write_text(code, encoding="utf-8")
-    subprocess.run([sys.executable, script], check=True, timeout=100)
+    subprocess.run([sys.executable, script], check=True, timeout=600)
 
 
 def test_a_constructor_that_imports_the_package_says_what_it_was_given(tmp_path):
@@ -251,7 +251,7 @@ Services.of(again).recorder.close()
 """
     script = tmp_path / "script.py"
     script.write_text(code, encoding="utf-8")
-    subprocess.run([sys.executable, script], check=True, timeout=100)
+    subprocess.run([sys.executable, script], check=True, timeout=600)
 
 
 class Greedy(mesa.Model):

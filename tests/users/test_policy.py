@@ -47,7 +47,7 @@ class Room(mesa.Model):
         self.agents.shuffle_do("step")
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("error", [Slip("mine"), KeyError("mine"), OSError("mine")])
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
 def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, error):
@@ -57,7 +57,7 @@ def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, erro
     assert raised.value is error
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("wrapped", [False, True])
 async def test_a_bug_in_a_policy_ends_an_asynchronous_step(wrapped):
     room = Room(fails(Slip("mine")), rng=1)
@@ -67,13 +67,13 @@ async def test_a_bug_in_a_policy_ends_an_asynchronous_step(wrapped):
         await room.agent.astep()
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 def test_a_policy_that_answers_nothing_ends_the_step():
     with pytest.raises(TypeError, match="buggy"):
         Room(lambda turn: None, rng=1).step()
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 def test_a_policy_that_nobody_registered_ends_the_step():
     room = Room(lambda turn: "", rng=1)
     room.agent.llm.llm_model = "offline/typo"
@@ -91,7 +91,7 @@ class BrokenLate:
         raise Slip("mine")
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("llm", [Broken, BrokenLate])
 @pytest.mark.parametrize("memory", [EpisodicMemory, LongTermMemory])

@@ -49,7 +49,7 @@ def read():
 
 worker = multiprocessing.get_context("fork").Process(target=read)
 worker.start()
-worker.join(30)
+worker.join(600)
 assert worker.exitcode == 0, worker.exitcode
 """
 
@@ -58,7 +58,7 @@ def ran(*parts, memory="LongTermMemory", execution="deferred"):
     script = "".join(parts).replace("EXECUTION", repr(execution))
     script = script.replace("MEMORY", memory)
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", script]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=600)
 
 
 @pytest.mark.parametrize("execution", ["deferred", "blocking"])

@@ -13,7 +13,7 @@ from tests.support.street import Street, remembered
 def program(file, ending):
     """Runs it to its end; what it printed, after making sure that nothing went wrong."""
     command = [sys.executable, "-m", "tests.support.street", str(file), ending]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.stderr == "" and done.returncode == 0
     return ast.literal_eval(done.stdout)
 
@@ -64,7 +64,7 @@ def test_what_was_changed_by_hand_at_last_is_there_when_the_run_goes_on(
 def test_a_step_that_failed_as_the_program_ended_leaves_no_half_step(tmp_path):
     file = tmp_path / "run.sqlite"
     command = [sys.executable, "-m", "tests.support.street", str(file), "half"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.stderr.rstrip().endswith("ZeroDivisionError: division by zero")
     assert done.stderr.count("Traceback") == 1
     with open_run(file) as run:

@@ -2,7 +2,6 @@
 
 import asyncio
 import gzip
-import time
 
 import litellm
 import mesa
@@ -95,16 +94,14 @@ def test_what_is_no_answer_ends_typed_and_becomes_no_memory(kind, body):
 
 @pytest.mark.parametrize("behaviour", [Behaviour.silent(), Behaviour.trickle(0.05)])
 def test_a_reply_that_does_not_end_is_given_up_at_the_deadline(behaviour):
-    with OpenAIServer(behave=always(behaviour)) as server:
-        began = time.monotonic()
-        with pytest.raises(MemoryStalled, match=r"within 0\.5 s"):
-            remember(server, deadline=0.5, on_failure="raise")
-        assert time.monotonic() - began < 5
+    given_up = pytest.raises(MemoryStalled, match=r"1 attempt\(s\) within 0\.5 s")
+    with OpenAIServer(behave=always(behaviour)) as server, given_up:
+        remember(server, timeout=3600, deadline=0.5, on_failure="raise")
 
 
 def remote(server, **settings):
     """An embedder that asks ``server``, and gives up soon."""
-    quick = {"timeout": 5, "attempts": 1, "backoff": 0.01}
+    quick = {"timeout": 60, "attempts": 1, "backoff": 0.01}
     return LiteLLMEmbedder("openai/test", api_base=server.base, **(quick | settings))
 
 
@@ -148,16 +145,14 @@ def test_vectors_of_a_hundred_megabytes_end_typed(packing):
 
 def test_vectors_that_trickle_are_given_up_in_time():
     async def drops():
-        for _ in range(600):
+        while True:
             yield b" "
             await asyncio.sleep(0.05)
 
     with EmbeddingsServer(lambda *_: web.Response(body=drops())) as server:
-        began = time.monotonic()
         with pytest.raises(EmbedderError) as told:
             remote(server, timeout=0.5).embed(["the dam broke"])
         assert told.value.passing
-        assert time.monotonic() - began < 5
 
 
 def test_vectors_of_many_texts_may_be_longer_than_a_reply():
@@ -177,6 +172,6 @@ def test_a_program_may_use_litellm_for_long_replies_of_its_own():
         remember(server, attempts=1)
         asked = [{"role": "user", "content": "Write a book."}]
         reply = litellm.completion(
-            "openai/test", asked, api_base=server.base, api_key="k", timeout=30
+            "openai/test", asked, api_base=server.base, api_key="k", timeout=110
         )
     assert len(reply.choices[0].message.content) == 11_000_000

@@ -132,12 +132,12 @@ def test_what_an_agent_is_shown_is_recorded_while_an_observer_looks(tmp_path):
     def observe():
         with first.unnoticed():
             looking.set()
-            done.wait(30)
+            done.wait(600)
             first.get_prompt_ready()
 
     thread = threading.Thread(target=observe)
     thread.start()
-    looking.wait(30)
+    looking.wait(600)
     for _ in range(20):
         first.get_prompt_ready()
     with second.unnoticed():

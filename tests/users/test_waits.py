@@ -2,6 +2,7 @@
 
 import logging
 import time
+from itertools import pairwise
 
 import mesa
 import pytest
@@ -13,6 +14,9 @@ from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.embeddings import EmbeddingsServer, refused
 from tests.support.openai_server import Behaviour, OpenAIServer, always
+
+#: so that no request waits until a provider may be asked again
+UNWILLING = {"attempts": 1, "timeout": 60, "deadline": 60}
 
 
 class Neighbour(LLMAgent):
@@ -66,10 +70,11 @@ def test_a_wait_of_an_hour_does_not_end_a_run_of_quick_steps(execution, server, 
 
 def test_once_the_wait_is_over_the_provider_is_asked_and_nothing_is_lost(server):
     server.behave = always(Behaviour.status(429, retry_after=1))
-    street = Street(server.base, n=2, execution="blocking", deadline=0.4)
+    street = Street(server.base, n=2, execution="blocking", **UNWILLING)
     for _ in range(15):
         street.step()
-    assert server.requests == 1
+    times = [received.time for received in server.log]
+    assert all(later - former >= 1 for former, later in pairwise(times))
     server.behave = None
     time.sleep(1)
     street.step()
@@ -82,9 +87,8 @@ def test_once_the_wait_is_over_the_provider_is_asked_and_nothing_is_lost(server)
 
 def test_a_provider_that_refuses_after_each_wait_stalls_the_run(server):
     server.behave = always(Behaviour.status(429, retry_after=0.2))
-    street = Street(
-        server.base, n=1, execution="blocking", deadline=0.1, max_pending_steps=3
-    )
+    given = UNWILLING | {"execution": "blocking", "max_pending_steps": 3}
+    street = Street(server.base, n=1, **given)
     with pytest.raises(
         MemoryStalled, match=r"3 step\(s\) in a row.*asks to wait 0.2 s"
     ):
