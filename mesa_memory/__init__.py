@@ -68,6 +68,7 @@ _PLACES = {
     "STLTMemory": "memory.stlt",
     "Scoring": "retrieval",
     "StoreError": "errors",
+    "Term": "terms",
     "ScriptedLLM": "llm.scripted",
     "Services": "services",
     "ShortTermMemory": "memory.short_term",

@@ -24,19 +24,24 @@ from mesa_memory.records import MemoryRecord
 from mesa_memory.recordtable import Slots
 from mesa_memory.relevance import NOISE, cosines, relevance_of
 from mesa_memory.retrieval import Scoring
+from mesa_memory.terms import Question, term_part
 
 DEFAULT = Scoring()
+#: the parts of every score, and what relevance is made of
+PARTS = ("relevance", "importance", "recency", "asked", "dense", "lexical")
 
 
 class Recalled(NamedTuple):
     """A record that came to mind, and why.
 
     Attributes:
-        score: the weighted sum of relevance, importance, recency and asked.
+        score: the weighted sum of relevance, importance, recency, asked and the terms
+            that the scoring adds.
         rank: 1 is the best.
         parts: ``relevance``, ``importance``, ``recency`` and ``asked`` before
-            weighting, and what relevance was made of: ``dense`` (cosine) and
-            ``lexical`` (BM25). ``asked`` is 0 if the query asks for no time.
+            weighting, then each of the scoring's terms by its name, and what relevance
+            was made of: ``dense`` (cosine) and ``lexical`` (BM25). ``asked`` is 0 if
+            the query asks for no time.
     """
 
     record: MemoryRecord
@@ -106,10 +111,17 @@ class RecallIndex(NamedRecords):
         if k == 0 or not len(steps):
             return []
         cues = (Cues.of if scoring.asked else Cues.none)(query or "")
-        best, total, parts = self._ranked(slots, steps, cues, asked, scoring, now, k)
+        added = self._added(slots, scoring, Question(query, now))
+        best, total, parts = self._ranked(
+            slots, steps, cues, asked, scoring, now, k, list(added.values())
+        )
         chosen = best if isinstance(slots, slice) else slots[best]
         self._access(chosen, now, scoring)
-        return self._found(chosen, [part[best].tolist() for part in (total, *parts)])
+        names = (*PARTS[:4], *added, *PARTS[4:])
+        columns = [
+            part[best].tolist() for part in (*parts[:4], *added.values(), *parts[4:])
+        ]
+        return self._found(chosen, total[best].tolist(), names, columns)
 
     def _ranked(
         self,
@@ -120,9 +132,12 @@ class RecallIndex(NamedRecords):
         scoring: Scoring,
         now: float,
         k: int | None,
+        added: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-        """Positions of the best, all scores, and all parts."""
+        """Positions of the best, all scores, and ``PARTS``."""
         importance, recency, prior, joined = self._prior(slots, scoring, now)
+        for term, part in zip(scoring.terms, added, strict=True):
+            prior = prior + term.weight * part
         lexical = self._lexical_part(slots, cues.said, scoring)
         named = self._named(slots, cues.said) if scoring.named else []
         if not self.dim or not scoring.relevance:
@@ -144,21 +159,29 @@ class RecallIndex(NamedRecords):
             sure, wide = (sure and clear) or wide, True
         return best, total, (fits, importance, recency, near, dense, lexical)
 
-    def _found(self, slots: np.ndarray, columns: list[list[float]]) -> list[Recalled]:
-        scores, *parts = columns
+    def _added(
+        self, slots: Slots, scoring: Scoring, question: Question
+    ) -> dict[str, np.ndarray]:
+        """The values of the scoring's own terms, by name."""
+        if not scoring.terms:
+            return {}
+        where = range(len(self._records))[slots] if isinstance(slots, slice) else slots
+        records = [self._records[slot] for slot in where]
+        parts = {t.name: term_part(t, records, question) for t in scoring.terms}
+        if scoring.rescale:
+            return {n: retrieval.min_max(p, scoring.flat) for n, p in parts.items()}
+        return parts
+
+    def _found(
+        self,
+        slots: np.ndarray,
+        scores: list[float],
+        names: Sequence[str],
+        columns: list[list[float]],
+    ) -> list[Recalled]:
         records = [self._records[slot] for slot in slots.tolist()]
         ranks = range(1, len(records) + 1)
-        explained = [
-            {
-                "relevance": relevance,
-                "importance": importance,
-                "recency": recency,
-                "asked": asked,
-                "dense": dense,
-                "lexical": lexical,
-            }
-            for relevance, importance, recency, asked, dense, lexical in zip(*parts)
-        ]
+        explained = [dict(zip(names, row)) for row in zip(*columns)]
         return list(map(Recalled._make, zip(records, scores, ranks, explained)))
 
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:

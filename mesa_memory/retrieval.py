@@ -1,7 +1,7 @@
 """How what an agent remembers is ranked: the weights, and the parts of a score.
 
 score = w_relevance · relevance + w_importance · importance + w_recency · recency
-        + w_asked · asked
+        + w_asked · asked + w_term · term of each term that a user adds
 
 Importance is ``(grade - 1) / 4`` and recency ``decay ** age``, both in 0..1 on an
 absolute scale (Park et al. 2023 rescale them to the candidates by min-max, which makes
@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.importance import GRADE_MAX, GRADE_MIN
+from mesa_memory.terms import Term, checked_terms
 
 #: when what was recalled counts as accessed
 REFRESH = ("off", "throttled", "always")
@@ -47,9 +48,11 @@ class Scoring:
         asked: weight of the part ``asked``: how near before the time that the query
             asks for something happened, see ``cues``. With 0 the query is not read for
             time.
+        terms: terms of your own, see ``Term``; one or several.
 
     Raises:
-        ValueError: for a value outside these ranges.
+        ValueError: for a value outside these ranges, or two terms of one name.
+        TypeError: for a term that is no ``Term``.
     """
 
     relevance: float = 1.0
@@ -64,8 +67,10 @@ class Scoring:
     refresh: str = "off"
     refresh_every: float = 10
     asked: float = 0.3
+    terms: tuple[Term, ...] = ()
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", checked_terms(self.terms))
         if not 0 < self.decay <= 1:
             raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
         if not 0 <= self.lexical_share <= 1:
@@ -88,6 +93,15 @@ class Scoring:
             raise ValueError(f"refresh must be one of {REFRESH}, got {self.refresh!r}")
         if not self.refresh_every >= 1:
             raise ValueError(f"refresh_every must be >= 1, got {self.refresh_every}")
+
+    def settings(self) -> dict[str, Any]:
+        """All settings as plain data; of the terms, name and weight, if there are any."""
+        settings = {
+            name: value for name, value in vars(self).items() if name != "terms"
+        }
+        if self.terms:
+            settings["terms"] = [[term.name, term.weight] for term in self.terms]
+        return settings
 
     @classmethod
     def preset(cls, name: str) -> "Scoring":

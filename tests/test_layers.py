@@ -17,7 +17,7 @@ CORE = {
     "addresses", "arguments", "checks", "company", "consolidation", "content", "cues", "effects", "embedding", "errors", "events", "flows", "importance", "lexical", "loopback", "names", "naming",
     "recall", "relevance", "records", "recordtable", "redaction", "reflection", "refusals", "render", "replies", "retrieval",
     "speakers", "snapshots", "staging",
-    "subjects", "text", "wire",
+    "subjects", "terms", "text", "wire",
 }  # fmt: skip
 #: files of the memory layer that meet Mesa-LLM, which the others must not
 MEET_MESA = {

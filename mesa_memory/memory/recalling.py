@@ -105,7 +105,10 @@ class Recalling(Indexing):
     ) -> Table:
         """``recall`` as a table to print with rich."""
         found = self.recall(query, k, scoring, **filters)
-        parts = ("relevance", "dense", "lexical", "importance", "recency", "asked")
+        used = scoring or self.scoring
+        added = [term.name for term in used.terms] if used else []
+        usual = ("relevance", "dense", "lexical", "importance", "recency", "asked")
+        parts = (*usual, *added)
         table = Table(title=f"Recalled by {self._names(self.agent.unique_id)}")
         for heading in ("rank", "score", *parts, "step"):
             table.add_column(heading, justify="right")

@@ -81,7 +81,7 @@ def recall_row(recall: Recall) -> dict[str, Any]:
         recall.whose,
         agent=str(recall.whose["agent"]),
         query=recall.query,
-        scoring=vars(recall.scoring),
+        scoring=recall.scoring.settings(),
         candidates=_candidates(recall.found, recall.shown),
     )
 

@@ -9,6 +9,7 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.runs.recorded import Recorded, in_order
 from mesa_memory.runs.table import Table, table
 from mesa_memory.stores import schema
+from mesa_memory.terms import RESERVED
 
 #: what a candidate has
 PARTS = (
@@ -22,15 +23,33 @@ MANY = 5_000
 
 def recalls(run: Recorded, agent: Any, step: Any) -> Table:
     """See ``Run.recalls``."""
-    lines = []
+    lines: list[dict[str, Any]] = []
+    added: dict[str, None] = {}
     for row in run.table(_logged(run, schema.recalls, agent, step)).rows:
+        terms = [name for name, _ in added_terms(row["scoring"])]
+        added |= dict.fromkeys(terms)
         for candidate in _candidates(run, row):
-            parts = {name: candidate.get(name) for name in PARTS}
-            lines.append(row | parts)
+            lines.append(row | {name: candidate.get(name) for name in (*PARTS, *terms)})
     said = texts(run, list(dict.fromkeys(line["id"] for line in lines)))
     for line in lines:
         line["text"] = said.get(line["id"])
-    return table(SHOWN, lines)
+    lacking = dict.fromkeys(added)
+    return table((*SHOWN[:-1], *added, "text"), [lacking | line for line in lines])
+
+
+def added_terms(scoring: Any) -> list[tuple[str, float]]:
+    """Name and weight of each term that a recorded scoring has of its user's own.
+
+    What is damaged in it is left out.
+    """
+    given = scoring.get("terms") if isinstance(scoring, dict) else None
+    pairs = [p for p in given if isinstance(p, list)] if isinstance(given, list) else []
+    return [
+        (name, float(weight))
+        for name, weight in (pair for pair in pairs if len(pair) == 2)
+        if isinstance(name, str) and name.isidentifier() and name not in RESERVED
+        if isinstance(weight, int | float) and not isinstance(weight, bool)
+    ]
 
 
 def prompts(run: Recorded, agent: Any, step: Any) -> Table:

@@ -7,10 +7,11 @@ from typing import Any
 from sqlalchemy import select
 
 from mesa_memory.runs import Run
+from mesa_memory.runs.recalls import added_terms
 from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Past, Row, text_of
 
-#: what a score is the weighted sum of, in this order
+#: what every score is the weighted sum of, in this order; then come terms of a user's
 PARTS = ("relevance", "importance", "recency", "asked")
 #: recorded parts have six digits, so scores that are closer than this are equal
 TIE = 1e-5
@@ -22,7 +23,7 @@ class Candidate:
 
     Attributes:
         rank: 1 is the best.
-        parts: the values of ``PARTS`` before weighting.
+        parts: the values of the recall's ``names`` before weighting.
         shown: False if the reader's budget dropped it.
         row: the record; None if the run does not have it.
     """
@@ -54,7 +55,8 @@ class Recall:
     Attributes:
         purpose: such as ``"prompt"``, ``"reflect"`` and ``"query"``.
         query: what it was about; None if it was about nothing.
-        weights: of ``PARTS``; None for one that was not recorded.
+        names: of the parts of a score: ``PARTS`` and the scoring's own terms.
+        weights: of ``names``; None for one that was not recorded.
         scoring: all settings, see ``Scoring``.
         candidates: best first.
     """
@@ -63,6 +65,7 @@ class Recall:
     layer: str
     purpose: str
     query: str | None
+    names: tuple[str, ...]
     weights: tuple[float | None, ...]
     scoring: dict[str, Any]
     candidates: list[Candidate]
@@ -73,7 +76,7 @@ class Recall:
         return sum(not candidate.shown for candidate in self.candidates)
 
     def weighing(self, given: Sequence[float] | None) -> tuple[float, ...]:
-        """The weights of ``PARTS`` to rank with.
+        """The weights of ``names`` to rank with.
 
         Args:
             given: of relevance, importance and recency; None, and whatever is not
@@ -127,8 +130,10 @@ def understood(row: Row, past: Past) -> Recall:
     """
     scoring = row["scoring"] if isinstance(row["scoring"], dict) else {}
     given = row["candidates"] if isinstance(row["candidates"], list) else []
+    added = added_terms(scoring)
+    names = (*PARTS, *(name for name, _ in added))
     found = [
-        _candidate(one, rank, past)
+        _candidate(one, rank, past, names)
         for rank, one in enumerate(given, 1)
         if isinstance(one, dict) and isinstance(one.get("id"), str)
     ]
@@ -137,7 +142,8 @@ def understood(row: Row, past: Past) -> Recall:
         row["layer"] or "",
         row["purpose"] or "",
         row["query"],
-        tuple(_number(scoring.get(name)) for name in PARTS),
+        names,
+        (*(_number(scoring.get(name)) for name in PARTS), *(w for _, w in added)),
         scoring,
         sorted(found, key=lambda candidate: candidate.rank),
     )
@@ -169,8 +175,10 @@ def ranked(recall: Recall, weights: Sequence[float] | None) -> list[Ranked]:
     ]
 
 
-def _candidate(given: Mapping[str, Any], rank: int, past: Past) -> Candidate:
-    parts = tuple(_number(given.get(name)) or 0.0 for name in PARTS)
+def _candidate(
+    given: Mapping[str, Any], rank: int, past: Past, names: Sequence[str]
+) -> Candidate:
+    parts = tuple(_number(given.get(name)) or 0.0 for name in names)
     own = given.get("rank")
     return Candidate(
         given["id"],

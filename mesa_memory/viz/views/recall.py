@@ -25,17 +25,14 @@ from mesa_memory.viz.widgets.timeline import number
 
 #: so many candidates have a bar
 BARS = 25
-COLUMNS = (
+PLACE = (
     Column("rank", number=True),
     Column("was", number=True),
     Column("change"),
     Column("budget"),
     Column("score", number=True),
-    *(Column(name, number=True) for name in data.PARTS),
-    Column("step", number=True),
-    Column("kind"),
-    Column("text", wide=True),
 )
+RECORD = (Column("step", number=True), Column("kind"), Column("text", wide=True))
 
 
 @solara.component
@@ -152,13 +149,13 @@ def Candidates(
         Weights(selection, recall, tried, set_tried)
         solara.v.Html(tag="p", class_="mm-told", children=[f"Ranking: {told}."])
         Bars(recall, ranked, agent)
-        Listed(source, selection, ranked, agent)
+        Listed(source, selection, recall, ranked, agent)
 
 
 @solara.component
 def Bars(recall: data.Recall, ranked: list[data.Ranked], agent: Any) -> Any:
     """The best candidates as bars of weighted parts."""
-    option = bars(ranked[:BARS])
+    option = bars(ranked[:BARS], recall.names)
     if len(ranked) > BARS:
         Note(f"Bars are shown for the first {BARS}; the table has all {len(ranked)}.")
     Chart(
@@ -172,7 +169,11 @@ def Bars(recall: data.Recall, ranked: list[data.Ranked], agent: Any) -> Any:
 
 @solara.component
 def Listed(
-    source: Source, selection: Selection, ranked: list[data.Ranked], agent: Any
+    source: Source,
+    selection: Selection,
+    recall: data.Recall,
+    ranked: list[data.Ranked],
+    agent: Any,
 ) -> Any:
     """The same as a table; a click goes to the record."""
 
@@ -185,8 +186,9 @@ def Listed(
         else:
             to_agent(source, selection, agent, row["valid_from"])
 
+    parts = tuple(Column(name, number=True) for name in recall.names)
     Table(
-        COLUMNS,
+        (*PLACE, *parts, *RECORD),
         [_cells(one) for one in ranked],
         file=f"recall-agent-{agent}",
         marked=[n for n, one in enumerate(ranked) if not one.candidate.shown],

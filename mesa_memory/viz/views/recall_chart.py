@@ -1,5 +1,6 @@
 """The candidates of a recall as bars, as ECharts takes them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from mesa_memory.viz.data import recall as data
@@ -9,16 +10,23 @@ from mesa_memory.viz.widgets.chart import COLOURS
 NAME = 56
 
 
-def bars(ranked: list[data.Ranked]) -> dict[str, Any]:
-    """A bar of weighted parts for each, the best at the top."""
-    used = [n for n in range(len(data.PARTS)) if any(one.weighted[n] for one in ranked)]
+def bars(
+    ranked: list[data.Ranked], names: Sequence[str] = data.PARTS
+) -> dict[str, Any]:
+    """A bar of weighted parts for each, the best at the top.
+
+    Args:
+        ranked: candidates, best first.
+        names: of the parts, see ``Recall.names``.
+    """
+    used = [n for n in range(len(names)) if any(one.weighted[n] for one in ranked)]
     series = [
         {
-            "name": data.PARTS[n],
+            "name": names[n],
             "type": "bar",
             "stack": "score",
             "barMaxWidth": 18,
-            "color": COLOURS[n],
+            "color": COLOURS[n % len(COLOURS)],
             "data": [round(one.weighted[n], 4) for one in ranked],
         }
         for n in used

@@ -1,0 +1,178 @@
+"""A term that a user adds to the score counts wherever the score does."""
+
+import math
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    Scoring,
+    Services,
+    Term,
+    configure,
+    open_run,
+    register_policy,
+)
+from mesa_memory.viz.data import agent as past_of
+from mesa_memory.viz.data import recall as data
+from mesa_memory.viz.views.recall_chart import bars
+
+SAID = ("It rains again.", "I promise to mend the roof.", "The mill stands still.")
+
+
+class Promises(Term):
+    name = "promise"
+
+    def value(self, record, question):
+        return float("promise" in str(record.content))
+
+
+class Late(Term):
+    name = "late"
+
+    def values(self, records, question):
+        return [record.step / question.now for record in records]
+
+    def value(self, record, question):
+        raise AssertionError("values is enough")
+
+
+class Town(mesa.Model):
+    def __init__(self, scoring=None, record=None):
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=record)
+        name = register_policy("quiet", lambda turn: "Nothing to do.")
+        self.ann = LLMAgent(self, CoTReasoning, name)
+        self.ann.memory = EpisodicMemory(self.ann, scoring=scoring)
+
+    def step(self):
+        for said in SAID:
+            self.ann.memory.add_to_memory("message", {"message": said, "sender": 2})
+        self.ann.memory.process_step()
+        self.ann.memory.get_prompt_ready()
+        self.ann.memory.recall("the weather")
+
+    def stop(self):
+        Services.of(self).recorder.close()
+
+
+def found(scoring, query="the weather"):
+    town = Town(scoring)
+    town.step()
+    return town.ann.memory.recall(query)
+
+
+def said(recalled):
+    return recalled.record.content["message"]
+
+
+@pytest.mark.parametrize("query", ["the weather", None])
+def test_a_term_is_part_of_the_sum(query):
+    for one in found(Scoring(terms=(Promises(0.25), Late(2))), query):
+        plain = Scoring()
+        parts = one.parts
+        assert parts["promise"] == ("promise" in said(one))
+        assert parts["late"] == 1.0
+        assert one.score == pytest.approx(
+            parts["relevance"] * plain.relevance
+            + parts["importance"] * plain.importance
+            + parts["recency"] * plain.recency
+            + parts["asked"] * (plain.asked if query else 0)
+            + 0.25 * parts["promise"]
+            + 2 * parts["late"]
+        )
+
+
+def test_a_heavy_term_decides():
+    assert said(found(Scoring(terms=Promises(100)))[0]) == SAID[1]
+
+
+def test_a_term_of_weight_0_changes_no_rank():
+    without = [(r.record.id, r.score) for r in found(Scoring())]
+    assert [
+        (r.record.id, r.score) for r in found(Scoring(terms=Promises(0)))
+    ] == without
+
+
+def test_a_rescaled_scoring_rescales_the_term():
+    class Size(Term):
+        name = "size"
+
+        def value(self, record, question):
+            return len(said_by(record))
+
+    def said_by(record):
+        return record.content["message"]
+
+    scoring = Scoring(rescale=True, terms=Size())
+    sizes = {said(one): one.parts["size"] for one in found(scoring)}
+    assert (min(sizes.values()), max(sizes.values())) == (0.0, 1.0)
+
+
+def test_a_term_is_in_the_table_the_record_and_the_recall_view(tmp_path):
+    file = tmp_path / "town.sqlite"
+    town = Town(Scoring(terms=(Promises(0.5), Late(0.1))), file)
+    town.step()
+    town.step()
+    town.stop()
+    headings = [c.header for c in town.ann.memory.explain("the weather").columns]
+    assert {"promise", "late"} <= set(headings)
+    with open_run(file) as run:
+        table = run.recalls(town.ann.unique_id)
+        assert list(table.columns)[-3:] == ["promise", "late", "text"]
+        rows = run.recalls(town.ann.unique_id, 2, as_records=True)
+        assert {row["promise"] for row in rows} == {0.0, 1.0}
+        past = past_of.past(run, town.ann.unique_id)
+        for row in data.recalls(run, town.ann.unique_id, 2):
+            recall = data.understood(row, past)
+            assert recall.names[-2:] == ("promise", "late")
+            assert recall.weights[-2:] == (0.5, 0.1)
+            shown = data.ranked(recall, (0, 0, 0))
+            drawn = [series["name"] for series in bars(shown, recall.names)["series"]]
+            assert {"promise", "late"} <= set(drawn)
+            assert "promise" in shown[0].candidate.text  # only the terms count now
+
+
+def test_a_run_without_terms_is_recorded_as_before(tmp_path):
+    file = tmp_path / "town.sqlite"
+    town = Town(Scoring(), file)
+    town.step()
+    town.stop()
+    with open_run(file) as run:
+        row = data.recalls(run, town.ann.unique_id, 1)[0]
+        assert "terms" not in row["scoring"]
+        assert data.understood(row, past_of.past(run, 1)).names == data.PARTS
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, None, "much", [1, 2]])
+def test_a_value_that_is_no_finite_number_is_named(value):
+    class Wrong(Term):
+        name = "wrong"
+
+        def value(self, record, question):
+            return value
+
+    with pytest.raises(ValueError, match="the term 'wrong' must give"):
+        found(Scoring(terms=Wrong()))
+
+
+@pytest.mark.parametrize("weight", [-1, math.nan, math.inf])
+def test_a_weight_is_a_finite_number(weight):
+    with pytest.raises(ValueError, match="a term's weight must be 0 or more"):
+        Promises(weight)
+
+
+@pytest.mark.parametrize("name", [None, "", "two words", "relevance", "score", 7])
+def test_a_name_that_is_not_usable_is_refused_when_the_class_is_made(name):
+    with pytest.raises(TypeError, match=r"Odd\.name must be a word"):
+        type("Odd", (Term,), {"name": name, "value": lambda *_: 0.0})
+
+
+def test_two_terms_of_one_name_and_what_is_no_term_are_refused():
+    with pytest.raises(ValueError, match="a name of its own"):
+        Scoring(terms=(Promises(), Promises(2)))
+    with pytest.raises(TypeError, match=r"subclasses of mesa_memory\.Term"):
+        Scoring(terms=(Promises,))
