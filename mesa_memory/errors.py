@@ -19,6 +19,7 @@
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
     │   ├── StoreTooNew       a newer version of this package made it
     │   └── StoreReadOnly     it may be read, but not written
+    ├── HostChanged           Mesa, Mesa-LLM or Solara is not as this package knows it
     └── MissingExtra          an optional package is not installed
 
 A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
@@ -248,6 +249,22 @@ class StoreTooNew(StoreError):
 
 class StoreReadOnly(StoreError):
     """The store may be read, but not written."""
+
+
+class HostChanged(MesaMemoryError):
+    """A package that this one works inside of is not as it is known here.
+
+    Attributes:
+        package: its name, as it is installed.
+    """
+
+    def __init__(self, message: str, package: str) -> None:
+        super().__init__(message)
+        self.package = package
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        """Errors of worker processes travel as pickles."""
+        return type(self), (str(self), self.package)
 
 
 class MissingExtra(MesaMemoryError):

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from mesa_memory.events import by_id
+from mesa_memory.hosts.mesa import agents_made
 from mesa_memory.text import one_line, shorten
 
 #: longest name in a text, in characters
@@ -97,7 +98,7 @@ class Names:
         """Looks through all agents, unless they are those of the last time."""
         model = self._model()
         agents = _agents_of(model)
-        made = _attribute(model, "agent_id_counter")
+        made = agents_made(model)
         if (made, len(agents)) != self._looked:
             self._looked = (made, len(agents))
             for agent in agents:

@@ -63,7 +63,7 @@ class ReasoningLLM:
     def _request(
         self, prompt: Any, tools: Any, choice: str, form: Any, system: str | None
     ) -> ChatRequest:
-        from mesa_memory.memory.clock import clock
+        from mesa_memory.hosts.mesa import clock
 
         given = {
             "tools": tools or None,

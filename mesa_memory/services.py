@@ -19,6 +19,7 @@ from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedding import Embedded, EmbedRequest
+from mesa_memory.hosts import mesa
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import (
     Ledger,
@@ -31,7 +32,6 @@ from mesa_memory.llm.ledger import (
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.pooling import EmbeddingPool
-from mesa_memory.recording.stephook import guard
 from mesa_memory.recording.vectors import Vectors
 from mesa_memory.records import Chronicle, Observer
 from mesa_memory.redaction import logger as logger_of
@@ -95,11 +95,11 @@ class Services:
         """The services of ``model``, made on first use."""
         services = cls._of.get(model)
         if services is None:
-            seed = getattr(model, "_seed", None)
+            seed = mesa.seed(model)
             made = cls(seed if isinstance(seed, int | str) else None)
             with _making:
                 services = cls._of.setdefault(model, made)
-        guard(model, services.forgive)
+        mesa.guard(model, services.forgive)
         return services
 
     @classmethod

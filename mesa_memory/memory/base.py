@@ -23,7 +23,7 @@ from mesa_memory.content import plain
 from mesa_memory.copies import serve_copy
 from mesa_memory.effects import Steps
 from mesa_memory.flows import arun
-from mesa_memory.memory.clock import clock
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.memory.doing import SETTLING, UNNOTICED
 from mesa_memory.memory.entry import Entry
 from mesa_memory.memory.layers import new_layer

@@ -10,6 +10,7 @@ from platform import python_version
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.checks import whole
+from mesa_memory.hosts import mesa
 from mesa_memory.recording import parameters
 from mesa_memory.recording.checkpoints import memories
 
@@ -85,7 +86,7 @@ def start(model: Any, services: "Services", recording: Recording) -> "Recorder":
         RunInfo(
             model=f"{type(model).__module__}.{type(model).__qualname__}",
             parameters=given,
-            seed=str(getattr(model, "_seed", None)),
+            seed=str(mesa.seed(model)),
             versions=_versions(),
             name=recording.name,
         )

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mesa_memory.hosts import mesa
 from mesa_memory.memory.layers import memories_of
 from mesa_memory.memory.own_state import lost_state
 from mesa_memory.recording import parameters
@@ -33,9 +34,7 @@ def snapshot(model: Any) -> dict[str, Any]:
     """What a run goes on from; the memories' work must have been joined."""
     get_state = getattr(model, "get_state", None)
     own = {
-        "steps": model.steps,
-        "time": model.time,
-        "agents": model.agent_id_counter,
+        **mesa.clock_state(model),
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
         "changed": Verbatim(parameters.changed(model)),
@@ -77,12 +76,11 @@ def restore(
         ValueError: if the model has no agent for a memory, or another class of it.
     """
     own = decode(states[MODEL])
-    _advance(model, own["steps"])
+    mesa.advance(model, own)
     parameters.take_up(model, own.get("changed"), given)
     if own["state"] is not None:
         model.set_state(own["state"])
-    model.agent_id_counter = own["agents"]
-    model.time = own["time"]
+    mesa.set_clock(model, own)
     here = memories(model)
     missing = sorted(states.keys() - here.keys() - {MODEL})
     if missing:
@@ -98,18 +96,3 @@ def restore(
     version, words, gauss = own["random"]
     model.random.setstate((version, tuple(words), gauss))
     model.rng.bit_generator.state = own["rng"]
-
-
-def _advance(model: Any, steps: int) -> None:
-    """Lets Mesa's own clock and schedule run to a step, with nothing happening."""
-    own_step = model._user_step
-    model._user_step = _nothing
-    try:
-        for _ in range(steps):
-            model.step()
-    finally:
-        model._user_step = own_step
-
-
-def _nothing() -> None:
-    """A step in which nothing happens."""

@@ -1,8 +1,7 @@
 """What a model was made with: noted as it is made, before anything can change.
 
-Mesa's ``Model`` has no hook for this, so its ``__new__`` notes the arguments of the
-call. They stay in the model itself, as JSON: a copy of a model has them, too, and they
-keep nothing alive.
+The arguments stay in the model itself, as JSON: a copy of a model has them, too, and
+they keep nothing alive.
 """
 
 import inspect
@@ -10,34 +9,10 @@ import sys
 from types import FrameType
 from typing import Any
 
-import mesa
 import numpy as np
 
 from mesa_memory.arguments import SCENARIO, encode, mark_of, missing
-
-#: where a model has them
-_NOTED = "_mesa_memory_arguments"
-
-
-def _new(kind: type, *args: Any, **kwargs: Any) -> Any:
-    make = super(mesa.Model, kind).__new__
-    model = make(kind) if make is object.__new__ else make(kind, *args, **kwargs)
-    given = bound(kind, args, kwargs)
-    if given is not None:
-        model.__dict__[_NOTED] = given
-    return model
-
-
-def watch() -> None:
-    """From now on each Mesa model notes what it is made with; again does nothing."""
-    # Whoever asks for a bare Model's signature still wants that of its constructor.
-    _new.__signature__ = inspect.signature(mesa.Model.__init__)  # type: ignore[attr-defined]
-    mesa.Model.__new__ = _new
-
-
-def note(model: Any, given: dict[str, Any]) -> None:
-    """Says what a model counts as made with."""
-    model.__dict__[_NOTED] = given
+from mesa_memory.hosts import mesa
 
 
 def noted(model: Any) -> dict[str, Any] | None:
@@ -46,11 +21,10 @@ def noted(model: Any) -> dict[str, Any] | None:
     They are not known of a model that was made before this package was loaded, unless
     its constructor is still running.
     """
-    own = getattr(type(model), "__new__", None)
-    found = model.__dict__.get(_NOTED)
-    if found is None or own is not _new:
+    found, own = mesa.noted(model), mesa.notes_itself(model)
+    if found is None or not own:
         running = _running(model)
-        found = running if running is not None else found if own is _new else None
+        found = running if running is not None else found if own else None
     return found
 
 
@@ -94,9 +68,9 @@ def names(kind: type) -> list[str]:
 
 def written(value: Any) -> Any:
     """An argument as JSON, a Mesa ``Scenario`` included: it is a bag of values."""
-    if isinstance(value, mesa.experimental.scenarios.Scenario):
-        values = {k: encode(v) for k, v in vars(value).items() if k != "model"}
-        number = getattr(value, "_scenario_id", None)
+    if isinstance(value, mesa.scenario_class()):
+        number, parts = mesa.scenario_parts(value)
+        values = {name: encode(part) for name, part in parts.items()}
         return {SCENARIO: {"class": _name(type(value)), "id": number, "values": values}}
     return encode(value)
 
@@ -106,12 +80,12 @@ def scenario(recorded: Any, values: dict[str, Any]) -> Any:
 
     A file can name a class of scenarios, and nothing is imported for it.
     """
-    known = [mesa.experimental.scenarios.Scenario]
+    known = [mesa.scenario_class()]
     for kind in known:
         known += [each for each in kind.__subclasses__() if each not in known]
     for kind in known:
         if _name(kind) == recorded.get("class"):
-            return kind(_scenario_id=recorded.get("id"), **values)
+            return mesa.make_scenario(kind, recorded.get("id"), values)
     return None
 
 
@@ -124,7 +98,7 @@ def seeded(model: Any, given: dict[str, Any]) -> dict[str, Any]:
 
     So a resumed model makes the same world as the one that was made without a seed.
     """
-    start, seed = getattr(model, "_rng", None), getattr(model, "_seed", None)
+    start, seed = mesa.first_state(model), mesa.seed(model)
     drawn = _drawn(start, seed)
     inner: Any = given.get("scenario")
     seeds = [name for name in ("rng", "seed") if name in given]
@@ -184,4 +158,4 @@ def _running(model: Any) -> dict[str, Any] | None:
     return given
 
 
-watch()
+mesa.note_arguments(bound)

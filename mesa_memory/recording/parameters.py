@@ -34,12 +34,9 @@ from mesa_memory.arguments import (
     mark_of,
 )
 from mesa_memory.errors import ParameterError
+from mesa_memory.hosts import mesa
 from mesa_memory.recording import construction
 
-#: what Mesa itself keeps in a model; the clock and the generators are restored anyway
-_MESAS = frozenset(
-    {"steps", "time", "running", "random", "rng", "seed", "scenario", "agents", "step"}
-)
 _SOURCES = {
     name: getattr(np.random, name)
     for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
@@ -70,7 +67,7 @@ def of_model(
         noted = construction.noted(model)
         found = _unknown(model) if noted is None else noted
         found = construction.seeded(model, found)
-    construction.note(model, found)
+    mesa.note(model, found)
     sealed = {name: _sealed(name, v, location) for name, v in found.items()}
     _warn(type(model).__name__, sealed)
     return sealed
@@ -88,9 +85,9 @@ def _unknown(model: Any) -> dict[str, Any]:
     # The seed stands in the model itself.
     seed = construction.seeded(model, {"rng": None})["rng"]
     if "rng" in found:
-        found["rng"] = encode(model._seed) if seed is None else seed
+        found["rng"] = encode(mesa.seed(model)) if seed is None else seed
     elif "seed" in found:
-        found["seed"] = encode(model._seed)
+        found["seed"] = encode(mesa.seed(model))
     return found
 
 
@@ -328,7 +325,7 @@ def changed(model: Any) -> dict[str, list[Any]]:
     """
     found = {}
     for name, argument in (construction.noted(model) or {}).items():
-        if name in _MESAS or redaction.secret_name(name):
+        if name in mesa.MODEL_ATTRIBUTES or redaction.secret_name(name):
             continue
         if not _settable(model, name):
             continue
@@ -359,7 +356,7 @@ def take_up(model: Any, changes: Any, given: Mapping[str, Any]) -> None:
     """
     noted = construction.noted(model) or {}
     for name, (argument, now) in _changes(changes):
-        if name in given or name in _MESAS or not _settable(model, name):
+        if name in given or name in mesa.MODEL_ATTRIBUTES or not _settable(model, name):
             continue
         own = noted.get(name)
         if (own if lost(own) is None else None) != argument:

@@ -14,7 +14,8 @@ from typing import Any
 from mesa_memory.background import at_exit
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.errors import StoreError
-from mesa_memory.memory.clock import clock
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_steps import StepWatch
 from mesa_memory.recording import garbage
 from mesa_memory.recording.answered import PaidAnswers, answer_row
 from mesa_memory.recording.attaching import Recording
@@ -22,7 +23,6 @@ from mesa_memory.recording.changes import Call
 from mesa_memory.recording.checkpoints import memories, snapshot, warn_of_lost
 from mesa_memory.recording.handed import Handed
 from mesa_memory.recording.noting import Noter
-from mesa_memory.recording.stephook import StepHook
 from mesa_memory.recording.tablerows import agent_row
 from mesa_memory.records import Chronicle, MemoryRecord
 from mesa_memory.redaction import logger as logger_of
@@ -74,8 +74,8 @@ class Recorder(Noter):
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
         self._writer: Writer | None = Writer(store, run)
-        # The model holds the hook, and the hook this: nothing here keeps a model alive.
-        model._user_step = StepHook(model._user_step, model, self.finish_step)
+        # The model holds the watch, and the watch this: nothing here keeps a model alive.
+        self._watch = StepWatch(model, self._over)
         weakref.finalize(model, _abandon, weakref.ref(self))
         chronicle.observers.append(self)
         _running.add(self)
@@ -97,7 +97,22 @@ class Recorder(Noter):
         if row["agent"] not in self._known:
             self._met[row["agent"]] = row
 
+    @property
+    def stands(self) -> bool:
+        """True between two steps of the model."""
+        return self.model is not None and not self._watch.unfinished
+
     # -- the step -----------------------------------------------------------------
+
+    def _over(self, step: bool) -> None:
+        """All that happens at one time of the model has happened.
+
+        Args:
+            step: the user's step was part of it.
+        """
+        model = self._model()
+        if step or (model is not None and clock(model) > (self.step or 0)):
+            self.finish_step()
 
     def finish_step(self) -> None:
         """The model's step has ended: joins all memories and hands the step over.
@@ -127,7 +142,7 @@ class Recorder(Noter):
         Args:
             answers: those that were given in a step that was not finished.
         """
-        self.muted = False
+        self.muted, self._watch.active = False, True
         self._answers = answers or self._answers
         if self._writer is not None:
             self._writer.start()
@@ -189,7 +204,8 @@ class Recorder(Noter):
             self.abandon()
             return
         model = self._model()
-        half = model is not None and clock(model) > (self.step or 0)
+        late = self.step is None and model is not None and clock(model) > 0
+        half = late or (model is not None and self._watch.unfinished)
         if not half:
             self._close_dropped()
             self.checkpoint()
@@ -218,7 +234,7 @@ class Recorder(Noter):
         model = self._model()
         if self._resumable == self.step or self.step is None or model is None:
             return
-        if self.active and not self._changes.lasting and clock(model) == self.step:
+        if self.active and not self._changes.lasting and self.stands:
             self._hand_over(resumable=True, finished=False)
 
     def sync(self) -> None:
@@ -298,11 +314,7 @@ class Recorder(Noter):
     def _detach(self) -> None:
         if self in self._chronicle.observers:
             self._chronicle.observers.remove(self)
-        model = self._model()
-        if model is not None:
-            hook = model._user_step
-            if isinstance(hook, StepHook) and hook.then == self.finish_step:
-                model._user_step = hook.inner
+        self._watch.detach()
         _running.discard(self)
         if not _running:
             garbage.look_as_before()

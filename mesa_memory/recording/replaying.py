@@ -7,6 +7,7 @@ import sqlalchemy as sa
 
 from mesa_memory.effects import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
+from mesa_memory.hosts import mesa
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.recording.tablerows import prompt_hash
 from mesa_memory.recording.vectors import RecordedVectors
@@ -33,7 +34,7 @@ def replay(
     """
     place, _, number = str(location).partition("#")
     store = open_store(place, read_only=True)
-    run = _run(store, number, str(getattr(model, "_seed", None)))
+    run = _run(store, number, str(mesa.seed(model)))
     answers = ReplayLLM(lambda request: _recorded(store, run, request), prompt_hash)
     vectors = RecordedVectors(store, run, complete=on_miss == "raise")
     return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.ledger import Budget
-from mesa_memory.memory.clock import clock
 from mesa_memory.recording.attaching import Recording, start
 from mesa_memory.recording.recorder import Recorder
 from mesa_memory.runs import open_run
@@ -93,8 +93,7 @@ class LiveFeed(Feed):
 
     def _stands(self) -> bool:
         """True between two steps of the model."""
-        model = self._recorder.model
-        return model is not None and clock(model) == (self._recorder.step or 0)
+        return self._recorder.stands
 
     def _paused(self, now: float) -> bool:
         """True if the model stands for longer than it did between its last steps."""
@@ -150,5 +149,6 @@ def _untouched(model: Any) -> bool:
     """True if a record can begin now without missing anything."""
     memories = (getattr(agent, "memory", None) for agent in model.agents)
     ours: list[Any] = [memory for memory in memories if _ours(memory)]
-    begun = getattr(model, "steps", 0) or getattr(model, "time", 0)
-    return bool(ours) and not begun and not any(m.current_records() for m in ours)
+    return (
+        bool(ours) and not clock(model) and not any(m.current_records() for m in ours)
+    )

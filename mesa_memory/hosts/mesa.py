@@ -1,0 +1,321 @@
+"""Mesa: a model's clock, its seed, its arguments, and what happens around a step.
+
+Known are Mesa 3.5 and the pre-release of 4.0. There a model has no ``steps`` and no
+``_seed``, its time is a float, and the schedule calls the user's step as it was when the
+model was made.
+"""
+
+import math
+import sys
+import weakref
+from collections.abc import Callable, Mapping
+from numbers import Integral, Real
+from types import MethodType
+from typing import Any
+
+from mesa_memory.errors import HostChanged
+from mesa_memory.hosts.around import Around
+from mesa_memory.hosts.changed import changed
+
+#: what Mesa itself keeps in a model; the clock and the generators are restored anyway
+MODEL_ATTRIBUTES = frozenset(
+    {"steps", "time", "running", "random", "rng", "seed", "scenario", "agents", "step"}
+)
+#: what this package uses of a model, besides what Mesa documents
+NEEDED = (
+    "_user_step", "_default_schedule", "_event_list", "_event_generators",
+    "_advance_time",
+)  # fmt: skip
+
+
+# -- the clock -------------------------------------------------------------------------
+
+
+def clock(model: Any) -> float:
+    """The model's time: ``model.steps``, or ``model.time`` where they do not move.
+
+    Mesa's discrete event simulators move the time alone; Mesa 4 has nothing else, and
+    there a whole number is given as an int, like the number of a step.
+    """
+    steps = getattr(model, "steps", None)
+    if type(steps) is int and steps:
+        return steps
+    now = steps
+    if steps is None or (type(steps) is int and getattr(model, "time", None)):
+        now = model.time
+    if not isinstance(now, Real) or not math.isfinite(now):
+        return 0
+    if steps is None and not float(now) % 1:
+        return int(float(now))
+    return int(now) if isinstance(now, Integral) else float(now)
+
+
+def clock_state(model: Any) -> dict[str, Any]:
+    """Steps, time and number of agents made, for a checkpoint."""
+    return {
+        "steps": getattr(model, "steps", None),
+        "time": model.time,
+        "agents": model.agent_id_counter,
+    }
+
+
+def set_clock(model: Any, state: Mapping[str, Any]) -> None:
+    """Puts the clock where ``clock_state`` found it."""
+    model.agent_id_counter = state["agents"]
+    _set_time(model, state)
+
+
+def _set_time(model: Any, state: Mapping[str, Any]) -> None:
+    model.time = state["time"]
+    if hasattr(model, "steps") and state["steps"] is not None:
+        model.steps = state["steps"]
+
+
+def agents_made(model: Any) -> Any:
+    """How many agents were made in a model, plus one; None if it does not say."""
+    return getattr(model, "agent_id_counter", None)
+
+
+def advance(model: Any, state: Mapping[str, Any]) -> None:
+    """Lets the clock and the schedules of a new model run to a state of the clock.
+
+    Nothing of the user's is called: neither the step nor any event.
+    """
+    check_model(model)
+    own_step = model._user_step
+    # Whoever plans events in a constructor has planned them in the recorded run, too.
+    generators = [
+        g for g in model._event_generators if g is not model._default_schedule
+    ]
+    functions = {g: g.function for g in generators}
+    put_step(model, _nothing)
+    for generator in generators:
+        generator.function = weakref.ref(_nothing)
+    try:
+        _drop_events(model, state["time"], generators)
+        if state["time"] > model.time:
+            model._advance_time(state["time"])
+    finally:
+        put_step(model, own_step)
+        for generator, function in functions.items():
+            generator.function = function
+    _set_time(model, state)
+
+
+def _drop_events(model: Any, until: float, generators: list[Any]) -> None:
+    """Takes out what was planned once, and has happened by then."""
+    events, kept = model._event_list, []
+    recurring = {g._current_event for g in [*generators, model._default_schedule]}
+    while not events.is_empty():
+        event = events.pop_event()
+        if event.time > until or event in recurring:
+            kept.append(event)
+    for event in kept:
+        events.add_event(event)
+
+
+def _nothing() -> None:
+    """A step in which nothing happens."""
+
+
+# -- the user's step -------------------------------------------------------------------
+
+
+class StepGuard(Around):
+    """A model's own step; when it has failed, the model can take the next one.
+
+    Mesa plans a step only once the one before has ended well: after an error,
+    ``model.step()`` moves the clock and silently does nothing else, for ever.
+
+    Args:
+        inner: the model's own step.
+        model: is held weakly.
+        failed: called after an error.
+    """
+
+    def __init__(
+        self, inner: Callable[[], Any], model: Any, failed: Callable[[], None]
+    ) -> None:
+        super().__init__(inner)
+        self._model, self._failed = weakref.ref(model), failed
+
+    def __call__(self) -> None:
+        """One step."""
+        try:
+            self.inner()
+        except BaseException:  # Ctrl-C, too: in a notebook, the model stays
+            _plan_next(self._model())
+            self._failed()
+            raise
+
+
+def guard(model: Any, failed: Callable[[], None]) -> None:
+    """Lets a model go on after a step that has failed; again changes nothing.
+
+    Args:
+        failed: called after each such step.
+
+    Raises:
+        HostChanged: if this Mesa has no such step.
+    """
+    own = getattr(model, "__dict__", {})
+    if "_user_step" not in own and "running" in own and _is_model(model):
+        check_model(model)
+    step = own.get("_user_step")
+    if step is not None and not isinstance(step, StepGuard):
+        put_step(model, StepGuard(step, model, failed))
+
+
+def put_step(model: Any, step: Callable[[], Any]) -> None:
+    """Has the model's schedule call this in the place of the user's step."""
+    model._user_step = step
+    if not hasattr(model, "_do_step"):  # Mesa 4: the schedule calls it directly
+        held: Any = weakref.WeakMethod if isinstance(step, MethodType) else weakref.ref
+        model._default_schedule.function = held(step)
+
+
+def _plan_next(model: Any) -> None:
+    schedule = getattr(model, "_default_schedule", None)
+    if schedule is not None and schedule.is_active:
+        schedule.pause()  # what is planned already shall not come twice
+        schedule.resume()
+
+
+# -- the seed --------------------------------------------------------------------------
+
+
+def seed(model: Any) -> Any:
+    """What the model's random generators were made with; None if it does not say.
+
+    In Mesa 4 that is the argument ``rng`` where it makes the model's generator, else
+    the seed that Mesa derives from the state of that generator.
+    """
+    if hasattr(model, "_seed"):
+        return model._seed
+    scenario: Any = getattr(model, "scenario", None)
+    if not hasattr(scenario, "initial_rng_state"):
+        return None
+    given = (noted(model) or {}).get("rng")
+    if isinstance(given, int) and _makes(given, scenario.initial_rng_state):
+        return given
+    return scenario._stdlib_seed
+
+
+def first_state(model: Any) -> Any:
+    """The state of the model's generator before anything was drawn; None if unknown."""
+    if hasattr(model, "_rng"):
+        return model._rng
+    return getattr(getattr(model, "scenario", None), "initial_rng_state", None)
+
+
+def _makes(given: int, state: Any) -> bool:
+    import numpy as np
+
+    return given >= 0 and np.random.default_rng(given).bit_generator.state == state
+
+
+# -- scenarios -------------------------------------------------------------------------
+
+
+def scenario_class() -> Any:
+    """Mesa's class of a model's parameters."""
+    from mesa.experimental.scenarios import Scenario
+
+    return Scenario
+
+
+def scenario_parts(scenario: Any) -> tuple[Any, dict[str, Any]]:
+    """A scenario's number, and the arguments that make it again."""
+    if not hasattr(scenario, "initial_rng_state"):
+        values = {k: v for k, v in vars(scenario).items() if k != "model"}
+        return getattr(scenario, "_scenario_id", None), values
+    values = {"rng": _generator(scenario.initial_rng_state), **vars(scenario)}
+    if scenario.replication_id is not None:
+        values["replication_id"] = scenario.replication_id
+    return scenario.scenario_id, values
+
+
+def make_scenario(kind: Any, number: Any, values: dict[str, Any]) -> Any:
+    """A scenario of a class, with the number it had."""
+    slots = getattr(scenario_class(), "__slots__", ())
+    name = "scenario_id" if "scenario_id" in slots else "_scenario_id"
+    return kind(**{name: number}, **values)
+
+
+def _generator(state: Any) -> Any:
+    import numpy as np
+
+    source: Any = getattr(np.random, state["bit_generator"])()
+    source.state = state
+    return np.random.Generator(source)
+
+
+# -- arguments -------------------------------------------------------------------------
+
+#: where a model has the arguments it was made with
+_NOTED = "_mesa_memory_arguments"
+
+
+def note_arguments(bound: Callable[[type, tuple, dict], Any]) -> None:
+    """From now on each model notes what it is made with; again does nothing.
+
+    Mesa's ``Model`` has no hook for this, so it is done in its ``__new__``.
+
+    Args:
+        bound: gives the arguments of a class as they are to be noted; None for none.
+    """
+    import inspect
+
+    import mesa
+
+    if getattr(mesa.Model.__new__, "notes_arguments", False):
+        return
+
+    def make(kind: type, *args: Any, **kwargs: Any) -> Any:
+        own = super(mesa.Model, kind).__new__
+        model = own(kind) if own is object.__new__ else own(kind, *args, **kwargs)
+        given = bound(kind, args, kwargs)
+        if given is not None:
+            model.__dict__[_NOTED] = given
+        return model
+
+    marked: Any = make
+    # Whoever asks for a bare Model's signature still wants that of its constructor.
+    marked.__signature__ = inspect.signature(mesa.Model.__init__)
+    marked.notes_arguments = True
+    mesa.Model.__new__ = marked
+
+
+def note(model: Any, given: dict[str, Any]) -> None:
+    """Says what a model counts as made with."""
+    model.__dict__[_NOTED] = given
+
+
+def noted(model: Any) -> dict[str, Any] | None:
+    """What a model noted; None if it did not."""
+    return vars(model).get(_NOTED)
+
+
+def notes_itself(model: Any) -> bool:
+    """True if the model's class notes what it is made with."""
+    return getattr(type(model).__new__, "notes_arguments", False)
+
+
+# -- what is gone ----------------------------------------------------------------------
+
+
+def _is_model(model: Any) -> bool:
+    mesa = sys.modules.get("mesa")
+    return mesa is not None and isinstance(model, mesa.Model)
+
+
+def check_model(model: Any) -> None:
+    """Raises HostChanged if a model lacks what is used of it here."""
+    gone = [name for name in NEEDED if not hasattr(model, name)]
+    if gone:
+        raise mesa_changed(f"a model of it has no {' and no '.join(gone)}")
+
+
+def mesa_changed(what: str) -> HostChanged:
+    """The error that says what is missing, and what to do."""
+    return changed("mesa", what, "Use one that is known: pip install 'mesa>=3.5,<4'.")
