@@ -19,6 +19,7 @@ from mesa_memory.errors import EmbedderError
 from mesa_memory.flows import first_fault, gather
 from tests.support.models import citizen, live, said
 from tests.support.stored import rows
+from tests.support.waiting import HUNG
 
 
 class Late:
@@ -109,12 +110,15 @@ def asking(memory, count, purpose="grade"):
 
 def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
     finished = []
+    others = asyncio.Event()
 
     class Paced(Late):
         async def acomplete(self, request):
-            slow = request.purpose == "questions"
-            await asyncio.sleep(0.5 if slow else 0.01)
+            if request.purpose == "questions":
+                await asyncio.wait_for(others.wait(), HUNG)
             finished.append(request.purpose)
+            if len(finished) == 3:
+                others.set()
             return self._model.complete(request)
 
     def flows(memory):

@@ -138,15 +138,13 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
         _ = mesa_memory.Memery
 
 
-def test_importing_the_package_is_fast_and_opens_no_socket():
+def test_importing_the_package_loads_nothing_heavy_and_opens_no_socket():
     code = (
-        "import socket, sys, time\n"
+        "import socket, sys\n"
         "def refuse(*a, **k): raise AssertionError('a socket was opened')\n"
         "socket.socket.connect = refuse\n"
         "socket.getaddrinfo = refuse\n"
-        "started = time.perf_counter()\n"
         "import mesa_memory\n"
-        "assert time.perf_counter() - started < 1.0\n"
         "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'sqlalchemy'} & set(sys.modules)\n"
         "assert not heavy, heavy\n"
         "from mesa_memory import STLTMemory, configure\n"

@@ -3,7 +3,6 @@
 import logging
 import os
 import sqlite3
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from mesa_memory import Recording, Services, StoreError, resume
 from mesa_memory.errors import StoreUnavailable
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
+from tests.support.waiting import until
 
 
 def lost(file):
@@ -57,12 +57,14 @@ def test_a_run_goes_on_unrecorded_only_if_the_user_chose_that(tmp_path, caplog):
         town.step()
     Services.of(town).recorder.sync()
     lost(file)
+    recorder = Services.of(town).recorder
     with caplog.at_level(logging.WARNING):
+        until(lambda: (town.step(), not recorder.active)[1])
+        until_then = town.steps
         for _ in range(6):
             town.step()
-            time.sleep(0.1)  # the writer takes its time
-    assert town.steps == 10
-    assert not Services.of(town).recorder.active
+    assert town.steps == until_then + 6 > 10
+    assert not recorder.active
     said = [r.getMessage() for r in caplog.records if "unrecorded" in r.getMessage()]
     assert len(said) == 1
 

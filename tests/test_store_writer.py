@@ -9,8 +9,8 @@ import pytest
 
 from mesa_memory.errors import StoreBusy, StoreError, StoreFull
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
-from mesa_memory.stores.writer import PACE
 from tests.support.stored import everything, full, record, rows
+from tests.support.waiting import until
 
 
 class Troubled:
@@ -78,9 +78,9 @@ def test_an_error_is_raised_at_the_next_put_and_nothing_later_is_written(trouble
     troubled.error = (2, StoreFull("the disk is full"))
     writer = Writer(troubled, 1)
     with pytest.raises(StoreFull):
-        for step in range(4):
+        for step in range(100):
             writer.put(Batch(step))
-            time.sleep(2 * PACE)
+            time.sleep(0.01)
     with pytest.raises(StoreFull):
         writer.put(Batch(9))
     assert troubled.written == [0, 1]
@@ -215,7 +215,7 @@ class Quick:
 
 def test_what_has_no_checkpoint_waits_for_what_has_one(store, monkeypatch):
     monkeypatch.setattr("mesa_memory.stores.writer.PACE", 0)
-    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 60)
+    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 3600)
     run = store.begin(RunInfo("Town"))
     writer = Writer(store, run)
     assert writer.eager
@@ -224,8 +224,7 @@ def test_what_has_no_checkpoint_waits_for_what_has_one(store, monkeypatch):
     time.sleep(0.05)
     assert writer.behind == 2
     writer.put(Quick(3, resumable=True))
-    while writer.behind:
-        time.sleep(0.01)
+    until(lambda: not writer.behind)
     assert [row["step"] for row in rows(store, "steps")] == [1, 2, 3]
     writer.put(Quick(4))
     writer.flush()
@@ -237,8 +236,7 @@ def test_what_has_no_checkpoint_does_not_wait_for_ever(store, monkeypatch):
     monkeypatch.setattr("mesa_memory.stores.writer.LATE", 0.05)
     writer = Writer(store, store.begin(RunInfo("Town")))
     writer.put(Quick(1))
-    while writer.behind:
-        time.sleep(0.01)
+    until(lambda: not writer.behind)
     assert [row["step"] for row in rows(store, "steps")] == [1]
     writer.close()
 
@@ -262,10 +260,10 @@ def test_steps_that_come_fast_do_not_wake_the_thread(troubled, monkeypatch):
 
 def test_a_step_after_a_rest_is_written_at_once(troubled, monkeypatch):
     monkeypatch.setattr("mesa_memory.stores.writer.PACE", 0.1)
-    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 60)
+    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 3600)
     writer = Writer(troubled, 1)
     for step in (1, 2, 3):
         writer.put(Batch(step))
-        time.sleep(0.3)
-        assert troubled.written[-1] == step
+        until(lambda step=step: troubled.written[-1:] == [step])
+        time.sleep(0.2)
     writer.close()

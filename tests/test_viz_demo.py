@@ -43,7 +43,7 @@ class Demo:
         self._ready.set()
 
     def ready(self):
-        assert self._ready.wait(60)
+        assert self._ready.wait(600)
         assert self.address, "".join(self.said)
         return self.address
 
@@ -122,7 +122,7 @@ def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(
             window.until(lambda: playing(window, least))
         assert not one.faults + two.faults
         demo.process.send_signal(signal.SIGINT)
-        assert demo.process.wait(timeout=20) == 0
+        assert demo.process.wait(timeout=600) == 0
         for window in (one, two):
             window.page.goto("about:blank")
             window.faults.clear()  # of a page whose server is gone

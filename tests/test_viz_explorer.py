@@ -177,7 +177,7 @@ def test_a_run_that_is_being_written_shows_its_new_steps(
 
 def test_another_name_for_this_machine_is_refused(address):
     port = urlsplit(address).port
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     answers = []
     for name in (f"127.0.0.1:{port}", f"localhost:{port}", "evil.example"):
         connection.request("GET", "/", headers={"Host": name})

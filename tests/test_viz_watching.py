@@ -1,7 +1,6 @@
 """How a page looks for new steps, and what a simulation notices of it."""
 
 import threading
-import time
 
 import pytest
 import solara
@@ -14,6 +13,7 @@ from mesa_memory.viz.pace import LONGEST, Pace
 from mesa_memory.viz.selection import Choice
 from mesa_memory.viz.watching import look, use_chosen, use_newest
 from tests.support.recorded_town import RecordedTown
+from tests.support.waiting import until
 
 
 class Times:
@@ -38,14 +38,6 @@ def town():
     made.step()
     yield made
     Services.of(made).recorder.close()
-
-
-def until(what):
-    """Waits until ``what()``; other threads have to come to it."""
-    end = time.monotonic() + 20
-    while not what():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
 
 
 def test_work_is_followed_by_a_rest_so_that_its_share_of_the_time_is_bounded():

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests.support.waiting import HUNG
+
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -86,7 +88,7 @@ def served(*command: str, announces: str = "Open ") -> Iterator[str]:
     finally:
         process.terminate()
         try:
-            process.wait(timeout=5)
+            process.wait(timeout=HUNG)
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
@@ -99,7 +101,7 @@ def _read(process: subprocess.Popen, said: list[str]) -> None:
 
 def _address(process: subprocess.Popen, said: list[str], announces: str) -> str:
     """Waits until the server says where it is, and answers there."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while time.monotonic() < end and process.poll() is None:
         for line in [line for line in said if announces in line]:
             found = next(word for word in line.split() if word.startswith("http"))
@@ -124,7 +126,7 @@ class Window:
         size = {"width": 1300, "height": 1000}
         self._context = started.new_context(viewport=size, **context)
         self.base, self.page = base, self._context.new_page()
-        self.page.set_default_timeout(15_000)
+        self.page.set_default_timeout(1000 * HUNG)
         self.faults: list[str] = []
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
@@ -145,7 +147,7 @@ class Window:
     def open(self, query: str = "", see: str = ".mm-section") -> "Window":
         """Goes to an address of the server, and waits until ``see`` is there."""
         self.page.goto(f"{self.base}/{query}")
-        self.page.wait_for_selector(see, timeout=30_000)
+        self.page.wait_for_selector(see)
         return self
 
     def text(self, selector: str = "body") -> str:
@@ -154,7 +156,7 @@ class Window:
 
     def until(self, what, told: str = "") -> None:
         """Waits until ``what()`` is true; the page may need some time."""
-        end = time.monotonic() + 15
+        end = time.monotonic() + HUNG
         while not what():
             if time.monotonic() > end:
                 raise AssertionError(f"{told or what} did not happen\n{self.text()}")

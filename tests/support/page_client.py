@@ -9,6 +9,8 @@ from urllib.parse import urlsplit
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
+from tests.support.waiting import HUNG
+
 
 def opened(base: str, origin: str | None, host: str | None = None) -> ClientConnection:
     """The socket of a new session of a page.
@@ -24,7 +26,7 @@ def opened(base: str, origin: str | None, host: str | None = None) -> ClientConn
     called, there = urlsplit(host or base).netloc, urlsplit(base)
     return connect(
         f"ws://{called}/jupyter/api/kernels/{uuid.uuid4()}/channels?session_id=page",
-        sock=socket.create_connection((there.hostname, there.port), timeout=20),
+        sock=socket.create_connection((there.hostname, there.port), timeout=HUNG),
         additional_headers={} if origin is None else {"Origin": origin},
         max_size=None,
     )
@@ -39,7 +41,7 @@ def answer(base: str, origin: str | None, host: str | None = None) -> int:
         return refused.response.status_code
 
 
-def read(page: ClientConnection, path: str, until: str, seconds: float = 30) -> str:
+def read(page: ClientConnection, path: str, until: str, seconds: float = HUNG) -> str:
     """All that a page says, until it says ``until`` or nothing for that long.
 
     Args:

@@ -84,7 +84,7 @@ def test_a_server_for_others_lets_in_the_origin_that_it_is_called_by(file):
 
 
 def ask(base, method, path, **headers):
-    connection = http.client.HTTPConnection(urlsplit(base).netloc, timeout=20)
+    connection = http.client.HTTPConnection(urlsplit(base).netloc, timeout=600)
     connection.request(method, path, headers=headers)
     answered = connection.getresponse()
     answered.read()

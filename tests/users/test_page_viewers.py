@@ -10,6 +10,7 @@ import pytest
 
 from mesa_memory import open_run
 from tests.support.browser import browser, launch, served
+from tests.support.waiting import HUNG, until
 
 #: lets a test cut the connection of a page, and give it back
 CUT = """
@@ -57,15 +58,8 @@ def steps(file):
 
 def kernels(base):
     own = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with own.open(f"{base}/resourcez", timeout=20) as told:
+    with own.open(f"{base}/resourcez", timeout=600) as told:
         return json.load(told)["kernels"]["total"]
-
-
-def until(what, told):
-    end = time.monotonic() + 30
-    while not what():
-        assert time.monotonic() < end, told
-        time.sleep(0.1)
 
 
 def playing(chromium, base, file):
@@ -73,7 +67,7 @@ def playing(chromium, base, file):
     page = chromium.new_context().new_page()
     page.add_init_script(CUT)
     page.goto(base)
-    page.wait_for_selector(".mm-section", timeout=30_000)
+    page.wait_for_selector(".mm-section", timeout=1000 * HUNG)
     before = steps(file)
     page.get_by_role("button", name="▶", exact=True).click()
     until(lambda: steps(file) > before + 1, "it does not play")
@@ -88,12 +82,15 @@ def leave(page, base):
 
 
 def rests(file):
-    """Waits for the step that is under way, then says that there is no other one."""
-    time.sleep(A_WHILE)
-    before = steps(file)
-    time.sleep(A_WHILE)
-    assert steps(file) == before
-    return before
+    """Waits for the step that is under way, and until no other one comes."""
+
+    def still():
+        before = steps(file)
+        time.sleep(A_WHILE)
+        return steps(file) == before
+
+    until(still, "it plays on")
+    return steps(file)
 
 
 def test_a_model_rests_while_the_page_is_away_and_goes_on_when_it_is_back(
@@ -118,7 +115,7 @@ def test_one_window_plays_on_when_another_one_is_closed(chromium, demo, file):
     page = playing(chromium, demo, file)
     other = chromium.new_context().new_page()
     other.goto(demo)
-    other.wait_for_selector(".mm-section", timeout=30_000)
+    other.wait_for_selector(".mm-section", timeout=1000 * HUNG)
     leave(other, demo)
     before = steps(file)
     until(lambda: steps(file) > before + 1, "it does not play on")
