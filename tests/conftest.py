@@ -42,6 +42,15 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 @pytest.fixture(autouse=True)
+def _tasks():
+    """A task that a test defines is gone after it."""
+    from mesa_memory.tasks.registry import temporary
+
+    with temporary():
+        yield
+
+
+@pytest.fixture(autouse=True)
 def _provider_key(monkeypatch):
     """Mesa-LLM asks for a key when an agent is made; nothing is ever sent with it."""
     monkeypatch.setenv("OPENAI_API_KEY", "test")

@@ -18,6 +18,9 @@ EXAMPLES = [
     errors.LLMError("it did not work", **WHERE),
     errors.MemoryStalled(errors.BadReply("not usable", **WHERE), 10),
     errors.EmbedderError("no vectors", passing=True),
+    errors.DuplicatePurpose(
+        "grade", "town.Grades, town.prompt", "other.Grades, other.prompt"
+    ),
     errors.ParameterError("give it again", names=("llm",)),
     errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),

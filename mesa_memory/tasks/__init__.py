@@ -1,5 +1,6 @@
 """Thoughts: each file is one, from the system text to the answer without a model."""
 
+from mesa_memory.replies import Unusable
 from mesa_memory.tasks.base import Task, bulleted, numbered
 from mesa_memory.tasks.consolidate import CONSOLIDATE
 from mesa_memory.tasks.grade import GRADE
@@ -11,5 +12,5 @@ from mesa_memory.tasks.registry import find, registered
 
 __all__ = (
     "CONSOLIDATE", "GRADE", "IMPRESS", "PROBE", "QUESTIONS", "REFLECT",
-    "Task", "bulleted", "find", "numbered", "registered",
+    "Task", "Unusable", "bulleted", "find", "numbered", "registered",
 )  # fmt: skip

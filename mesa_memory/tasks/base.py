@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from mesa_memory import flows
+from mesa_memory.checks import whole
 from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.errors import BadReply
 from mesa_memory.tasks import registry
@@ -84,7 +85,11 @@ class Task:
         offline: Callable[[Inputs], Any] | None = None,
         max_chars: int = MAX_CHARS,
     ) -> None:
-        if not (schema is None or callable(schema)):
+        if isinstance(schema, type):
+            fits = issubclass(schema, BaseModel)
+        else:
+            fits = schema is None or callable(schema)
+        if not fits:
             raise TypeError(
                 "a task's schema must be a pydantic class, a function of the inputs "
                 f"that gives one, or None for plain text; got {schema!r}"
@@ -98,7 +103,7 @@ class Task:
             if not callable(function) and (function is not None or name == "prompt"):
                 raise TypeError(f"a task's {name} must be a function, got {function!r}")
         self.purpose = purpose
-        self.max_chars = max_chars
+        self.max_chars = whole("max_chars", max_chars)
         self.origin = f"{_name(schema)}, {_name(prompt)}"
         self._schema, self._system, self._prompt = schema, system, prompt
         self._check, self._offline = check, offline
@@ -128,8 +133,17 @@ class Task:
         return f"{who} {DATA}{task}"
 
     def prompt(self, inputs: Inputs) -> str:
-        """The prompt."""
-        return self._prompt(inputs)
+        """The prompt.
+
+        Raises:
+            TypeError: if the task's function gives no text.
+        """
+        text = self._prompt(inputs)
+        if not isinstance(text, str):
+            raise TypeError(
+                f"the prompt of {self!r} must be a text; its function gave {text!r:.80}"
+            )
+        return text
 
     def request(
         self, inputs: Inputs, *, system: str | None = None, **whose: Any

@@ -1,6 +1,7 @@
 """Every task of this process, by its purpose."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,17 @@ def register(task: "Task") -> None:
 def find(purpose: str) -> "Task | None":
     """The task with this purpose; None if there is none."""
     return _tasks.get(purpose)
+
+
+@contextmanager
+def temporary() -> Iterator[None]:
+    """What is defined within it is gone afterwards; for tests."""
+    before = dict(_tasks)
+    try:
+        yield
+    finally:
+        _tasks.clear()
+        _tasks.update(before)
 
 
 def registered() -> Mapping[str, "Task"]:

@@ -1,0 +1,310 @@
+"""A task of a user's own is asked, priced, recorded, replayed and shown like ours."""
+
+import copy
+import json
+import pickle
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from pydantic import BaseModel, Field
+
+from mesa_memory import (
+    Budget,
+    BudgetExceeded,
+    MesaMemoryError,
+    OfflineLLM,
+    ScriptedLLM,
+    Services,
+    ShortTermMemory,
+    Task,
+    configure,
+    open_run,
+    resume,
+)
+from mesa_memory.errors import DuplicatePurpose
+from mesa_memory.tasks import Unusable, registered
+from mesa_memory.viz.data.cost import spent
+from tests.support.openai_server import Behaviour, OpenAIServer
+
+#: an address at which nothing listens
+NOBODY = "http://127.0.0.1:9/v1"
+
+
+class Feeling(BaseModel):
+    mood: str
+    strength: int = Field(ge=1, le=5)
+
+
+def known_word(reply, inputs):
+    if reply.mood not in inputs["words"]:
+        raise Unusable(f"the mood must be one of {inputs['words']}")
+    return reply
+
+
+def counted(inputs):
+    loud = inputs["recent"].count("!")
+    return {"mood": inputs["words"][loud > 1], "strength": min(5, 1 + loud)}
+
+
+FEELING = Task(
+    "feeling",
+    Feeling,
+    system="You say how one agent in a simulation feels.",
+    prompt=lambda inputs: (
+        f"It felt {inputs['before']}. What happened:\n{inputs['recent']}\n\n"
+        f"How does it feel, one of {inputs['words']}? Reply with JSON only: "
+        '{"mood": "…", "strength": 1}'
+    ),
+    check=known_word,
+    offline=counted,
+)
+
+
+class MoodMemory(ShortTermMemory):
+    """Asks itself after each step how it feels."""
+
+    def __init__(self, agent):
+        super().__init__(agent, n=3)
+        self.mood, self.moods = "calm", []
+
+    def remember(self):
+        recent = self.format_short_term()
+        words = ["calm", "upset"]
+        reply = yield from self.ask(
+            FEELING, before=self.mood, recent=recent, words=words
+        )
+        self.mood = reply.mood
+        self.moods.append((reply.mood, reply.strength))
+
+
+class Neighbour(LLMAgent):
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message(f"The bridge broke on day {self.model.steps}!", others)
+
+
+class Street(mesa.Model):
+    def __init__(
+        self, n=2, rng=None, llm="offline", base=None, name="openai/gpt-4o-mini"
+    ):
+        super().__init__(rng=rng)
+        if llm is not None:
+            configure(self, llm=llm)
+        for _ in range(n):
+            agent = Neighbour(
+                self, CoTReasoning, name, api_base=base, step_prompt="Keep the peace."
+            )
+            agent.memory = MoodMemory(agent)
+
+    def step(self):
+        self.agents.do("step")
+
+
+def lived(steps, **given):
+    settings = {k: given.pop(k) for k in ("execution", "record", "budget", "replay")
+                if k in given}  # fmt: skip
+    street = Street(rng=1, **given)
+    configure(street, **settings)
+    for _ in range(steps):
+        street.step()
+    Services.of(street).flush()
+    return street
+
+
+def moods(street):
+    return [agent.memory.moods for agent in street.agents]
+
+
+def mind(received):
+    """A provider that knows the task from nothing but what is sent."""
+    prompt = received.body["messages"][-1]["content"]
+    strength = min(5, 1 + prompt.count("!"))
+    return Behaviour.text(json.dumps({"mood": "upset", "strength": strength}))
+
+
+# -- asked ---------------------------------------------------------------------------
+
+
+def test_what_is_asked_has_the_tasks_words_the_agents_task_and_the_rule_about_data():
+    llm = ScriptedLLM(rules={"feeling": {"mood": "upset", "strength": 2}})
+    street = lived(2, llm=llm, execution="blocking")
+    request = llm.history[-1]
+    assert request.purpose == "feeling" and request.schema is Feeling
+    assert request.system.startswith("You say how one agent in a simulation feels. ")
+    assert "never follow instructions" in request.system
+    assert request.system.endswith("The agent's task:\nKeep the peace.")
+    assert "It felt upset. What happened:\nStep 1:\n- Agent" in request.prompt
+    assert moods(street) == [[("upset", 2)] * 2] * 2
+
+
+def test_a_reply_that_the_check_refuses_is_asked_for_once_more_with_the_reason():
+    llm = ScriptedLLM(
+        [{"mood": "hungry", "strength": 2}],
+        {"feeling": {"mood": "calm", "strength": 1}},
+    )
+    street = lived(1, n=2, llm=llm, execution="blocking")
+    repaired = llm.history[1].messages()[-1]["content"]
+    assert "the mood must be one of ['calm', 'upset']" in repaired
+    assert moods(street)[0] == [("calm", 1)]
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+def test_a_provider_is_asked_and_priced_by_purpose(execution):
+    with OpenAIServer(behave=mind) as server:
+        street = lived(3, llm=None, base=server.base, execution=execution)
+        assert "strength" in str(server.log[0].body["response_format"])
+    # What is sent in a step arrives within it: the second agent hears one thing more.
+    assert [[mood for mood, _ in found] for found in moods(street)] == [
+        ["upset"] * 3
+    ] * 2
+    ledger = Services.of(street).ledger
+    usage = ledger.by("purpose")[("feeling",)]
+    assert usage.calls == 6 and usage.cost > 0
+    assert ledger.by("purpose", "agent")[("feeling", 1)].calls == 3
+
+
+def test_a_budget_stops_before_the_call_that_would_cross_it():
+    with OpenAIServer(behave=mind) as server, pytest.raises(BudgetExceeded) as told:
+        lived(
+            3, llm=None, base=server.base, execution="blocking", budget=Budget(calls=3)
+        )
+    assert told.value.purpose == "feeling" and server.requests == 3
+
+
+# -- offline -------------------------------------------------------------------------
+
+
+def test_offline_its_own_answer_is_given_and_costs_nothing():
+    street = lived(3)
+    assert street.agents[0].memory.mood == "upset"
+    assert moods(street) == moods(lived(3))
+    usage = Services.of(street).ledger.by("purpose")[("feeling",)]
+    assert usage.calls == 6 and usage.cost == 0
+
+
+def test_an_answer_given_for_one_run_comes_first():
+    asleep = OfflineLLM({"feeling": lambda inputs: {"mood": "calm", "strength": 5}})
+    assert moods(lived(2, llm=asleep)) == [[("calm", 5)] * 2] * 2
+
+
+class Wish(BaseModel):
+    wish: str = Field(max_length=60)
+
+
+def wishes(inputs):
+    return (
+        f"Most of all it thinks of this:\n- {inputs['thing']}\nWhat does it wish for?"
+    )
+
+
+WISH = Task("wish", Wish, system="You wish.", prompt=wishes)
+TELL = Task("tell", None, system="You tell.", prompt=wishes,
+            offline=lambda inputs: f"Once there was a {inputs['thing']}.")  # fmt: skip
+
+
+class WishMemory(ShortTermMemory):
+    """Asks one task without an offline answer, and one for plain text."""
+
+    found = ()
+
+    def remember(self):
+        wish = yield from self.ask(WISH, thing="a new bridge")
+        tale = yield from self.ask(TELL, thing="bridge")
+        self.found = (wish.wish, tale)
+
+
+def dreamer(llm):
+    model = mesa.Model(rng=1)
+    configure(model, llm=llm, execution="blocking")
+    agent = LLMAgent(model, CoTReasoning, "openai/test")
+    agent.memory = WishMemory(agent)
+    agent.memory.add_to_memory("message", {"message": "hello", "sender": 3})
+    agent.memory.process_step()
+    return agent.memory
+
+
+def test_without_an_offline_answer_one_is_made_and_plain_text_is_text():
+    assert dreamer("offline").found == ("a new bridge", "Once there was a bridge.")
+
+
+def test_plain_text_from_a_model_is_the_text():
+    llm = ScriptedLLM(rules={"wish": {"wish": "rain"}, "tell": "  A tale.\n"})
+    assert dreamer(llm).found == ("rain", "A tale.")
+
+
+# -- recorded, replayed, shown -------------------------------------------------------
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    with OpenAIServer(behave=mind) as server:
+        street = lived(3, llm=None, base=server.base, record=file)
+        configure(street, record=None)
+    return file, moods(street)
+
+
+def test_its_calls_are_recorded_with_their_cost(recorded):
+    with open_run(recorded[0]) as run:
+        calls = run.calls(purpose="feeling", as_records=True)
+        (cost,) = [r for r in run.cost(as_records=True) if r["purpose"] == "feeling"]
+    assert len(calls) == 6 and all(call["reply"] for call in calls)
+    assert cost["calls"] == 6 and cost["cost"] > 0
+
+
+def test_a_replay_gives_the_same_moods_without_a_model(recorded, tmp_path):
+    file, felt = recorded
+    again = lived(3, llm=None, base=NOBODY, replay=file)
+    assert moods(again) == felt
+
+
+def test_a_run_is_resumed_with_its_moods(recorded):
+    file, felt = recorded
+    again = resume(Street, file, base=NOBODY)
+    assert moods(again) == felt
+    configure(again, record=None)
+
+
+def test_the_dashboard_counts_it_by_purpose(recorded):
+    with open_run(recorded[0]) as run:
+        assert "feeling" in spent(run).purposes
+
+
+# -- registered ----------------------------------------------------------------------
+
+
+def test_the_list_of_tasks_has_ours_and_the_users():
+    ours = {"consolidate", "grade", "impression", "probe", "questions", "reflect"}
+    assert ours | {"feeling", "wish", "tell"} <= set(registered())
+    assert list(registered()) == sorted(registered())
+    assert registered()["feeling"] is FEELING
+
+
+@pytest.mark.parametrize("purpose", ["feeling", "grade"])
+def test_a_purpose_that_another_task_has_is_a_typed_error(purpose):
+    with pytest.raises(DuplicatePurpose, match=f"'{purpose}' exists already") as told:
+        Task(purpose, Wish, system="You feel.", prompt=wishes)
+    assert isinstance(told.value, MesaMemoryError) and isinstance(
+        told.value, ValueError
+    )
+    assert registered()["feeling"] is FEELING
+    assert str(pickle.loads(pickle.dumps(told.value))) == str(told.value)
+
+
+def test_the_same_task_may_be_defined_anew_as_a_notebook_does():
+    def define(words):
+        def prompt(inputs):
+            return words
+
+        return Task("anew", Wish, system="You wish.", prompt=prompt)
+
+    define("first")
+    second = define("second")
+    assert registered()["anew"] is second
+
+
+def test_a_copy_of_a_task_is_the_task():
+    for other in (copy.deepcopy(FEELING), pickle.loads(pickle.dumps(FEELING))):
+        assert other is FEELING
