@@ -78,6 +78,16 @@ def in_event_loop() -> bool:
     return True
 
 
+def elsewhere[T](function: Callable[..., T], *given: Any) -> T:
+    """What ``function`` returns, called in a thread in which no event loop runs.
+
+    It is a thread of its own, not the background loop's: whoever waits here may hold
+    what that loop is waiting for.
+    """
+    with concurrent.futures.ThreadPoolExecutor(1, "mesa-memory") as pool:
+        return pool.submit(function, *given).result()
+
+
 def at_exit(function: Callable[[], None]) -> None:
     """Calls ``function`` at interpreter exit while threads can still be started.
 

@@ -89,6 +89,7 @@ class Services:
         self._litellm: Any = None
         self._offline = OfflineLLM()
         self._works: weakref.WeakSet[Work] = weakref.WeakSet()
+        self._said: set[str] = set()
 
     @classmethod
     def of(cls, model: Any) -> "Services":
@@ -186,6 +187,12 @@ class Services:
         if self.embeds_here:
             return vectors_by(self.embedder, texts)
         return self.vectors.embed(self.embedder, texts, self.recorder)
+
+    def say_once(self, text: str, *parts: str) -> None:
+        """Warns of it, but not again in this run; ``parts`` are put into the text."""
+        if text not in self._said:
+            self._said.add(text)
+            logger.warning(text, *parts)
 
     def publish(self, values: Mapping[str, Any]) -> None:
         """Shares answers that hold for many agents."""

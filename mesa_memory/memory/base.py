@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.background import background
@@ -55,6 +56,7 @@ class MemoryModule(Saving):
     """
 
     layer = "memory"
+    _awaited = False  # True in a step that began by ``aprocess_step``
 
     def __new__(cls, *_: Any, **__: Any) -> "MemoryModule":
         """Makes the working parts, so that an unfinished object is already sound."""
@@ -172,6 +174,7 @@ class MemoryModule(Saving):
         """
         self._settle_all()
         self._turn(pre_step)
+        self._awaited = False
         if pre_step:
             return
         if self.services.deferred:
@@ -183,24 +186,45 @@ class MemoryModule(Saving):
         """``process_step``, without blocking the event loop."""
         await self._work.asettle()
         self._turn(pre_step)
+        self._awaited = pre_step
         if pre_step:
-            await self._aprepare("observation")
+            await self._aprepare("observation", once=True)
             return
         if self.services.deferred:
             self._work.begin()
         else:
             await self._work.asettle()
 
-    def prepare(self) -> Steps[None]:
-        """Gets ready for reads in an event loop, which ask nobody; by default nothing."""
-        return
+    def prepare(self) -> Steps[bool]:
+        """Gets ready for reads in an event loop; by default there is nothing to do.
+
+        Returns:
+            False if that is not possible now.
+        """
+        return True
         yield  # makes this a generator
 
-    async def _aprepare(self, kind: str) -> None:
-        """``prepare``, once something has come that a read will be about."""
-        if kind == "observation" and not self.services.embeds_here:
+    def prepared(self) -> bool:
+        """True if a read at this moment would wait for nobody."""
+        return True
+
+    async def _aprepare(self, kind: str, once: bool = False) -> None:
+        """``prepare``, once something has come that a read will be about.
+
+        More may come meanwhile. Whoever awaits this goes on as soon as it is done, and
+        may then read before anything else happens.
+
+        Args:
+            once: do not wait for what comes meanwhile.
+        """
+        if kind != "observation" or self.services.embeds_here:
+            return
+        able = True
+        while able:
             ready = arun(self.prepare(), self._performer())
-            await asyncio.wrap_future(background.submit(ready))
+            able = await asyncio.wrap_future(background.submit(ready))
+            if once or self.prepared():
+                return
 
     def remember(self) -> Steps[None]:
         """Thinks about what was admitted, as far as it is due; by default not at all.
@@ -272,6 +296,14 @@ class MemoryModule(Saving):
             self._work.run_here()
         elif not self._instant():
             background.start()  # if nobody reads the memory, it is joined at exit
+
+    def _steps_awaited(self) -> bool:
+        """True inside the agent's own ``astep``, beside which others may go on.
+
+        Mesa-LLM's own ``astep`` only calls ``step``.
+        """
+        own = getattr(type(self.agent), "astep", None)
+        return self._awaited and own not in (None, LLMAgent.astep)
 
     def _settle_all(self) -> None:
         if self._alone_in != threading.get_ident():

@@ -39,6 +39,8 @@ class Mark:
 SETTLING = Mark("settling")
 #: a read that is part of another one
 SHOWING = Mark("showing")
+#: the text of a query and its embedding, which were awaited before the read
+EMBEDDED = Mark("embedded")
 #: reads that leave no trace
 UNNOTICED = Mark("unnoticed")
 

@@ -11,6 +11,7 @@ from mesa_memory import render, retrieval
 from mesa_memory.checks import whole
 from mesa_memory.effects import Steps
 from mesa_memory.importance import GRADE_MAX, Importance
+from mesa_memory.memory.doing import EMBEDDED
 from mesa_memory.memory.entry import entry_lines, importance_of
 from mesa_memory.memory.streaming import Stream, Streaming, is_ungraded
 from mesa_memory.recall import Recalled
@@ -180,6 +181,11 @@ class EpisodicMemory(Streaming):
         found = self._recall(query, k)
         self._note_recall("entries", found)
         return [self._entry_of[r.record.id] for r in found.records]
+
+    async def aretrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
+        """``retrieve_top_k_entries``, for event loops."""
+        with EMBEDDED.on(self, await self._foresee(query, None)):
+            return self.retrieve_top_k_entries(k, query)
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""

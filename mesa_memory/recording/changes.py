@@ -50,6 +50,7 @@ class Recall:
         whose: ``agent``, ``layer``, ``step`` and ``purpose``.
         found: best first.
         shown: whether the reader's budget let a record through.
+        note: what else there is to say; empty if nothing.
     """
 
     place: tuple[int, int]
@@ -58,6 +59,7 @@ class Recall:
     scoring: Scoring
     found: Sequence[Recalled]
     shown: Callable[[Recalled], bool]
+    note: str = ""
 
 
 @dataclass(slots=True)

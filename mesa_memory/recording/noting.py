@@ -69,6 +69,7 @@ class Noter:
         query: str | None,
         scoring: Scoring,
         found: Sequence[Recalled],
+        note: str,
         shown: Callable[[Recalled], bool],
         among: int | None = None,
     ) -> None:
@@ -77,12 +78,13 @@ class Noter:
         Args:
             whose: ``agent``, ``layer``, ``step`` and ``purpose``.
             found: stays as it is: it is looked at later.
+            note: what else there is to say; empty if nothing.
             shown: whether the reader's budget let a record through; asked later.
             among: place of the commitment during which it happened; None is the end.
         """
         if not self.muted:
-            recall = Recall(self._place(among), whose, query, scoring, found, shown)
-            self._changes.recalls.append(recall)
+            what = (whose, query, scoring, found, shown, note)
+            self._changes.recalls.append(Recall(self._place(among), *what))
 
     def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
         """An agent was shown this text of its memory."""

@@ -77,11 +77,12 @@ def text_of(record: MemoryRecord) -> str | None:
 
 def recall_row(recall: Recall) -> dict[str, Any]:
     """What came to mind, and of each candidate why."""
+    noted = {"note": recall.note} if recall.note else {}
     return dict(
         recall.whose,
         agent=str(recall.whose["agent"]),
         query=recall.query,
-        scoring=recall.scoring.settings(),
+        scoring=recall.scoring.settings() | noted,
         candidates=_candidates(recall.found, recall.shown),
     )
 

@@ -124,6 +124,8 @@ def Asked(recall: data.Recall) -> Any:
         Note("It was asked without a query, so nothing is more relevant than the rest.")
     else:
         Plain(recall.query)
+        if recall.scoring.get("note"):
+            Note(f"It was ranked {recall.scoring['note']}.")
         if recall.weights[0] == 0:
             Note("Relevance had no weight, so it was not worked out and counts 0.")
     if not count:

@@ -1,0 +1,386 @@
+"""With an embedder over the network, a run in an event loop recalls what any other does."""
+
+import mesa_memory  # noqa: F401, I001 - first, as README says
+
+import asyncio
+import logging
+import sqlite3
+
+import mesa
+import numpy as np
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.parallel_stepping import step_agents_parallel_sync
+from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_llm.reasoning.react import ReActReasoning
+
+from mesa_memory import EpisodicMemory, Services, configure, register_policy
+from mesa_memory.embedders.litellm import LiteLLMEmbedder
+from tests.support.embeddings import EmbeddingsServer, refused
+
+DAYS = 5
+NEWS = (
+    "The mill burns at night.", "A bridge is mended.", "Bread is cheap today.",
+    "A wolf was seen now.", "The well is dry.", "Somebody plays the violin.",
+)  # fmt: skip
+BY_WORDS = "by words alone: the query was not embedded"
+
+
+@pytest.fixture
+def server():
+    with EmbeddingsServer() as server:
+        yield server
+
+
+class Settler(LLMAgent):
+    """Sees something, thinks by Mesa-LLM's own reasoning, and remembers a question."""
+
+    def look(self):
+        return {"seen": self.internal_state[0], "day": f"step {self.model.steps}"}
+
+    def step(self):
+        self.memory.add_to_memory("observation", self.look())
+        self.reasoning.plan(prompt="Live well.", obs=self.generate_obs())
+        self.model.shown[self.unique_id].append(self.memory.get_prompt_ready())
+        self.keep(self.memory.recall("What is on fire?", k=4))
+        self.memory.retrieve_top_k_entries(2, "Who makes music?")
+
+    def keep(self, found):
+        parts = [(r.record.id, r.rank, round(r.score, 6), r.parts) for r in found]
+        self.model.recalled[self.unique_id].append(parts)
+
+
+class Awaiting(Settler):
+    """The same with Mesa-LLM's asynchronous methods."""
+
+    async def astep(self):
+        await self.memory.aadd_to_memory("observation", self.look())
+        obs = await self.agenerate_obs()
+        await self.reasoning.aplan(prompt="Live well.", obs=obs)
+        self.model.shown[self.unique_id].append(self.memory.get_prompt_ready())
+        self.keep(await self.memory.arecall("What is on fire?", k=4))
+        await self.memory.aretrieve_top_k_entries(2, "Who makes music?")
+
+
+# Observations name the class of those in sight.
+Awaiting.__name__ = "Settler"
+
+
+class Colony(mesa.Model):
+    def __init__(self, kind, base, n=4, reasoning=CoTReasoning, record=None, rng=None):
+        super().__init__(rng=rng)
+        embedder = LiteLLMEmbedder(
+            "openai/test", api_base=base, dim=8, attempts=1, backoff=0.0
+        )
+        configure(self, llm="offline", embedder=embedder, record=record)
+        self.shown, self.recalled = {}, {}
+        mute = register_policy("mute", lambda turn: "")
+        for _ in range(n):
+            agent = kind(self, reasoning, mute, vision=-1)
+            agent.memory = EpisodicMemory(agent, considered_entries=3)
+            self.shown[agent.unique_id], self.recalled[agent.unique_id] = [], []
+
+    def morning(self):
+        for agent in self.agents:
+            news = NEWS[(agent.unique_id + 2 * self.steps) % len(NEWS)]
+            agent.internal_state = [news]
+
+    def step(self):
+        self.morning()
+        if hasattr(type(self.agents[0]), "parallel"):
+            step_agents_parallel_sync(list(self.agents))
+        elif type(self.agents[0]).astep is not LLMAgent.astep:
+            asyncio.run(self.together())
+        else:
+            self.agents.do("step")
+        for agent in self.agents:  # the evening, when everybody speaks
+            friend = self.agents[(agent.unique_id + self.steps) % len(self.agents)]
+            agent.send_message(f"I saw: {agent.internal_state}", [friend])
+
+    async def together(self):
+        await asyncio.gather(*(agent.astep() for agent in self.agents))
+
+
+def lived(kind, base, days=DAYS, **given):
+    colony = Colony(kind, base, rng=1, **given)
+    for _ in range(days):
+        colony.step()
+    Services.of(colony).flush()
+    return colony
+
+
+def recorded(path):
+    """Records, recalls and prompts, without what only says when they were written."""
+    with sqlite3.connect(path) as file:
+        records = "select id, step, content, importance from records order by id"
+        recalls = (
+            "select agent, step, purpose, query, scoring, candidates from recalls "
+            "order by agent, step, purpose, query, scoring, candidates"
+        )
+        prompts = "select agent, step, section, text from prompts order by 1, 2, 3, 4"
+        return [file.execute(rows).fetchall() for rows in (records, recalls, prompts)]
+
+
+def remembered(colony):
+    return {
+        agent.unique_id: [
+            (r.id, repr(r.content), r.importance)
+            for r in agent.memory.current_records()
+        ]
+        for agent in colony.agents
+    }
+
+
+def test_a_run_in_an_event_loop_recalls_shows_and_records_the_same(server, tmp_path):
+    runs = []
+    for kind in (Settler, Awaiting):
+        file = tmp_path / f"{len(runs)}.sqlite"
+        colony = lived(kind, server.base, record=str(file))
+        Services.of(colony).recorder.close()
+        runs.append((colony, recorded(file)))
+    (one, its), (other, theirs) = runs
+    assert one.recalled == other.recalled
+    assert one.shown == other.shown
+    assert remembered(one) == remembered(other)
+    assert its == theirs
+    assert all(len(rows) > DAYS for rows in its)
+    assert any(part["dense"] for found in one.recalled[1] for *_, part in found)
+
+
+def test_a_step_that_mesa_llm_makes_in_an_event_loop_recalls_the_same(server):
+    class Parallel(Settler):
+        parallel = True
+
+    Parallel.__name__ = "Settler"
+    with pytest.warns(RuntimeWarning, match="falling back"):
+        parallel = lived(Parallel, server.base)
+    plain = lived(Settler, server.base)
+    assert plain.recalled == parallel.recalled
+    assert plain.shown == parallel.shown
+
+
+def test_a_model_stepped_in_a_notebook_recalls_the_same(server):
+    async def cell():
+        return lived(Settler, server.base)
+
+    assert asyncio.run(cell()).shown == lived(Settler, server.base).shown
+
+
+class Hearing(LLMAgent):
+    """Is told something while it waits for what it sees."""
+
+    async def astep(self):
+        await asyncio.gather(self.look(), self.be_told())
+
+    async def look(self):
+        seen = {"seen": NEWS[self.model.steps % len(NEWS)]}
+        await self.memory.aadd_to_memory("observation", seen)
+        self.model.shown[self.unique_id].append(self.memory.get_prompt_ready())
+
+    async def be_told(self):
+        await asyncio.sleep(0)
+        message = {"message": "A wolf is at the well.", "sender": 7}
+        self.memory.add_to_memory("message", message)
+
+
+def test_what_is_said_while_an_observation_is_embedded_counts_too(server, caplog):
+    colony = lived(Hearing, server.base, n=1)
+    asked = [text for body in server.bodies for text in body["input"]]
+    assert f"seen: {NEWS[1]}" in " ".join(asked)
+    for day in range(1, DAYS + 1):
+        both = [t for t in asked if NEWS[day % 6] in t and "wolf is at the well" in t]
+        assert both, day
+    assert len(colony.shown[1]) == DAYS
+    assert not caplog.records
+
+
+class Sudden(LLMAgent):
+    """Adds without awaiting, inside its own astep."""
+
+    async def astep(self):
+        seen = {"seen": NEWS[(self.unique_id + self.model.steps) % len(NEWS)]}
+        self.memory.add_to_memory("observation", seen)
+        self.model.shown[self.unique_id].append(self.memory.get_prompt_ready())
+
+
+def test_what_nobody_awaited_is_ranked_by_words_and_says_so(server, tmp_path, caplog):
+    file = tmp_path / "run.sqlite"
+    with caplog.at_level(logging.WARNING):
+        colony = lived(Sudden, server.base, record=str(file))
+        Services.of(colony).recorder.close()
+    said = [r.getMessage() for r in caplog.records if "astep" in r.getMessage()]
+    assert len(said) == 1
+    assert "aadd_to_memory" in said[0] and "arecall" in said[0]
+    _, recalls, _ = recorded(file)
+    # Of the first day there is nothing to rank by a vector yet.
+    assert sum(BY_WORDS in scoring for *_, scoring, _ in recalls) == 4 * DAYS
+
+
+def test_a_query_in_an_event_loop_is_embedded_and_awaited_if_asked_so(server, caplog):
+    colony = lived(Settler, server.base)
+    agent = colony.agents[0]
+    outside = agent.memory.recall("Is there music?", k=3)
+
+    async def both():
+        inside = agent.memory.recall("Is there any music?", k=3)
+        return inside, await agent.memory.arecall("Is there music?", k=3)
+
+    inside, awaited = asyncio.run(both())
+    assert [r.parts for r in awaited] == [r.parts for r in outside]
+    assert any(r.parts["dense"] for r in inside)
+    assert not caplog.records
+
+
+def test_a_query_that_is_not_awaited_inside_an_astep_is_told_of_once(server, caplog):
+    class Blunt(Awaiting):
+        async def astep(self):
+            await self.agenerate_obs()
+            self.keep(self.memory.recall(f"What of {self.unique_id}?", k=2))
+
+    colony = lived(Blunt, server.base)
+    assert colony.recalled[1][-1][0][-1]["dense"]  # it was embedded nevertheless
+    said = [r.getMessage() for r in caplog.records]
+    assert len(said) == 1 and "arecall" in said[0]
+
+
+def test_queries_of_the_same_moment_are_embedded_together(server):
+    colony = lived(Settler, server.base, n=20, days=1)
+    before = len(server.bodies)
+
+    async def ask():
+        asked = (
+            agent.memory.arecall(f"What does {agent.unique_id} hear?", k=2)
+            for agent in colony.agents
+        )
+        return await asyncio.gather(*asked)
+
+    found = asyncio.run(ask())
+    assert all(found)
+    assert len(server.bodies) - before <= 2
+
+
+def test_arecall_takes_what_recall_takes_and_refuses_what_it_refuses(server):
+    colony = lived(Settler, server.base)
+    memory = colony.agents[0].memory
+    given = {"k": 5, "kinds": ["observation"], "since": 2, "until": 4}
+    outside = memory.recall("the mill", **given)
+
+    async def ask():
+        assert await memory.arecall("the mill", **given) == outside
+        assert len(await memory.arecall(k=2)) == 2
+        table = await memory.aexplain("the mill", k=5)
+        assert table.row_count == 5 and table.caption is None
+        entries = await memory.aretrieve_top_k_entries(2, "the mill")
+        assert entries == memory.retrieve_top_k_entries(2, "the mill")
+        with pytest.raises(TypeError, match="query must be a text"):
+            await memory.arecall(7)
+        with pytest.raises(ValueError, match="k must be 0 or more"):
+            await memory.arecall("the mill", k=-1)
+
+    asyncio.run(ask())
+
+
+def test_arecall_of_several_questions_at_once_gives_each_its_own_answer(server):
+    colony = lived(Settler, server.base)
+    memory = colony.agents[0].memory
+    questions = [f"What of {news}" for news in NEWS]
+
+    async def ask():
+        return await asyncio.gather(*(memory.arecall(q, k=3) for q in questions))
+
+    at_once = asyncio.run(ask())
+    one_by_one = [memory.recall(q, k=3) for q in questions]
+    assert [[r.parts for r in found] for found in at_once] == [
+        [r.parts for r in found] for found in one_by_one
+    ]
+
+
+def test_an_outage_is_not_waited_for_again_in_the_loop_and_is_told(tmp_path):
+    def down(number, body, rows):
+        return (
+            refused(503) if any("unicorn" in text for text in body["input"]) else None
+        )
+
+    class Watching(LLMAgent):
+        async def astep(self):
+            seen = "a unicorn" if self.model.steps == 3 else NEWS[self.model.steps]
+            await self.memory.aadd_to_memory("observation", {"seen": seen})
+            before = len(self.model.server.bodies)
+            self.memory.get_prompt_ready()
+            assert len(self.model.server.bodies) == before
+            self.model.tables.append(await self.memory.aexplain(k=2))
+
+    with EmbeddingsServer(misbehave=down) as server:
+        colony = Colony(Watching, server.base, n=1, rng=1)
+        colony.server, colony.tables = server, []
+        for _ in range(3):
+            colony.step()
+        captions = [table.caption for table in colony.tables]
+        assert captions[1:] == [None, BY_WORDS]
+
+
+def test_another_agent_that_looks_in_meanwhile_hinders_nobody(server):
+    colony = Colony(Awaiting, server.base, n=3, rng=1)
+    colony.morning()
+
+    async def peep(agent):
+        for number in range(5):
+            for other in colony.agents:
+                other.memory.get_prompt_ready()
+                other.memory.recall(f"{agent.unique_id}, {number}: what is new?")
+            await asyncio.sleep(0.001)
+
+    async def day():
+        steps = [agent.astep() for agent in colony.agents]
+        peeps = [peep(agent) for agent in colony.agents]
+        await asyncio.wait_for(asyncio.gather(*steps, *peeps), 60)
+
+    asyncio.run(day())
+    assert all(len(shown) == 1 for shown in colony.shown.values())
+
+
+class Looping:
+    """An embedder whose client needs an event loop of its own."""
+
+    name, dim = "remote:looping", 8
+
+    def embed(self, texts):
+        return asyncio.run(self._embed(texts))
+
+    async def _embed(self, texts):
+        rows = [[1 + text.count(c) for c in "abcdefgh"] for text in texts]
+        return np.array(rows, dtype=np.float32)
+
+
+def test_an_embedder_with_a_loop_of_its_own_is_asked_in_a_thread_without_one():
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", embedder=Looping())
+    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
+    memory = agent.memory = EpisodicMemory(agent)
+    memory.add_to_memory("message", {"message": "The mill burns.", "sender": 2})
+    memory.process_step()
+
+    async def ask():
+        return memory.recall("fire"), await memory.arecall("fire")
+
+    here, awaited = asyncio.run(ask())
+    assert here == awaited == memory.recall("fire")
+    assert here[0].parts["dense"] > 0
+
+
+def test_react_in_an_event_loop_is_shown_the_same(server):
+    class Reacting(LLMAgent):
+        def step(self):
+            self.reasoning.plan(prompt="Live.", obs=self.generate_obs())
+
+    class AReacting(Reacting):
+        async def astep(self):
+            await self.reasoning.aplan(prompt="Live.")
+
+    AReacting.__name__ = "Reacting"
+    found = []
+    for kind in (Reacting, AReacting):
+        colony = lived(kind, server.base, reasoning=ReActReasoning)
+        found.append([agent.memory.recall("news", k=9) for agent in colony.agents])
+    parts = [[[(r.record.id, r.parts) for r in f] for f in run] for run in found]
+    assert parts[0] == parts[1] and parts[0][0]
