@@ -4,7 +4,7 @@
 what they are; ``probe`` asks an agent something and leaves no trace in its memory.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from mesa_memory import render
@@ -134,6 +134,25 @@ def swap(one: Any, other: Any) -> None:
         _restore(memory, states[source], copies)
     _note(left, "swap", {"with": plain(other.unique_id)})
     _note(right, "swap", {"with": plain(one.unique_id)})
+
+
+def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
+    """Lists what a memory holds again, after its agent has had another one meanwhile.
+
+    The record of the run has ended them; copies of them are opened, as by ``swap``.
+
+    Args:
+        memory: is held again; its work has been joined.
+        ended: ids of the records that have ended.
+    """
+    state = encode(memory.snapshot())
+    held = {record.id: record for record in memory._held()}
+    copies = {}
+    for name, record in held.items():
+        if name in ended and record.current:
+            copies[name] = _copy(memory, record, record.content, (name,))
+            copies[name].place = record.place  # it is as old as it was
+    _restore(memory, state, held | copies)
 
 
 def probe(agent: Any, question: str) -> str:

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 #: why a record's lifetime ended; what its memory no longer holds is evicted
 EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
+#: its memory was put aside: the agent was given another one
+REPLACED = "replaced"
 #: by hand
 ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
 
@@ -37,7 +39,7 @@ class MemoryRecord:
         sources: ids of the records it was made from, oldest first.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
-            ``"erased"``, ``"edited"``, ``"swapped"`` or None.
+            ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or None.
         superseded_by: id of the record that took its place.
         place: where it stands among all records of the run, lower is earlier. What a
             memory made of a step stands where that step was committed, however long the

@@ -10,7 +10,7 @@ from mesa_memory.effects import Steps
 from mesa_memory.memory.layers import layers_of, set_layers
 from mesa_memory.memory.own_state import own_records, own_state, take_up
 from mesa_memory.memory.reading import Reading
-from mesa_memory.records import EVICTED, MemoryRecord, Observer
+from mesa_memory.records import EVICTED, Journal, MemoryRecord, Observer
 from mesa_memory.scheduler import Work
 from mesa_memory.snapshots import Shelf, held
 from mesa_memory.staging import Commit, Group
@@ -18,6 +18,11 @@ from mesa_memory.staging import Commit, Group
 
 class Saving(Reading):
     """A memory whose state can be kept apart from its records."""
+
+    @property
+    def journal(self) -> Journal:
+        """What makes and numbers the records of this memory; for who records a run."""
+        return self._journal
 
     def snapshot(self) -> dict[str, Any]:
         """What its records do not say of its state; taken between two steps.

@@ -22,6 +22,7 @@ from mesa_memory.recording.attaching import Recording
 from mesa_memory.recording.changes import Call
 from mesa_memory.recording.checkpoints import memories, snapshot, warn_of_lost
 from mesa_memory.recording.handed import Handed
+from mesa_memory.recording.holding import Holding
 from mesa_memory.recording.noting import Noter
 from mesa_memory.recording.tablerows import agent_row
 from mesa_memory.records import Chronicle, MemoryRecord
@@ -73,6 +74,8 @@ class Recorder(Noter):
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
+        self._holding = Holding(super().closed)
+        self._holding.begin_at(memories(model))
         self._writer: Writer | None = Writer(store, run)
         # The model holds the watch, and the watch this: nothing here keeps a model alive.
         self._watch = StepWatch(model, self._over)
@@ -96,6 +99,12 @@ class Recorder(Noter):
         row = agent_row(memory)
         if row["agent"] not in self._known:
             self._met[row["agent"]] = row
+        self._holding.meet(memory.agent)
+
+    def closed(self, record: MemoryRecord) -> None:
+        """See ``Observer``; what is done to a memory put aside changes no record."""
+        if not self._holding.has_ended(record):
+            super().closed(record)
 
     @property
     def stands(self) -> bool:
@@ -158,6 +167,8 @@ class Recorder(Noter):
         self._taken()
         self._vectors.clear()
         self._known.clear()
+        if (model := self._model()) is not None:
+            self._holding.begin_at(memories(model))
         self.run, self.step, self._resumable = run, step, step
         if self._writer is not None:
             self._writer.run = run
@@ -276,10 +287,14 @@ class Recorder(Noter):
             logger.warning("%s The run goes on unrecorded.", error)
 
     def _close_dropped(self) -> None:
-        """What users took out of a memory by hand is no longer held by it."""
+        """What users took out by hand is no longer held: records, or a whole memory."""
         model = self._model()
-        for memory in memories(model).values() if model is not None else ():
+        if model is None:
+            return
+        held = memories(model)
+        for memory in held.values():
             memory.close_dropped()
+        self._holding.compare(model, held, clock(model))
 
     def _release(self) -> None:
         """Whoever goes on with the run may write it."""

@@ -1,0 +1,91 @@
+"""Which memories the agents of a recorded model hold, from step to step.
+
+An agent may be given another memory in the middle of a run. What it held before is then
+ended in the record, and listed again, as copies, should that memory come back.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary, WeakValueDictionary
+
+from mesa_memory.memory.layers import memories_of
+from mesa_memory.records import REPLACED, Journal, MemoryRecord
+
+#: an agent's unique id as text, and the layer
+type Key = tuple[str, str]
+
+
+class Holding:
+    """The memories that were held at the end of the last step, and those put aside.
+
+    A memory that is put aside is not touched: its user may still look at it, and only
+    the record says that the agent does not have it.
+
+    Args:
+        closed: is told of each record that has ended.
+    """
+
+    def __init__(self, closed: Callable[[MemoryRecord], None]) -> None:
+        self._closed = closed
+        # Journals do not keep a model alive, memories would.
+        self._held: dict[Key, Journal] = {}
+        self._aside: WeakKeyDictionary[Journal, set[str]] = WeakKeyDictionary()
+        self._places: WeakValueDictionary[Key, Journal] = WeakValueDictionary()
+
+    def meet(self, agent: Any) -> None:
+        """An agent gets a memory: what it holds now may be put aside by that."""
+        for _, memory in memories_of(agent):
+            self._held[_key(memory)] = memory.journal
+
+    def begin_at(self, memories: Mapping[str, Any]) -> None:
+        """Forgets what was noted until now; these are held."""
+        self._aside.clear()
+        self._held = {_key(memory): memory.journal for memory in memories.values()}
+
+    def has_ended(self, record: MemoryRecord) -> bool:
+        """True for a record of a memory put aside, which the run has ended already."""
+        if not self._aside:
+            return False
+        journal = self._places.get((str(record.agent), record.layer))
+        return journal is not None and record.id in self._aside.get(journal, ())
+
+    def compare(self, model: Any, memories: Mapping[str, Any], step: float) -> None:
+        """Ends what was put aside since the last step, lists again what came back.
+
+        An agent that has left the model keeps what it held.
+
+        Args:
+            memories: held now, see ``checkpoints.memories``.
+            step: in which the records of other memories end.
+        """
+        held = {_key(memory): memory.journal for memory in memories.values()}
+        gone = self._held.keys() - held.keys()
+        if gone:
+            here = {str(agent.unique_id) for agent in model.agents}
+            for key in sorted(gone):
+                if key[0] in here:
+                    self._places[key] = self._held[key]
+                    self._aside.setdefault(self._held[key], set())
+        self._held = held
+        if self._aside:
+            self._end(step, memories)
+
+    def _end(self, step: float, memories: Mapping[str, Any]) -> None:
+        from mesa_memory.interventions import take_back
+
+        for memory in memories.values():
+            ended = self._aside.pop(memory.journal, None)
+            if ended:
+                take_back(memory, ended)
+        for journal, ended in list(self._aside.items()):
+            for record in journal.current():
+                if record.id not in ended:
+                    ended.add(record.id)
+                    self._closed(
+                        replace(record, valid_to=step, closed_because=REPLACED)
+                    )
+
+
+def _key(memory: Any) -> Key:
+    return str(memory.agent.unique_id), memory.layer

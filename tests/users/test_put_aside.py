@@ -1,0 +1,184 @@
+"""An agent that is given another memory does not hold what was in the one before."""
+
+import copy
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    open_run,
+    register_policy,
+    resume,
+)
+
+CLASSES = {
+    kind.__name__: kind
+    for kind in (
+        EpisodicMemory,
+        ImpressionMemory,
+        LongTermMemory,
+        ShortTermMemory,
+        STLTMemory,
+    )
+}
+
+
+class Neighbour(LLMAgent):
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message(f"Day {self.model.steps}: the bridge is broken!", others)
+        for memory in (self.memory, getattr(self, "diary", self.memory)):
+            memory.get_prompt_ready()
+
+
+class Street(mesa.Model):
+    """Neighbours to whom something happens in the morning of a day."""
+
+    def __init__(self, memory="ShortTermMemory", file="", morning=None, rng=None):
+        super().__init__(rng=rng)
+        self.memory, self.file, self.morning = memory, file, morning or {}
+        configure(self, llm="offline", record=file or None)
+        name = register_policy("talk", lambda turn: "I greet my neighbour.")
+        for _ in range(2):
+            agent = Neighbour(self, CoTReasoning, name)
+            agent.memory = CLASSES[memory](agent)
+
+    def step(self):
+        if self.steps in self.morning:
+            for agent in self.agents:
+                self.morning[self.steps](agent)
+        self.agents.shuffle_do("step")
+
+
+def amnesia(agent):
+    agent.memory = type(agent.memory)(agent)
+
+
+def put_in_a_drawer(agent):
+    agent.diary = agent.memory
+    amnesia(agent)
+
+
+def hide(agent):
+    agent.memory.get_prompt_ready()
+    agent.model.hidden = {**getattr(agent.model, "hidden", {}), agent: agent.memory}
+    amnesia(agent)
+
+
+def find(agent):
+    agent.memory = agent.model.hidden[agent]
+
+
+def duplicate(agent):
+    agent.memory = copy.deepcopy(agent.memory)
+
+
+def held(street):
+    """The ids of what each agent's memories hold."""
+    return [
+        sorted(
+            record.id
+            for memory in {agent.memory, getattr(agent, "diary", agent.memory)}
+            for record in memory.current_records()
+        )
+        for agent in street.agents
+    ]
+
+
+def recorded(street, step):
+    Services.of(street).recorder.sync()
+    with open_run(street.file) as run:
+        return [
+            sorted(
+                row["id"] for row in run.state(agent.unique_id, step, as_records=True)
+            )
+            for agent in street.agents
+        ]
+
+
+def agrees(street, days):
+    then = {}
+    for _ in range(days):
+        street.step()
+        then[street.steps] = held(street)
+        assert recorded(street, street.steps) == then[street.steps]
+    for step, before in then.items():  # nothing later changes what was
+        assert recorded(street, step) == before
+
+
+def ended(street, why):
+    with open_run(street.file) as run:
+        rows = run.history(agent=1, as_records=True)
+    return [(row["id"], row["valid_to"]) for row in rows if row["because"] == why]
+
+
+@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("day", [1, 3])
+def test_what_was_in_a_replaced_memory_is_not_held_any_more(memory, day, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    street = Street(memory, file, {day: amnesia}, rng=1)
+    for agent in street.agents:
+        agent.memory.add_to_memory("note", {"text": "A ship came in."})
+    agrees(street, 5)
+    found = ended(street, "replaced")
+    assert found and {end for _, end in found} == {day}
+    assert {name.split("/")[1] for name, _ in found} == {CLASSES[memory].layer}
+
+
+@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("morning", [put_in_a_drawer, duplicate])
+def test_a_memory_that_is_kept_elsewhere_or_copied_is_still_held(
+    memory, morning, tmp_path
+):
+    file = str(tmp_path / "run.sqlite")
+    street = Street(memory, file, {3: morning}, rng=1)
+    agrees(street, 5)
+    assert not ended(street, "replaced")
+
+
+@pytest.mark.parametrize("memory", CLASSES)
+def test_a_memory_that_comes_back_is_held_again(memory, tmp_path):
+    morning = {3: hide, 5: find}
+    street = Street(memory, str(tmp_path / "run.sqlite"), morning, rng=1)
+    agrees(street, 7)
+    alone = Street(memory, morning=morning, rng=1)
+    for _ in range(7):
+        alone.step()
+    assert [a.memory.get_prompt_ready() for a in street.agents] == [
+        a.memory.get_prompt_ready() for a in alone.agents
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:the run of Street is recorded, but not all")
+@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("day", [2, 3, 4])
+def test_a_run_with_a_replaced_memory_is_resumed(memory, day, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    morning = {3: amnesia}
+    street = Street(memory, file, morning, rng=1)
+    agrees(street, day)
+    before = held(street)
+    Services.of(street).recorder.close()
+    again = resume(Street, file, memory=memory, file=file, morning=morning, rng=1)
+    assert held(again) == before
+    agrees(again, 3)
+    assert ended(again, "replaced")
+
+
+@pytest.mark.parametrize("memory", CLASSES)
+def test_a_copy_of_the_model_leaves_the_record_alone(memory, tmp_path):
+    street = Street(memory, str(tmp_path / "run.sqlite"), {4: amnesia}, rng=1)
+    agrees(street, 2)
+    twin = copy.deepcopy(street)
+    for _ in range(3):
+        twin.step()
+    agrees(street, 3)
