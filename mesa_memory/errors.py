@@ -11,6 +11,7 @@
     ├── EmbedderError         texts could not be turned into vectors
     ├── DuplicatePurpose      another task has the same purpose
     ├── ParameterError        a run's model needs an argument that its file cannot give
+    ├── MemoryMismatch        a run has another class of memory than the new model
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk
     │   ├── StoreBusy         another writer did not let go in time
@@ -167,6 +168,13 @@ class DuplicatePurpose(MesaMemoryError, ValueError):
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         """Errors of worker processes travel as pickles."""
         return type(self), (self.purpose, self.known, self.given)
+
+
+class MemoryMismatch(MesaMemoryError, ValueError):
+    """The new model gives an agent another class of memory than the run has for it.
+
+    The message names the agent, both classes, and what to do.
+    """
 
 
 class EmbedderError(MesaMemoryError):

@@ -22,6 +22,7 @@ EXAMPLES = [
         "grade", "town.Grades, town.prompt", "other.Grades, other.prompt"
     ),
     errors.ParameterError("give it again", names=("llm",)),
+    errors.MemoryMismatch("make the memory of the run"),
     errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),
 ]

@@ -4,18 +4,23 @@ What else a model holds is its own: it tells it in ``get_state()`` (plain data) 
 takes it up in ``set_state(state)``, which also makes and removes agents.
 """
 
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
 from mesa_memory.memory.layers import memories_of
 from mesa_memory.memory.own_state import lost_state
 from mesa_memory.recording import parameters
 from mesa_memory.snapshots import Shelf, Verbatim, decode
 
+_NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
 MODEL = ""
+#: key of the name of a memory's class in its state
+CLASS = "class"
 
 
 def memories(model: Any) -> dict[str, Any]:
@@ -40,7 +45,10 @@ def snapshot(model: Any) -> dict[str, Any]:
         "changed": Verbatim(parameters.changed(model)),
         "state": None if get_state is None else Verbatim(get_state()),
     }
-    found = {key: memory.snapshot() for key, memory in memories(model).items()}
+    found = {
+        key: memory.snapshot() | {CLASS: type(memory).__name__}
+        for key, memory in memories(model).items()
+    }
     return {MODEL: own, **found}
 
 
@@ -73,7 +81,8 @@ def restore(
         given: arguments that the caller chose for the new model; they stay.
 
     Raises:
-        ValueError: if the model has no agent for a memory, or another class of it.
+        ValueError: if the model has no agent for a memory.
+        MemoryMismatch: if it has another class of memory for it.
     """
     own = decode(states[MODEL])
     mesa.advance(model, own)
@@ -90,9 +99,38 @@ def restore(
         )
     for key, memory in here.items():
         if key in states:
-            layer = states[key].get("layer", memory.layer)
-            records = shelf(str(memory.agent.unique_id), layer)
-            memory.restore(decode(states[key], records), records)
+            _take_up(key, memory, states[key], shelf)
     version, words, gauss = own["random"]
     model.random.setstate((version, tuple(words), gauss))
     model.rng.bit_generator.state = own["rng"]
+
+
+def _take_up(
+    key: str, memory: Any, state: Mapping[str, Any], shelf: Callable[[str, str], Shelf]
+) -> None:
+    """Puts one memory where it was; ``key`` is its place, see ``memories``."""
+    layer, kept = state.get("layer", memory.layer), state.get(CLASS)
+    if _kind(layer) != _kind(getattr(type(memory), "layer", memory.layer)):
+        raise _mismatch(key, memory, kept or f"a memory of layer {_kind(layer)!r}")
+    try:
+        records = shelf(str(memory.agent.unique_id), layer)
+        memory.restore(decode(state, records), records)
+    except (LookupError, TypeError, AttributeError) as error:
+        if kept is None or kept == type(memory).__name__:
+            raise
+        raise _mismatch(key, memory, kept) from error
+
+
+def _kind(layer: str) -> str:
+    """A layer's name without the number of a further one."""
+    return _NUMBER.sub("", layer)
+
+
+def _mismatch(key: str, memory: Any, kept: str) -> MemoryMismatch:
+    agent, _, place = key.partition(".")
+    return MemoryMismatch(
+        f"the run has {kept:.60} for agent {agent} (agent.{place or 'memory'}), and the "
+        f"new model makes {type(memory).__name__}. Make the same class as before: in "
+        "the model's __init__, with the parameters of the run, or, if the agent was "
+        "given another memory in the middle of the run, in the model's set_state()."
+    )
