@@ -23,8 +23,10 @@ from mesa_memory.stores.sqlite_faults import fault
 
 #: no field may be longer, in bytes; a stranger's file cannot fill the memory
 LONGEST_FIELD = 64 * 2**20
-#: kept in memory of indexes and tables, in KiB
-CACHE = 128 * 1024
+#: kept in memory of indexes and tables by each connection that may write, in KiB; full
+#: after a few steps, so that a long run does not grow. What falls out of it is read
+#: again from the system's own cache, which costs a writer nothing that can be measured
+CACHE = 16 * 1024
 #: so many pages may wait beside the file: each step changes the ends of many lists,
 #: and a page that waits is written back once for several steps
 WAITING_PAGES = 16 * 1024
