@@ -97,11 +97,10 @@ class Names:
     def _look(self) -> None:
         """Looks through all agents, unless they are those of the last time."""
         model = self._model()
-        agents = _agents_of(model)
-        made = agents_made(model)
-        if (made, len(agents)) != self._looked:
-            self._looked = (made, len(agents))
-            for agent in agents:
+        made, count = agents_made(model), _count_of(model)
+        if (made, count) != self._looked:
+            self._looked = (made, count)
+            for agent in _agents_of(model):
                 self.meet(agent)
 
 
@@ -118,6 +117,14 @@ def _agents_of(model: Any) -> list:
         return list(_attribute(model, "agents") or ())
     except TypeError:  # a stand-in for a model
         return []
+
+
+def _count_of(model: Any) -> int:
+    """How many agents there are; asked for with each unknown name, so quick."""
+    try:
+        return len(_attribute(model, "agents") or ())
+    except TypeError:
+        return len(_agents_of(model))
 
 
 def _attribute(thing: Any, name: str) -> Any:

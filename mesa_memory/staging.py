@@ -7,7 +7,7 @@ arrived, also when the agent acts only later or never.
 
 import math
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from mesa_memory.records import MemoryRecord
@@ -159,7 +159,7 @@ def _grouped(events: Iterable[tuple[float, MemoryRecord]]) -> list[Group]:
     return sorted(groups.items(), key=lambda group: group[0])
 
 
-def by_kind(events: Iterable[MemoryRecord], additive: set[str]) -> dict:
+def by_kind(events: Iterable[MemoryRecord], additive: Container[str]) -> dict:
     """A step's events as Mesa-LLM shows them: kind -> content.
 
     Kinds in ``additive`` give a list; of every other kind the newest content counts.

@@ -4,6 +4,7 @@ import copy
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from mesa_llm.memory.memory import MemoryEntry
@@ -12,7 +13,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory import render
-from mesa_memory.events import Naming, by_id, merged
+from mesa_memory.events import Naming, by_id, is_call, merged
 from mesa_memory.importance import GRADE_MIN
 from mesa_memory.names import Names, own_name
 from mesa_memory.records import MemoryRecord
@@ -48,12 +49,25 @@ class Entry(MemoryEntry, Kept):
         agent: Any,
         step: float | None,
         events: Iterable[MemoryRecord],
-        content: dict,
+        content: dict | None = None,
+        additive: Iterable[str] = (),
     ) -> None:
-        self.content = content
+        if content is not None:
+            self.content = content
+        self._additive = frozenset(additive)
         self.step = step  # type: ignore[assignment]
         self.events = tuple(events)
         self.bind(agent)
+
+    @cached_property
+    def content(self) -> dict:  # type: ignore[override]
+        """Put together once somebody looks: what is left of a long step changes often."""
+        return by_kind(self.events, self._additive)
+
+    @cached_property
+    def calls(self) -> bool:
+        """True if an event is a reply of litellm as Python; see ``events.is_call``."""
+        return any(is_call(event.kind, event.content) for event in self.events)
 
     def bind(self, agent: Any) -> None:
         """Makes this an entry of ``agent``."""
@@ -70,7 +84,24 @@ class Entry(MemoryEntry, Kept):
         """The entry of one step; replaced observations are left out."""
         old = set(map(id, superseded(events, additive)))
         kept = [event for event in events if id(event) not in old] if old else events
-        return cls(agent, step, kept, by_kind(kept, additive))
+        return cls(agent, step, kept, additive=additive)
+
+    def parts(self, count: int, lengths: Sequence[int]) -> "tuple[Entry, Entry]":
+        """The oldest ``count`` events and the others, as two entries of its step.
+
+        What is known of all events is not worked out again for each part.
+
+        Args:
+            lengths: of each event's line.
+        """
+        first, rest = (
+            Entry(self.agent, self.step, events, additive=self._additive)
+            for events in (self.events[:count], self.events[count:])
+        )
+        first.lengths, rest.lengths = lengths[:count], lengths[count:]
+        if not self.calls:
+            first.calls = rest.calls = False
+        return first, rest
 
     def __str__(self) -> str:
         """The events as plain lines."""

@@ -6,7 +6,6 @@ from typing import Any
 
 from mesa_llm.memory.memory import MemoryEntry
 
-from mesa_memory.events import is_call
 from mesa_memory.memory.base import MemoryModule
 from mesa_memory.memory.entry import Entry, entry_lines, entry_snapshots
 from mesa_memory.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
@@ -76,13 +75,9 @@ class Windowed(MemoryModule):
             parts = _fitting(lengths, chars)
         if not 0 < parts < len(lengths):
             return False
-        assert entry.step is not None
-        events = entry.events
         place = list(self._window).index(entry)
-        halves = [self._entry(entry.step, e) for e in (events[:parts], events[parts:])]
-        halves[0].lengths, halves[1].lengths = lengths[:parts], lengths[parts:]
-        self._window[place] = halves[1]
-        self._window.insert(place, halves[0])
+        oldest, self._window[place] = entry.parts(parts, lengths)
+        self._window.insert(place, oldest)
         return True
 
     def _lengths(self, entry: Entry) -> Sequence[int]:
@@ -94,9 +89,7 @@ class Windowed(MemoryModule):
     def _line_lengths(self, entry: MemoryEntry) -> Sequence[int]:
         """Of each line of an entry's text."""
         # A call and the action that came of it make one line.
-        if isinstance(entry, Entry) and not any(
-            is_call(event.kind, event.content) for event in entry.events
-        ):
+        if isinstance(entry, Entry) and not entry.calls:
             return self._lengths(entry)
         return [len(line) for line in entry_lines(entry, self.event_chars)]
 

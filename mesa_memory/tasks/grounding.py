@@ -7,10 +7,12 @@ letters, so that Анна is Anna; summaries may be in another language than the
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
+from typing import NamedTuple
 from unicodedata import numeric
 
 from anyascii import anyascii
@@ -41,6 +43,7 @@ _TOKEN = re.compile(
     rf"[{_HAN}]+|[{_KANA}]+|[{_THAI}]+|[{_HIRAGANA}]+"
     rf"|(?:(?![{_HAN}{_KANA}{_THAI}{_HIRAGANA}])(?:[^\W_]|[{_MARKS}]))+"
 )
+_ASCII_TOKEN = re.compile("[0-9A-Za-z]+")  # the same in ASCII, and much faster
 _RUN = re.compile(rf"[{_HAN}{_THAI}]")
 _HAN_RUN = re.compile(rf"[{_HAN}]")
 #: "one" is also an article
@@ -99,18 +102,65 @@ def _function_words() -> dict[str, frozenset[str]]:
     }
 
 
-def _language(text: str) -> str:
-    """The language that a text is most likely written in.
+@cache
+def _languages_of() -> dict[str, tuple[int, ...]]:
+    """Of each function word the places, in ``_function_words``, of its languages."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, words in enumerate(_function_words().values()):
+        for word in words:
+            found[word] = (*found.get(word, ()), place)
+    return found
+
+
+def _language(words: Iterable[str]) -> str:
+    """The language that small words are most likely of.
 
     A few words may belong to any language; they are taken for English.
     """
-    found, languages = set(_split(text)), _function_words()
-    best = max(languages, key=lambda name: len(found & languages[name]))
-    return best if len(found & languages[best]) > 1 else "english"
+    languages = _languages_of()
+    places = Counter(p for word in set(words) for p in languages.get(word, ()))
+    most = max(places.values(), default=0)
+    best = min(p for p in places if places[p] == most) if most > 1 else 0
+    return list(_function_words())[best]
+
+
+def _tokens(text: str) -> list[str]:
+    return (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
 
 
 def _split(text: str) -> list[str]:
-    return _TOKEN.findall(text.lower())
+    return _tokens(text.lower())
+
+
+class _Word(NamedTuple):
+    """What there is to know of a token, whatever text it stands in.
+
+    Attributes:
+        sound: in small Latin letters.
+        decimal: true for a number.
+        run: true for a run of a script without spaces.
+        small: as function words are written; None if it never says anything.
+        stem: of the sound.
+        capital: true with a capital, and in a script that has none.
+    """
+
+    sound: str
+    decimal: bool
+    run: bool
+    small: str | None
+    stem: str
+    capital: bool
+
+
+@lru_cache(maxsize=4096)
+def _word(token: str) -> _Word:
+    sound, decimal = anyascii(token).lower(), token.isdecimal()
+    mute = decimal or len(sound) < 2 or _GRAMMAR.match(token) or sound in _GENERIC
+    small = None if mute else token.lower()
+    run, capital = bool(_RUN.match(token)), token[0].upper() == token[0]
+    return _Word(
+        sound, decimal, run, small, _stem(sound), capital or token[0].isupper()
+    )
 
 
 @dataclass(frozen=True)
@@ -152,27 +202,26 @@ class Terms:
         names: set[str] = set()
         runs: list[str] = []
         cleaned = _INSIDE.sub("", _COUNTERS.sub(" ", text))
-        tokens, language = _TOKEN.findall(cleaned), _language(cleaned)
+        tokens, language = _tokens(cleaned), _language(_split(cleaned))
         empty = _function_words()[language]
-        plain = {token: anyascii(token).lower() for token in tokens}
-        for token, sound in plain.items():
-            if _RUN.match(token):
-                runs.append(sound)
+        plain = {token: _word(token) for token in tokens}
+        for token, word in plain.items():
+            if word.run:
+                runs.append(word.sound)
                 words.update(pair for pair in _pieces(token) if pair not in empty)
-            elif _says_something(token, sound, empty):
-                words.add(_stem(sound))
-                if token[0].isupper() or token[0].upper() == token[0]:
-                    names.add(sound)
-        numbers = {plain[token] for token in tokens if token.isdecimal()}
-        numbers |= {str(int(numeric(sign))) for sign in cleaned if sign in _HAN_NUMBERS}
-        letters = "".join(token for token in tokens if not token.isdecimal())
+            elif word.small is not None and word.small not in empty:
+                words.add(word.stem)
+                if word.capital:
+                    names.add(word.sound)
+        numbers = {word.sound for word in plain.values() if word.decimal}
+        numbers |= {str(int(numeric(sign))) for sign in _HAN_NUMBERS if sign in cleaned}
         return cls(
             frozenset(words),
             frozenset(names),
             frozenset(numbers),
-            frozenset(plain.values()),
+            frozenset(word.sound for word in plain.values()),
             " ".join(runs),
-            (language, sum(x < "\u0250" for x in letters) * 2 >= len(letters)),
+            (language, cleaned.isascii() or _mostly_latin(tokens)),
         )
 
     def without(self, other: "Terms") -> "Terms":
@@ -193,10 +242,9 @@ class Terms:
         return names, words - {_stem(name) for name in names}
 
 
-def _says_something(token: str, sound: str, empty: frozenset[str]) -> bool:
-    if token.isdecimal() or len(sound) < 2 or _GRAMMAR.match(token):
-        return False
-    return token.lower() not in empty and sound not in _GENERIC
+def _mostly_latin(tokens: Iterable[str]) -> bool:
+    letters = "".join(token for token in tokens if not token.isdecimal())
+    return sum(x < "\u0250" for x in letters) * 2 >= len(letters)
 
 
 def _pieces(run: str) -> Iterable[str]:
@@ -319,7 +367,7 @@ def _check_quote(text: str, lines: Sequence[str], others: Terms, kept: int) -> N
 
 
 def _plain_words(text: str) -> list[str]:
-    return [anyascii(token).lower() for token in _TOKEN.findall(text)]
+    return [_word(token).sound for token in _tokens(text)]
 
 
 def _such_as(terms: Terms) -> str:
