@@ -368,7 +368,7 @@ def test_an_embedder_with_a_loop_of_its_own_is_asked_in_a_thread_without_one():
     assert here[0].parts["dense"] > 0
 
 
-def test_react_in_an_event_loop_is_shown_the_same(server):
+def test_react_in_an_event_loop_is_shown_the_same(server, tmp_path):
     class Reacting(LLMAgent):
         def step(self):
             self.reasoning.plan(prompt="Live.", obs=self.generate_obs())
@@ -380,7 +380,9 @@ def test_react_in_an_event_loop_is_shown_the_same(server):
     AReacting.__name__ = "Reacting"
     found = []
     for kind in (Reacting, AReacting):
-        colony = lived(kind, server.base, reasoning=ReActReasoning)
-        found.append([agent.memory.recall("news", k=9) for agent in colony.agents])
-    parts = [[[(r.record.id, r.parts) for r in f] for f in run] for run in found]
-    assert parts[0] == parts[1] and parts[0][0]
+        file = tmp_path / f"{len(found)}.sqlite"
+        given = {"reasoning": ReActReasoning, "record": str(file)}
+        Services.of(lived(kind, server.base, **given)).recorder.close()
+        found.append(recorded(file))
+    assert found[0] == found[1]
+    assert all(len(rows) > DAYS for rows in found[0])
