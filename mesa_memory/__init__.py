@@ -86,6 +86,7 @@ _PLACES = {
     "probe": "interventions",
     "register_policy": "llm.policy",
     "resume": "recording.resuming",
+    "route_reasoning": "reasoning",
     "swap": "interventions",
     "wrap": "reasoning",
 }

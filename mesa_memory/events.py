@@ -187,7 +187,26 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
         return _plan(content)
     if kind == "plan_execution":
         return _execution(content)
+    if kind == "action" and content.keys() - {"importance"} == {"action", "result"}:
+        return _done(content["action"], content["result"])
     return _calls(kind, content)
+
+
+def _done(action: Any, result: Any) -> str | None:
+    """An action that the agent chose, and what came of it; None for another form."""
+    if not is_mapping(action) or not isinstance(action.get("name"), str):
+        return None
+    answer = "" if result is None else _NUMPY.sub(r"\1", value_text(result))
+    given = action.get("arguments")
+    if is_mapping(given):  # what came of it may say them, too
+        given = {k: v for k, v in given.items() if value_text(v) not in answer}
+    said = f"Did {value_text(action['name'])}"
+    said += f" ({_given(given)})" if given else ""
+    said += f": {answer}" if answer else ""
+    rest = {**_without(action, "name", "arguments", "rationale")}
+    said += f", {pairs(rest)}" if rest else ""
+    reason = action.get("rationale")
+    return said + (f". Reason: {_flat(reason)}" if reason else "")
 
 
 def _without(content: Mapping, *keys: str) -> dict:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from mesa_llm.memory.memory import Memory
-
 from mesa_memory.effects import LLMRequest, Steps
 from mesa_memory.errors import LLMRejected
 from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.memory.doing import SETTLING
 from mesa_memory.memory.replaced import ReplacedLLM, module_llm
 from mesa_memory.names import Names

@@ -12,11 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mesa_llm.module_llm import ModuleLLM
-
 from mesa_memory import redaction
 from mesa_memory.background import background
 from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.policy import PROVIDER, enable
 from mesa_memory.tasks.consolidate import Summary
 

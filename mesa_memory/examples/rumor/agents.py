@@ -6,7 +6,7 @@ from mesa.discrete_space import Cell, FixedAgent
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import wrap
+from mesa_memory import route_reasoning
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
@@ -39,7 +39,7 @@ class Townsperson(LLMAgent, FixedAgent):
         self.cell = cell
         self.memory = memories.make(memory, self)
         self.system_prompt = conversation.system_prompt(self.unique_id)
-        wrap(self)
+        route_reasoning(self)
 
     def learn(self, what: str) -> None:
         """News from outside, the rumour or the correction, reaches this person."""

@@ -1,0 +1,171 @@
+"""Mesa-LLM: its memory, its language model, and how its agents choose actions.
+
+Known are Mesa-LLM 0.3.2, and what its next version has in public: agents with ``act()``,
+whose requests show no memory, and a ``generate`` that can ask a model not to think.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mesa_memory.hosts.changed import changed
+
+ADVICE = "Use one that is known: pip install 'mesa-llm>=0.3.2,<0.5'."
+
+try:
+    from mesa_llm.memory.memory import Memory, MemoryEntry
+    from mesa_llm.module_llm import ModuleLLM
+except ImportError as error:
+    raise changed(
+        "mesa-llm",
+        f"it cannot be imported ({error})",
+        "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5,<4'.",
+    ) from error
+
+__all__ = ["LLMPlace", "Memory", "MemoryEntry", "ModuleLLM", "show_memory_to_actions"]
+
+#: providers that take ``think``
+_THINKERS = ("ollama", "ollama_chat")
+#: gives the prompt of an agent's request, with its memory
+type Shown = Callable[[Any, Any], Any]
+
+
+class LLMPlace:
+    """Takes the place of an agent's ``llm``; what it does not do itself, that one does.
+
+    Raises:
+        HostChanged: if Mesa-LLM makes messages in another way.
+    """
+
+    def __init__(self, inner: Any) -> None:
+        if not hasattr(inner, "_build_messages"):
+            raise changed("mesa-llm", "its ModuleLLM has no _build_messages", ADVICE)
+        self._inner = inner
+        self.llm_model: str = inner.llm_model
+        self.api_base: str | None = inner.api_base
+        self.system_prompt: str | None = inner.system_prompt
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_inner" or name.startswith("__"):  # not there yet
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    @contextmanager
+    def _one_shot_completion(self) -> Iterator[None]:
+        """Mesa-LLM's retries are off for a request; it has none here anyway."""
+        yield
+
+    def messages(self, prompt: Any, system: str) -> list[dict[str, str]]:
+        """A prompt as messages, as Mesa-LLM makes them.
+
+        Raises:
+            TypeError: if the prompt is neither text nor a list of texts.
+        """
+        return list(self._inner._build_messages(prompt, system))
+
+    def options(self, given: dict[str, Any]) -> dict[str, Any]:
+        """What ``generate`` is given beyond what each version has, for the provider.
+
+        Raises:
+            HostChanged: if it is something unknown.
+        """
+        unknown = sorted(given.keys() - {"suppress_thinking"})
+        if unknown:
+            raise changed(
+                "mesa-llm", f"it calls generate() with {', '.join(unknown)}", ADVICE
+            )
+        thinker = self.llm_model.partition("/")[0] in _THINKERS
+        if given.get("suppress_thinking") and thinker:
+            return {"think": False, "drop_params": True}
+        return {}
+
+
+def show_memory_to_actions(agent: Any, shown: Shown) -> None:
+    """Lets the requests with which an agent chooses an action carry its memory.
+
+    An agent without actions stays as it is; again changes nothing.
+
+    Args:
+        shown: called with the agent and the prompt of a request; gives its prompt.
+
+    Raises:
+        HostChanged: if Mesa-LLM's agents choose actions in another way.
+    """
+    base = _own_class(agent)
+    if not hasattr(base, "act"):
+        return
+    for act, choose in (("act", "choose_action"), ("aact", "achoose_action")):
+        if not hasattr(base, choose):
+            raise changed("mesa-llm", f"its agents have {act}(), no {choose}()", ADVICE)
+        if isinstance(vars(agent).get(choose), _Choosing):
+            continue
+        choosing = _Choosing(agent, choose, shown)
+        setattr(agent, choose, choosing)
+        if getattr(type(agent), act) is getattr(base, act):  # and no act of a user's
+            kind = _Acting if act == "act" else _AsyncActing
+            setattr(agent, act, kind(agent, act, choosing))
+
+
+def _own_class(agent: Any) -> Any:
+    """Mesa-LLM's class of agents; None for an agent of another kind."""
+    kinds = (k for k in type(agent).__mro__ if k.__module__ == "mesa_llm.llm_agent")
+    return next(kinds, None)
+
+
+class _OfAgent:
+    """A method of one agent; looked up when it is called, so that copies have theirs."""
+
+    def __init__(self, agent: Any, name: str) -> None:
+        self.agent, self.name = agent, name
+
+    @property
+    def method(self) -> Any:
+        return getattr(type(self.agent), self.name).__get__(self.agent)
+
+
+class _Choosing(_OfAgent):
+    """An agent choosing an action, with its memory in the prompt.
+
+    Attributes:
+        calls: how often.
+    """
+
+    def __init__(self, agent: Any, name: str, shown: Shown) -> None:
+        super().__init__(agent, name)
+        self.shown, self.calls = shown, 0
+
+    def __call__(self, prompt: Any, *args: Any, **given: Any) -> Any:
+        self.calls += 1
+        return self.method(self.shown(self.agent, prompt), *args, **given)
+
+
+class _Acting(_OfAgent):
+    """An agent acting: the first time it must have chosen, else nobody saw the memory."""
+
+    def __init__(self, agent: Any, name: str, choosing: _Choosing) -> None:
+        super().__init__(agent, name)
+        self.choosing = choosing
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        result = self.method(*args, **given)
+        self.check()
+        return result
+
+    def check(self) -> None:
+        ours = vars(self.agent).get(self.choosing.name) is self.choosing
+        if ours and not self.choosing.calls:
+            raise changed(
+                "mesa-llm",
+                f"{self.name}() chose without {self.choosing.name}(), so its request "
+                "showed no memory",
+                ADVICE,
+            )
+
+
+class _AsyncActing(_Acting):
+    """The same, in an event loop."""
+
+    async def __call__(self, *args: Any, **given: Any) -> Any:
+        result = await self.method(*args, **given)
+        self.check()
+        return result

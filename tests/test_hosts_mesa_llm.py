@@ -1,0 +1,92 @@
+"""Mesa-LLM as it is on the package index, and as its next version will be."""
+
+import os
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.module_llm import ModuleLLM
+from mesa_llm.reasoning.cot import CoTReasoning
+
+import mesa_memory
+from mesa_memory import ShortTermMemory, register_policy, route_reasoning
+from mesa_memory.errors import HostChanged
+
+HERE = Path(__file__).parent
+COMING = HERE / "support" / "coming"
+
+
+@pytest.mark.timeout(300)
+def test_all_holds_with_the_coming_version_of_mesa_llm():
+    file = HERE / "upstream" / "with_coming_mesa_llm.py"
+    path = os.pathsep.join([str(COMING), str(HERE.parent)])
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [*command, str(file)],
+        cwd=HERE.parent,
+        env=os.environ | {"PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def agent_of(model, llm_model):
+    agent = LLMAgent(model, CoTReasoning, llm_model, step_prompt="Go.")
+    agent.memory = ShortTermMemory(agent)
+    return agent
+
+
+def test_an_own_method_named_act_is_left_alone():
+    class Actor(LLMAgent):
+        def act(self):
+            return "bowed"
+
+    actor = Actor(mesa.Model(rng=1), CoTReasoning, register_policy("act", str))
+    route_reasoning(actor)
+    assert actor.act() == "bowed"
+    assert "act" not in vars(actor)
+
+
+def test_the_former_name_still_routes_and_says_the_new_one():
+    agent = agent_of(mesa.Model(rng=1), register_policy("old", lambda turn: "fine"))
+    with pytest.warns(DeprecationWarning, match="route_reasoning"):
+        assert mesa_memory.wrap(agent) is agent.llm
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert route_reasoning(agent) is agent.llm
+
+
+def test_a_mesa_llm_without_the_messages_it_made_is_an_error(monkeypatch):
+    agent = agent_of(mesa.Model(rng=1), register_policy("gone", lambda turn: "fine"))
+    monkeypatch.delattr(ModuleLLM, "_build_messages")
+    with pytest.raises(HostChanged, match=r"mesa-llm 0\.3\.2.*_build_messages"):
+        route_reasoning(agent)
+
+
+def test_a_mesa_llm_that_cannot_be_imported_says_which_versions_go_together():
+    """Mesa 4 has no ``mesa.space``, which Mesa-LLM 0.3.2 imports."""
+    code = (
+        "import sys; sys.modules['mesa.space'] = None\n"
+        "from mesa_memory.errors import HostChanged\n"
+        "try:\n    from mesa_memory import ShortTermMemory\n"
+        "except HostChanged as error:\n    print(error)\n"
+    )
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=100, check=True)
+    assert "mesa-llm 0.3.2" in done.stdout
+    assert "pip install 'mesa>=3.5,<4'" in done.stdout

@@ -1,0 +1,274 @@
+"""What holds with the coming version of Mesa-LLM; run by test_hosts_mesa_llm.
+
+It needs ``tests/support/coming`` before all else on the path.
+"""
+
+import asyncio
+import copy
+import inspect
+import pickle
+
+import mesa
+import mesa_llm
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_llm.reasoning.react import ReActReasoning
+
+from mesa_memory import (
+    Budget,
+    BudgetExceeded,
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    open_run,
+    register_policy,
+    route_reasoning,
+)
+from mesa_memory.errors import HostChanged
+from tests.support.openai_server import OpenAIServer
+
+MEMORIES = [
+    ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory,
+]  # fmt: skip
+CHOICE = {
+    "name": "wave",
+    "arguments": {"times": 2},
+    "rationale": "I know\nthem.",
+}
+
+
+def wave(agent, times):
+    """Waves."""
+    return f"waved {times} times at {agent.unique_id}"
+
+
+class Person(LLMAgent):
+    def step(self):
+        pass
+
+
+def person(memory=ShortTermMemory, reasoning=CoTReasoning, **given):
+    """An agent that was told a secret in the step before, and the turns of its model."""
+    turns = []
+
+    def decide(turn):
+        turns.append(turn)
+        return CHOICE if "arguments" in turn.fields else "I greet my neighbour."
+
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline")
+    agent = Person(
+        model,
+        reasoning,
+        register_policy("decide", decide),
+        step_prompt="Greet.",
+        actions=[wave],
+        **given,
+    )
+    agent.memory = memory(agent)
+    agent.memory.add_to_memory("message", {"message": "SECRET", "sender": 7})
+    agent.step()
+    return agent, turns
+
+
+def count(turn, text="SECRET"):
+    return (turn.system + turn.prompt).count(text)
+
+
+def test_this_is_the_coming_version():
+    assert mesa_llm.__version__ == "0.4.0.dev0"
+    assert "act" in vars(LLMAgent)
+
+
+def test_without_routing_a_request_to_act_shows_no_memory():
+    agent, turns = person()
+    agent.act("Do something.")
+    assert count(turns[0]) == 0
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_each_request_to_act_shows_the_memory_once(memory):
+    agent, turns = person(memory)
+    route_reasoning(agent)
+    first = agent.memory.get_prompt_ready()
+    assert agent.act("Do something.").result == "waved 2 times at 1"
+    second = agent.memory.get_prompt_ready()
+    asyncio.run(agent.aact(["Do something", "more."]))
+    assert [count(turns[0], first), count(turns[1], second)] == [1, 1]
+    assert all(turn.prompt.count("Do something") == 1 for turn in turns)
+    assert [count(turn) for turn in turns] == [1, 1]
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning])
+def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
+    agent, turns = person(memory, reasoning)
+    shown = agent.memory.format_short_term() if reasoning is CoTReasoning else None
+    shown = shown or agent.memory.get_prompt_ready()
+    route_reasoning(agent)
+    agent.reasoning.plan(obs="nothing new")
+    planning, carrying_out = turns
+    assert count(planning, shown) == 1
+    assert count(carrying_out) == 0
+
+
+def test_a_prompt_that_shows_the_memory_already_is_left_alone():
+    agent, turns = person()
+    route_reasoning(agent)
+    agent.act(f"{agent.memory.get_prompt_ready()}\nDo something.")
+    agent.act(f"Lately: {agent.memory.format_short_term()} Do something.")
+    assert [count(turn) for turn in turns] == [1, 1]
+
+
+def test_a_recorded_run_has_what_the_request_to_act_showed(tmp_path):
+    agent, _ = person()
+    configure(agent.model, record=tmp_path / "run.sqlite")
+    route_reasoning(agent)
+    agent.act(
+        f"Do something, {agent.memory.format_short_term()}"
+    )  # looked at, not shown
+    agent.act("Do something.")
+    agent.model.step()
+    Services.of(agent.model).recorder.close()
+    run = open_run(tmp_path / "run.sqlite")
+    assert list(run.prompts(agent=1)["section"]) == ["short term", "memory"]
+    assert list(run.calls(agent=1)["purpose"]) == ["reasoning"] * 2
+
+
+def test_routing_twice_is_routing_once():
+    agent, turns = person()
+    assert route_reasoning(agent) is route_reasoning(agent)
+    agent.act("Do something.")
+    assert count(turns[0]) == 1
+
+
+def test_an_action_is_remembered_as_a_sentence():
+    agent, _ = person()
+    agent.act("Do something.")
+    line = "Did wave (times: 2): waved 2 times at 1. Reason: I know them."
+    short = line.replace(" (times: 2)", "")  # what came of it says how often
+    assert short in agent.memory.get_prompt_ready()
+    assert "{" not in agent.memory.get_prompt_ready()
+
+
+def test_an_agent_that_acts_in_its_own_way_does_so_still():
+    agent, turns = person()
+    agent.choose_action = lambda prompt, **given: (turns.append(prompt), 1 / 0)
+    route_reasoning(agent)
+    agent.choose_action = lambda prompt, **given: type(agent).choose_action(
+        agent, prompt, **given
+    )
+    agent.act("Do something.")  # chosen by what the user put there last
+    assert count(turns[0]) == 0
+
+
+def test_an_agent_whose_class_chooses_is_shown_its_memory():
+    class Careful(Person):
+        def choose_action(self, prompt, **given):
+            return super().choose_action([prompt, "Be careful."], **given)
+
+        def act(self, prompt):
+            return super().act(f"{prompt} Now.")
+
+    agent, turns = person()
+    agent.__class__ = Careful
+    route_reasoning(agent)
+    agent.act("Do something.")
+    assert count(turns[0]) == 1
+    assert turns[0].prompt.endswith("Do something. Now.\nBe careful.")
+
+
+def test_copies_of_an_agent_show_their_own_memory():
+    agent, turns = person()
+    route_reasoning(agent)
+    agent.model.walker = agent
+    twin = copy.deepcopy(agent.model).walker
+    twin.memory.add_to_memory("message", {"message": "OTHER", "sender": 7})
+    twin.act("Do something.")
+    agent.act("Do something.")
+    assert [count(turn, "OTHER") for turn in turns] == [1, 0]
+    again = pickle.loads(pickle.dumps(agent.choose_action))
+    assert again.agent is not agent
+
+
+def test_the_budget_holds_for_acting():
+    agent, _ = person()
+    configure(agent.model, budget=Budget(calls=1))
+    route_reasoning(agent)
+    agent.act("Do something.")
+    with pytest.raises(BudgetExceeded):
+        agent.act("Do something.")
+
+
+def test_no_tools_are_sent_as_none_and_thinking_is_left_to_the_model(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer() as server:
+        agent = Person(
+            mesa.Model(rng=1), CoTReasoning, "openai/x", api_base=server.base,
+            step_prompt="Go.", tools=None,
+        )  # fmt: skip
+        agent.memory = ShortTermMemory(agent)
+        route_reasoning(agent)
+        agent.reasoning.plan(tools=None)
+        agent.llm.generate(prompt="Say it.", suppress_thinking=True)
+        bodies = [received.body for received in server.log]
+        assert len(bodies) == 3
+        absent = {"tools", "tool_choice", "think", "suppress_thinking", "drop_params"}
+        assert all(not absent & body.keys() for body in bodies)
+
+
+def test_a_model_of_ollama_is_asked_not_to_think():
+    agent, _ = person()
+    route_reasoning(agent).llm_model = "ollama/qwen3"
+    given = agent.llm.options({"suppress_thinking": True})
+    assert given == {"think": False, "drop_params": True}
+    assert agent.llm.options({"suppress_thinking": False}) == {}
+
+
+def test_what_the_model_object_has_besides_is_still_there():
+    agent, _ = person()
+    assert route_reasoning(agent).max_retries == 5
+    with pytest.raises(AttributeError, match="no_such_thing"):
+        _ = agent.llm.no_such_thing
+
+
+def test_a_generate_that_is_called_with_something_unknown_is_an_error():
+    agent, _ = person()
+    route_reasoning(agent)
+    with pytest.raises(HostChanged, match=r"generate\(\) with patience.*pip install"):
+        agent.llm.generate(prompt="Go.", patience=3)
+
+
+def test_an_agent_that_acts_without_choosing_is_an_error_the_first_time(monkeypatch):
+    monkeypatch.setattr(LLMAgent, "act", lambda self, prompt: "done")
+    agent, _ = person()
+    route_reasoning(agent)
+    with pytest.raises(HostChanged, match=r"showed no memory.*pip install"):
+        agent.act("Do something.")
+
+
+@pytest.mark.parametrize("name", ["choose_action", "achoose_action"])
+def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch):
+    monkeypatch.delattr(LLMAgent, name)
+    agent, _ = person()
+    with pytest.raises(HostChanged, match=f"no {name}.*pip install"):
+        route_reasoning(agent)
+
+
+def test_a_model_object_that_makes_no_messages_is_an_error(monkeypatch):
+    agent, _ = person()
+    monkeypatch.delattr(type(agent.llm), "_build_messages")
+    with pytest.raises(HostChanged, match=r"no _build_messages.*pip install"):
+        route_reasoning(agent)
+
+
+def test_memories_take_what_the_coming_base_class_takes():
+    known = inspect.signature(mesa_llm.memory.memory.Memory.__init__).parameters
+    assert "fallback_model" in known
+    agent, _ = person(STLTMemory)
+    assert agent.memory.display is False
