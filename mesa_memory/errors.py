@@ -28,7 +28,7 @@ A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
 
 from typing import Any
 
-from mesa_memory import redaction
+from mesa_memory.core import redaction
 
 
 class MesaMemoryError(Exception):

@@ -7,14 +7,14 @@ what they are; ``probe`` asks an agent something and leaves no trace in its memo
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mesa_memory import render
-from mesa_memory.content import plain
-from mesa_memory.flows import run
-from mesa_memory.importance import GRADE_MAX, valid
-from mesa_memory.memory.base import MemoryModule
-from mesa_memory.memory.recalling import Recalling
-from mesa_memory.records import EDITED, ERASED, SWAPPED, MemoryRecord
-from mesa_memory.snapshots import HeldShelf, decode, encode, without
+from mesa_memory.core import render
+from mesa_memory.core.content import plain
+from mesa_memory.core.flow import run
+from mesa_memory.core.importance import GRADE_MAX, valid
+from mesa_memory.core.records import EDITED, ERASED, SWAPPED, MemoryRecord
+from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
+from mesa_memory.memories.base import MemoryModule
+from mesa_memory.memories.recalling import Recalling
 from mesa_memory.tasks import PROBE
 
 #: so many events come to mind for the question of a probe
@@ -231,7 +231,7 @@ def _restore(
     memory: MemoryModule, state: Mapping[str, Any], records: Mapping[str, MemoryRecord]
 ) -> None:
     """Lets the memory go by these records; its own numbers go on."""
-    shelf = HeldShelf(records)
+    shelf = InMemoryRecords(records)
     now = memory.snapshot()
     own = {name: now[name] for name in ("layer", "layers", "numbers")}
     memory.restore(decode(state, shelf) | own, shelf)

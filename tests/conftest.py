@@ -13,7 +13,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 #: files that open a browser or show what it shows
-VIEWS = ("tests/test_viz_", "tests/users/test_page_")
+VIEWS = ("tests/viz/", "tests/users/test_page_")
 
 
 def pytest_collection_finish():

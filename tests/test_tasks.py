@@ -6,7 +6,7 @@ import pytest
 from pydantic import BaseModel
 
 from mesa_memory import BadReply, LLMRequest, OfflineLLM, Reply, Task
-from mesa_memory.replies import Unusable, read
+from mesa_memory.core.replies import Unusable, read
 from mesa_memory.tasks import (
     CONSOLIDATE,
     GRADE,

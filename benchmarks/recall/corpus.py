@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.recall import RecallIndex
-from mesa_memory.records import MemoryRecord
-from mesa_memory.retrieval import Scoring
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.retrieval.index import RecordIndex
+from mesa_memory.retrieval.scoring import Scoring
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,10 @@ Ask = Callable[[str], list[str]]
 Ranker = Callable[[Corpus, Any], Ask]
 
 
-def index_of(corpus: Corpus, embedder: Any) -> RecallIndex:
+def index_of(corpus: Corpus, embedder: Any) -> RecordIndex:
     """The items as the index of one agent's memory."""
     vectors = embedder.embed([item.said for item in corpus.items])
-    index = RecallIndex()
+    index = RecordIndex()
     for item, vector in zip(corpus.items, vectors):
         record = MemoryRecord(
             item.id, 1, "benchmark", "message", item.step, {}, item.grade

@@ -27,7 +27,7 @@ from benchmarks.recall.corpus import (
 from benchmarks.recall.published import PUBLISHED
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.cached import CachedEmbedder
-from mesa_memory.retrieval import Scoring
+from mesa_memory.retrieval.scoring import Scoring
 
 CUTS = (5, 10, 25)
 

@@ -44,7 +44,7 @@ from benchmarks.recall.corpus import Ask, Corpus, Ranker, ours
 from benchmarks.recall.history import world
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.cached import CachedEmbedder
-from mesa_memory.retrieval import Scoring
+from mesa_memory.retrieval.scoring import Scoring
 
 Embed = Callable[[str], np.ndarray]
 #: the best so many are asked for on LoCoMo, and when the time is taken
@@ -134,7 +134,7 @@ def rank_bm25(embed: Embed, k: int) -> Ranker:
     """BM25 over lower-cased words, neither stemmed nor filtered."""
     from rank_bm25 import BM25Okapi
 
-    from mesa_memory.lexical import words
+    from mesa_memory.retrieval.bm25 import words
 
     def ranker(corpus: Corpus, embedder: Any) -> Ask:
         index = BM25Okapi([words(item.text) for item in corpus.items])

@@ -27,10 +27,10 @@ from typing import Any
 import click
 import numpy as np
 
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.recall import RecallIndex
-from mesa_memory.records import MemoryRecord
-from mesa_memory.retrieval import Scoring
+from mesa_memory.retrieval.index import RecordIndex
+from mesa_memory.retrieval.scoring import Scoring
 
 DIM, K, WORDS = 256, 10, 2000
 Case = tuple[MemoryRecord, str, np.ndarray, str]
@@ -58,9 +58,9 @@ def spoken(draw: random.Random, count: int) -> str:
     return " ".join(f"w{rank}" for rank in ranks)
 
 
-def filled(made: list[Case]) -> RecallIndex:
+def filled(made: list[Case]) -> RecordIndex:
     """An index of all of them."""
-    index = RecallIndex()
+    index = RecordIndex()
     for record, text, vector, who in made:
         index.add(record, text, vector, who, source="random")
     return index
@@ -134,7 +134,7 @@ def recalls(count: int, turns: int) -> dict[str, float]:
 
 def additions(count: int = 10_000) -> float:
     """Median microseconds to add a record with its embedding to a growing index."""
-    made, index, taken = cases(count), RecallIndex(), []
+    made, index, taken = cases(count), RecordIndex(), []
     for start in range(0, count, 100):
         started = time.process_time()
         for record, text, vector, who in made[start : start + 100]:
@@ -152,7 +152,7 @@ def a_step_of_many(agents: int = 1000, events: int = 4) -> dict[str, float]:
     times.append(time.process_time())
     indexes = []
     for start in range(0, len(made), events):
-        index = RecallIndex()
+        index = RecordIndex()
         for record, text, _, who in made[start : start + events]:
             index.add(record, text, who=who)
         indexes.append(index)

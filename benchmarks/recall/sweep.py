@@ -24,7 +24,7 @@ from benchmarks.recall.history import PHRASINGS, world
 from benchmarks.recall.locomo import corpus_of
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.cached import CachedEmbedder
-from mesa_memory.retrieval import Scoring, importance_of, recency_part
+from mesa_memory.retrieval.scoring import Scoring, importance_of, recency_part
 
 IMPORTANCES = (0.0, 0.05, 0.1, 0.2, 0.4)
 RECENCIES = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)

@@ -29,7 +29,7 @@ from benchmarks.recall.history import PHRASINGS, world
 from benchmarks.recall.published import PUBLISHED
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.cached import CachedEmbedder
-from mesa_memory.retrieval import Scoring
+from mesa_memory.retrieval.scoring import Scoring
 
 CUT = 5
 RECENCIES = (0.0, 0.05, 0.2, 0.3, 0.5, 1.0)

@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from mesa_memory.content import plain
+from mesa_memory.core.content import plain
 from mesa_memory.errors import EmbedderError
 
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from mesa_memory import redaction
-from mesa_memory.checks import number, whole
-from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.core import redaction
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.validate import number, whole
 
 
 @runtime_checkable

@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mesa_memory.content import plain
-from mesa_memory.render import one_line, shorten
+from mesa_memory.core.content import plain
+from mesa_memory.core.render import one_line, shorten
 
 #: longest text of an answer
 TEXT_CHARS = 240

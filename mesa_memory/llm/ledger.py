@@ -10,10 +10,10 @@ from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any
 
-from mesa_memory.checks import number, whole
-from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.core.render import count_tokens
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
-from mesa_memory.render import count_tokens
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")

@@ -19,23 +19,23 @@ from tenacity import (
     stop_after_attempt,
 )
 
-from mesa_memory import redaction
-from mesa_memory.content import plain
-from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.core import redaction
+from mesa_memory.core.content import plain
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.render import count_tokens
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable
 from mesa_memory.llm.base import LLMSettings
-from mesa_memory.redaction import logger as logger_of
-from mesa_memory.render import count_tokens
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
-from mesa_memory.llm import catalogue, faults
-from mesa_memory.llm.patience import Patience
-from mesa_memory.loopback import reach_loopback_directly
-from mesa_memory.wire import bounded, guard_litellm
+from mesa_memory.core.proxies import reach_loopback_directly
+from mesa_memory.core.wire import bounded, guard_litellm
+from mesa_memory.llm import pricing, provider_errors
+from mesa_memory.llm.deadline import Patience
 
 litellm.suppress_debug_info = True
 redaction.guard_others()
@@ -103,7 +103,7 @@ class LiteLLM:
 
     def price(self, model: str | None) -> tuple[float, float] | None:
         """US dollars per prompt and completion token; None if unknown."""
-        return catalogue.price(model) if model else None
+        return pricing.price(model) if model else None
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
         settings, started, number = self.settings, time.monotonic(), 0
@@ -125,7 +125,9 @@ class LiteLLM:
                         async with patience.attempt(settings.timeout):
                             response = await self._send(model, request)
         except Exception as error:
-            fault = faults.typed(error, model, request, number, settings.deadline)
+            fault = provider_errors.typed(
+                error, model, request, number, settings.deadline
+            )
             self._close(model, request, fault)
             raise fault from redaction.cause(error)
         return _reply(response, model, number, time.monotonic() - started)
@@ -142,14 +144,14 @@ class LiteLLM:
         if left <= 0:
             return
         if left + self.settings.timeout >= patience.left:
-            raise faults.Closed(model, left)
+            raise provider_errors.Closed(model, left)
         await patience.sleep(left)
 
     def _check_open(self, model: str, request: LLMRequest) -> None:
         """Raises ``Closed`` if that was said while the request waited for its turn."""
         left = self._closed_for(model, request)
         if left > 0:
-            raise faults.Closed(model, left)
+            raise provider_errors.Closed(model, left)
 
     def _closed_for(self, model: str, request: LLMRequest) -> float:
         until = self._closed.get((model, _base_for(model, request)), 0.0)
@@ -196,12 +198,12 @@ class LiteLLM:
             response = await litellm.acompletion(**sent)
         self._answered = time.monotonic()
         if not response.choices:
-            raise faults.NoAnswer("the reply has no choices")
+            raise provider_errors.NoAnswer("the reply has no choices")
         return response
 
     def _format(self, model: str, request: LLMRequest) -> dict[str, Any]:
         """Asks for JSON by schema where the provider is known to support it."""
-        if request.schema is None or not catalogue.takes_schema(model):
+        if request.schema is None or not pricing.takes_schema(model):
             return {}
         return {"response_format": request.schema}
 
@@ -235,7 +237,9 @@ class LiteLLM:
                     await slots.acquire()
             except TimeoutError as error:
                 if self._answered + self.settings.deadline <= time.monotonic():
-                    raise faults.NoTurn("nobody got an answer meanwhile") from error
+                    raise provider_errors.NoTurn(
+                        "nobody got an answer meanwhile"
+                    ) from error
             else:
                 return
 
@@ -244,12 +248,12 @@ class LiteLLM:
         backoff = self.settings.backoff * 2 ** (state.attempt_number - 1)
         jittered = backoff * (0.5 + self._jitter.random())
         error = state.outcome.exception() if state.outcome else None
-        return max(jittered, faults.retry_after(error))
+        return max(jittered, provider_errors.retry_after(error))
 
 
 def _worth_another_try(error: BaseException) -> bool:
-    return faults.passing(error) and not isinstance(
-        error, faults.NoTurn | faults.Closed
+    return provider_errors.passing(error) and not isinstance(
+        error, provider_errors.NoTurn | provider_errors.Closed
     )
 
 
@@ -274,7 +278,7 @@ def _reply(response: Any, model: str, attempts: int, latency: float) -> Reply:
         model=model,
         prompt_tokens=getattr(usage, "prompt_tokens", None),
         completion_tokens=getattr(usage, "completion_tokens", None),
-        cost=catalogue.cost(response, model),
+        cost=pricing.cost(response, model),
         latency=latency,
         attempts=attempts,
         finish=choice.finish_reason or "stop",

@@ -12,9 +12,9 @@ from difflib import unified_diff
 from typing import Any
 
 from mesa_memory import errors
-from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.core.render import shorten
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
-from mesa_memory.render import shorten
 
 #: a diff in an error is at most so long
 DIFF_CHARS = 2000

@@ -2,17 +2,17 @@
 
 Noting a change is one append, made by the simulation's thread: no object is made that
 Python's garbage collector would have to look through. The rows that say so are made
-later, by the thread that writes them; see ``handed``.
+later, by the thread that writes them; see ``step_batch``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory.effects import LLMRequest, Reply
-from mesa_memory.recall import Recalled
-from mesa_memory.records import MemoryRecord
-from mesa_memory.retrieval import Scoring
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.scoring import Scoring
 
 
 @dataclass(slots=True)

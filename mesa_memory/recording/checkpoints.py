@@ -9,12 +9,12 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
-from mesa_memory.memory.layers import memories_of
-from mesa_memory.memory.own_state import lost_state
+from mesa_memory.memories.layers import memories_of
+from mesa_memory.memories.own_state import lost_state
 from mesa_memory.recording import parameters
-from mesa_memory.snapshots import Shelf, Verbatim, decode
 
 _NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
@@ -42,8 +42,8 @@ def snapshot(model: Any) -> dict[str, Any]:
         **mesa.clock_state(model),
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
-        "changed": Verbatim(parameters.changed(model)),
-        "state": None if get_state is None else Verbatim(get_state()),
+        "changed": Opaque(parameters.changed(model)),
+        "state": None if get_state is None else Opaque(get_state()),
     }
     found = {
         key: memory.snapshot() | {CLASS: type(memory).__name__}
@@ -70,7 +70,7 @@ def warn_of_lost(memories: Iterable[Any]) -> None:
 def restore(
     model: Any,
     states: Mapping[str, Any],
-    shelf: Callable[[str, str], Shelf],
+    shelf: Callable[[str, str], RecordLookup],
     given: Mapping[str, Any],
 ) -> None:
     """Puts a new model, at step 0, where the snapshot was taken.
@@ -106,7 +106,10 @@ def restore(
 
 
 def _take_up(
-    key: str, memory: Any, state: Mapping[str, Any], shelf: Callable[[str, str], Shelf]
+    key: str,
+    memory: Any,
+    state: Mapping[str, Any],
+    shelf: Callable[[str, str], RecordLookup],
 ) -> None:
     """Puts one memory where it was; ``key`` is its place, see ``memories``."""
     layer, kept = state.get("layer", memory.layer), state.get(CLASS)

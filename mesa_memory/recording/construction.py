@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.arguments import SCENARIO, encode, mark_of, missing
+from mesa_memory.core.arguments import SCENARIO, encode, mark_of, missing
 from mesa_memory.hosts import mesa
 
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
-from mesa_memory.memory.layers import memories_of
-from mesa_memory.records import REPLACED, Journal, MemoryRecord
+from mesa_memory.core.records import REPLACED, MemoryRecord, RecordLog
+from mesa_memory.memories.layers import memories_of
 
 #: an agent's unique id as text, and the layer
 type Key = tuple[str, str]
@@ -29,9 +29,9 @@ class Holding:
     def __init__(self, closed: Callable[[MemoryRecord], None]) -> None:
         self._closed = closed
         # Journals do not keep a model alive, memories would.
-        self._held: dict[Key, Journal] = {}
-        self._aside: WeakKeyDictionary[Journal, set[str]] = WeakKeyDictionary()
-        self._places: WeakValueDictionary[Key, Journal] = WeakValueDictionary()
+        self._held: dict[Key, RecordLog] = {}
+        self._aside: WeakKeyDictionary[RecordLog, set[str]] = WeakKeyDictionary()
+        self._places: WeakValueDictionary[Key, RecordLog] = WeakValueDictionary()
 
     def meet(self, agent: Any) -> None:
         """An agent gets a memory: what it holds now may be put aside by that."""

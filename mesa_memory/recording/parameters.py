@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory import redaction
-from mesa_memory.addresses import is_address
-from mesa_memory.arguments import (
+from mesa_memory.core import redaction
+from mesa_memory.core.addresses import is_address
+from mesa_memory.core.arguments import (
     BITS,
     DICT,
     GENERATOR,
@@ -42,7 +42,7 @@ _SOURCES = {
     for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 }
 #: a warning names the line of the user's that begins the recording
-_PACKAGE = str(Path(redaction.__file__).parent)
+_PACKAGE = str(Path(redaction.__file__).parents[1])
 #: the classes of arguments that say where to record; the run is where it is
 _RECORDINGS = ("Recording",)
 

@@ -11,22 +11,22 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from mesa_memory.background import at_exit
-from mesa_memory.effects import LLMRequest, Reply
+from mesa_memory.core.records import MemoryRecord, RecordBus
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_steps import StepWatch
-from mesa_memory.recording import garbage
-from mesa_memory.recording.answered import PaidAnswers, answer_row
-from mesa_memory.recording.attaching import Recording
+from mesa_memory.recording import gc_tuning
 from mesa_memory.recording.changes import Call
 from mesa_memory.recording.checkpoints import memories, snapshot, warn_of_lost
-from mesa_memory.recording.handed import Handed
+from mesa_memory.recording.collector import Collector
+from mesa_memory.recording.config import Recording
 from mesa_memory.recording.holding import Holding
-from mesa_memory.recording.noting import Noter
-from mesa_memory.recording.tablerows import agent_row
-from mesa_memory.records import Chronicle, MemoryRecord
-from mesa_memory.redaction import logger as logger_of
+from mesa_memory.recording.paid_answers import PaidAnswers, answer_row
+from mesa_memory.recording.rows import agent_row
+from mesa_memory.recording.step_batch import StepBatch
+from mesa_memory.runtime.loop import at_exit
 from mesa_memory.stores.base import Batch, Store
 from mesa_memory.stores.writer import LATE, Writer
 
@@ -37,7 +37,7 @@ logger = logger_of(__name__)
 REST, LONGEST_REST = 25, LATE / 2
 
 
-class Recorder(Noter):
+class Recorder(Collector):
     """Writes what is noted, at the end of each step.
 
     Args:
@@ -55,7 +55,7 @@ class Recorder(Noter):
     def __init__(
         self,
         model: Any,
-        chronicle: Chronicle,
+        chronicle: RecordBus,
         store: Store,
         run: int,
         flush: Callable[[], None],
@@ -82,7 +82,7 @@ class Recorder(Noter):
         weakref.finalize(model, _abandon, weakref.ref(self))
         chronicle.observers.append(self)
         _running.add(self)
-        garbage.look_less()
+        gc_tuning.look_less()
 
     @property
     def model(self) -> Any:
@@ -275,7 +275,7 @@ class Recorder(Noter):
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
         try:
-            self._writer.put(Handed(step, changes, state, kept, finished, extends))
+            self._writer.put(StepBatch(step, changes, state, kept, finished, extends))
             if wait:
                 self._writer.flush()
         except StoreError as error:
@@ -332,7 +332,7 @@ class Recorder(Noter):
         self._watch.detach()
         _running.discard(self)
         if not _running:
-            garbage.look_as_before()
+            gc_tuning.look_as_before()
 
 
 _running: set[Recorder] = set()

@@ -6,10 +6,10 @@ from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
 from mesa_memory.errors import StoreCorrupt
+from mesa_memory.retrieval.terms import RESERVED
 from mesa_memory.runs.recorded import Recorded, in_order
 from mesa_memory.runs.table import Table, table
 from mesa_memory.stores import schema
-from mesa_memory.terms import RESERVED
 
 #: what a candidate has
 PARTS = (

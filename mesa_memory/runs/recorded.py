@@ -8,10 +8,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy import Table as SQLTable
 
+from mesa_memory.core.text import one_line
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
-from mesa_memory.text import one_line
 
 #: a message names at most so many of what there is
 NAMED = 12

@@ -6,14 +6,18 @@ from typing import Any, Self
 
 from mesa_memory.runs import (
     calls,
-    evidence,
-    exporting,
+    provenance,
     recalls,
-    searching,
     state,
     versions,
 )
-from mesa_memory.runs.differences import Difference, first_difference
+from mesa_memory.runs import (
+    export as exporting,
+)
+from mesa_memory.runs import (
+    search as searching,
+)
+from mesa_memory.runs.compare import Difference, first_difference
 from mesa_memory.runs.statements import Statements
 from mesa_memory.runs.stored import overview
 
@@ -99,11 +103,11 @@ class Run(Statements):
         A source that the run does not have is ``missing``; one that was told further up
         is ``repeated``, without what is below it.
         """
-        return evidence.because(self._run, record).given(as_records)
+        return provenance.because(self._run, record).given(as_records)
 
     def tree(self, record: str) -> dict[str, Any]:
         """The evidence of a record as nested dicts; below each are its ``sources``."""
-        return evidence.tree(self._run, record)
+        return provenance.tree(self._run, record)
 
     def recalls(
         self, agent: Any, step: float | None = None, *, as_records: bool = False
@@ -190,7 +194,7 @@ class Run(Statements):
         return first_difference(self._run, other._run)
 
     def export(self, folder: str | Path, format: str = "csv") -> list[Path]:
-        """Writes the run's tables as files; see ``exporting``.
+        """Writes the run's tables as files; see ``export``.
 
         Args:
             folder: made if need be; must not hold files of these names.

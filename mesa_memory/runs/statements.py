@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from mesa_memory.runs.about import About
+from mesa_memory.runs.catalog import About
 
 
 class Statements(About):

@@ -4,7 +4,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from mesa_memory.arguments import readable
+from mesa_memory.core.arguments import readable
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import listed
 from mesa_memory.runs.table import Table

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mesa_memory.checks import number, whole
+from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import StoreUnavailable
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
-from mesa_memory.redaction import hide
 from mesa_memory.stores.base import open_store
 from mesa_memory.stores.rows import Blobs, storable
 from mesa_memory.stores.schema import leases, metadata, runs

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from mesa_memory.redaction import scrub_json
+from mesa_memory.core.redaction import scrub_json
 
 #: a text longer than this (in bytes) is split, as databases limit their parameters
 LONGEST = 16 * 2**20

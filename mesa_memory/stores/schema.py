@@ -66,7 +66,7 @@ agents = Table(
     PrimaryKeyConstraint("run", "agent"),
 )
 
-#: see ``mesa_memory.records.MemoryRecord``; ``graded_at`` is the step at which the
+#: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at`` is the step at which the
 #: importance was known
 records = Table(
     "records",

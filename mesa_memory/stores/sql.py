@@ -12,8 +12,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from mesa_memory.core.redaction import cause, hide
 from mesa_memory.errors import RunInUse, StoreCorrupt, StoreError, StoreReadOnly
-from mesa_memory.redaction import cause, hide
 from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch, Options, RunInfo
 from mesa_memory.stores.batches import CHANGES, Together, together

@@ -1,6 +1,6 @@
 """Thoughts: each file is one, from the system text to the answer without a model."""
 
-from mesa_memory.replies import Unusable
+from mesa_memory.core.replies import Unusable
 from mesa_memory.tasks.base import Task, bulleted, numbered
 from mesa_memory.tasks.consolidate import CONSOLIDATE
 from mesa_memory.tasks.grade import GRADE

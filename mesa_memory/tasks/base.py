@@ -10,9 +10,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mesa_memory import flows
-from mesa_memory.checks import whole
-from mesa_memory.effects import LLMRequest, Steps
+from mesa_memory.core import flow
+from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply
 from mesa_memory.tasks import registry
 
@@ -170,7 +170,7 @@ class Task:
         request: LLMRequest,
         check: Callable[[Any], Any] | None = None,
         repairs: bool = True,
-    ) -> Steps[Any]:
+    ) -> Flow[Any]:
         """The checked reply to a request of this task; for plain text, the text.
 
         Args:
@@ -186,7 +186,7 @@ class Task:
         if request.schema is None:
             return passes((yield from self._text(request)))
         most = inputs.get("max_chars", self.max_chars)
-        return (yield from flows.ask(request, most, passes, repairs))
+        return (yield from flow.ask(request, most, passes, repairs))
 
     def check(self, reply: Any, inputs: Inputs) -> Any:
         """What a reply of the schema comes to; without a check the reply itself.
@@ -201,7 +201,7 @@ class Task:
         """The answer without a model, a function of the inputs; None if none is given."""
         return self._offline
 
-    def _text(self, request: LLMRequest) -> Steps[str]:
+    def _text(self, request: LLMRequest) -> Flow[str]:
         reply = yield request
         text = (reply.text or "").strip()
         if not text:

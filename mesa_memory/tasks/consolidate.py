@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from mesa_memory.render import shorten, step_text
+from mesa_memory.core.render import shorten, step_text
 from mesa_memory.tasks.base import Inputs, Task
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import check_summary

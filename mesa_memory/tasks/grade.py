@@ -18,10 +18,10 @@ from pydantic import (
     model_validator,
 )
 
-from mesa_memory.importance import GRADE_MAX, GRADE_MIN
-from mesa_memory.replies import Unusable
+from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
+from mesa_memory.core.replies import Unusable
+from mesa_memory.core.text import shorten, words
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
-from mesa_memory.text import shorten, words
 
 #: how models name the two numbers of a grade
 _EVENT_NAMES = ("event", "number", "event_number", "id", "n", "no", "line")

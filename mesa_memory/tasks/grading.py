@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory.effects import Await, Claim, LLMRequest, Publish, Steps
+from mesa_memory.core.replies import Unusable
+from mesa_memory.core.requests import Await, Claim, Flow, LLMRequest, Publish
 from mesa_memory.errors import BadReply, LLMError
-from mesa_memory.replies import Unusable
 from mesa_memory.tasks.grade import GRADE, Grades, by_place
 
 #: the most events in one request
@@ -43,7 +43,7 @@ class Graded:
 
 def grade_together(
     lines: Sequence[str], request: Request, shared: bool
-) -> Steps[Graded]:
+) -> Flow[Graded]:
     """Grades lines in as few requests as possible.
 
     Args:
@@ -65,7 +65,7 @@ def grade_together(
     return outcome
 
 
-def _graded(places: Sequence[int], request: Request, outcome: Graded) -> Steps[None]:
+def _graded(places: Sequence[int], request: Request, outcome: Graded) -> Flow[None]:
     """Grades what it can, batch by batch."""
     batches = [list(places[i : i + BATCH]) for i in range(0, len(places), BATCH)]
     for batch in batches:
@@ -76,7 +76,7 @@ def _graded(places: Sequence[int], request: Request, outcome: Graded) -> Steps[N
             return
 
 
-def _in_pieces(batch: list[int], request: Request, outcome: Graded) -> Steps[None]:
+def _in_pieces(batch: list[int], request: Request, outcome: Graded) -> Flow[None]:
     """Grades a batch, in halves where a whole gets no usable reply.
 
     Raises:
@@ -110,7 +110,7 @@ def _in_pieces(batch: list[int], request: Request, outcome: Graded) -> Steps[Non
 
 def _ask(
     piece: list[int], beside: list[int], request: Request, repairs: bool
-) -> Steps[dict[int, float]]:
+) -> Flow[dict[int, float]]:
     """The grades that one reply gives the events at these places."""
     asked = piece + beside
 
@@ -131,7 +131,7 @@ def _key(scope: str, line: str) -> str:
 
 def _graded_once(
     first: dict[str, int], request: Request, outcome: Graded
-) -> Steps[None]:
+) -> Flow[None]:
     """Grades, taking those that another agent has or is getting."""
     sample = request(list(first.values())[:1])
     scope = f"{sample.model}|{sample.api_base}|{sample.system}"

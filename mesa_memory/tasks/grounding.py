@@ -18,7 +18,7 @@ from unicodedata import numeric
 from anyascii import anyascii
 from stop_words import AVAILABLE_LANGUAGES, get_stop_words
 
-from mesa_memory.replies import Unusable
+from mesa_memory.core.replies import Unusable
 
 #: a shared name proves as much as two shared words or numbers; so much is enough
 ENOUGH = 2

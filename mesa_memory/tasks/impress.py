@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from mesa_memory.core.text import one_line, shorten, words
 from mesa_memory.tasks.base import Inputs, Task, bulleted
-from mesa_memory.text import one_line, shorten, words
 
 FRIENDLY = frozenset(
     [

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from mesa_memory.replies import Unusable, check_text
+from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks import themes
 from mesa_memory.tasks.base import Inputs, Task, numbered
 

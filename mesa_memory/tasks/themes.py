@@ -7,8 +7,8 @@ statements as its evidence.
 
 from collections.abc import Iterable, Sequence
 
-from mesa_memory.lexical import STOP_WORDS
-from mesa_memory.text import shorten, words
+from mesa_memory.core.text import shorten, words
+from mesa_memory.retrieval.bm25 import STOP_WORDS
 
 #: words of the form of a statement, not of what it says
 _FORM = frozenset(

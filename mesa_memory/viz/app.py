@@ -12,7 +12,7 @@ from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.live import live_feed
 from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
-from mesa_memory.viz.turns import take_turns
+from mesa_memory.viz.step_lock import take_turns
 from mesa_memory.viz.views import View, chosen
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import solara
 
 from mesa_memory.viz.address import Address
-from mesa_memory.viz.feed import Feed
+from mesa_memory.viz.hooks import Told, use_chosen, use_newest
+from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.source import Source
 from mesa_memory.viz.views import View
-from mesa_memory.viz.watching import Told, use_chosen, use_newest
 from mesa_memory.viz.widgets import AgentPicker, Choose, Empty, Failure, Note, Timeline
 
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")

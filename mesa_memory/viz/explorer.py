@@ -14,7 +14,7 @@ from mesa_memory.viz import server
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.data import layers
-from mesa_memory.viz.feed import Feed
+from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.server import Place
 from mesa_memory.viz.views import VIEWS
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.ledger import Budget
-from mesa_memory.recording.attaching import Recording, start
+from mesa_memory.recording.config import Recording, start
 from mesa_memory.recording.recorder import Recorder
 from mesa_memory.runs import open_run
-from mesa_memory.services import Services
-from mesa_memory.viz.feed import EVERY, Feed
-from mesa_memory.viz.pace import BESIDE, Pace
-from mesa_memory.viz.source import Source
+from mesa_memory.runtime.services import Services
+from mesa_memory.viz.run_feed import EVERY, Feed
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.throttle import BESIDE, Pace
 
 #: seconds between two questions to the recorder
 TICK = 0.03

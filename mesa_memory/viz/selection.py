@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from mesa_memory.viz.source import Source
+from mesa_memory.viz.run_view import Source
 
 #: characters of an address that are read; more is no choice of a person
 LONGEST = 4_000

@@ -15,7 +15,7 @@ from typing import Any
 import solara
 
 from mesa_memory.viz.origin import OwnOrigin
-from mesa_memory.viz.turns import stop_all
+from mesa_memory.viz.step_lock import stop_all
 
 #: names of this machine for itself
 OWN = ("127.0.0.1", "localhost")

@@ -11,7 +11,7 @@ from importlib import import_module
 from types import ModuleType
 
 import mesa_memory
-from mesa_memory import services
+from mesa_memory.runtime import services
 
 #: where Mesa-LLM keeps each class, its agent's default included
 PLACES = {

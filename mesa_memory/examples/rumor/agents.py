@@ -7,10 +7,10 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import route_reasoning
+from mesa_memory.core.render import shorten
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
-from mesa_memory.render import shorten
 
 #: nobody talks longer at a time
 SPEECH_CHARS = 300

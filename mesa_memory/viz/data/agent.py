@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory.render import count_tokens, event_text
+from mesa_memory.core.render import count_tokens, event_text
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import Versions
 from mesa_memory.viz.data import reading

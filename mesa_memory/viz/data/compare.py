@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mesa_memory.runs import Run
-from mesa_memory.runs.differences import Difference
+from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.data.agent import Past, Row
 
 #: where a record is

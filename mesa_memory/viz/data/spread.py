@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.lexical import STOP_WORDS, terms, words
+from mesa_memory.retrieval.bm25 import STOP_WORDS, terms, words
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.corpus import Corpus, corpus, static
 

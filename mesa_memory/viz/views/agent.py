@@ -6,8 +6,8 @@ import solara
 
 from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.source import Source
 from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 

@@ -4,13 +4,13 @@ from typing import Any
 
 import solara
 
+from mesa_memory.viz.background_query import use_answer
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.source import Source
 from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
 from mesa_memory.viz.widgets.timeline import number
-from mesa_memory.viz.working import use_answer
 
 #: agents times steps of runs that are compared without being asked to
 SMALL = 20_000

@@ -7,9 +7,9 @@ import solara
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence as data
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.source import Source
-from mesa_memory.viz.views.going import to_agent
+from mesa_memory.viz.views.navigation import to_agent
 from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 from mesa_memory.viz.widgets.tree import Tree

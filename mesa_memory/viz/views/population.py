@@ -4,10 +4,10 @@ from typing import Any
 
 import solara
 
+from mesa_memory.viz.background_count import use_prepared
 from mesa_memory.viz.data import layers, population
-from mesa_memory.viz.preparing import use_prepared
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.source import Source
 from mesa_memory.viz.widgets import Chart, Choose, Empty, Fact, Heatmap, Section
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES
 from mesa_memory.viz.widgets.timeline import number

@@ -6,9 +6,9 @@ import solara
 
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import recall as data
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.source import Source
-from mesa_memory.viz.views.going import to_agent, to_evidence
+from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.recall_chart import bars, change, short
 from mesa_memory.viz.views.recall_weights import Weights
 from mesa_memory.viz.widgets import (

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import solara
 
+from mesa_memory.viz.background_query import use_answer
 from mesa_memory.viz.data import spread as data
+from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
-from mesa_memory.viz.source import Source
 from mesa_memory.viz.views import curves
 from mesa_memory.viz.views.spread_tables import Holders, Texts
 from mesa_memory.viz.widgets import (
@@ -20,7 +21,6 @@ from mesa_memory.viz.widgets import (
     Section,
 )
 from mesa_memory.viz.widgets.timeline import number
-from mesa_memory.viz.working import use_answer
 
 #: similarity from which on a text counts, unless another is chosen
 LEAST = 0.6

@@ -5,8 +5,8 @@ from typing import Any
 
 import solara
 
+from mesa_memory.core.redaction import scrub
 from mesa_memory.errors import MesaMemoryError
-from mesa_memory.redaction import scrub
 from mesa_memory.viz.data.wording import ADDED, REMOVED
 
 _TAGS = {ADDED: "ins", REMOVED: "del"}

@@ -1,0 +1,115 @@
+"""The command ``mesa-memory``: a demonstration, sweeps of the examples, recorded runs.
+
+Everything heavy is imported inside the commands, so that ``--help`` answers at once.
+"""
+
+from pathlib import Path
+
+import click
+
+from mesa_memory import __version__
+from mesa_memory.cli import options
+from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.cost import cost
+from mesa_memory.cli.dashboard import dashboard
+from mesa_memory.cli.demo import demo
+from mesa_memory.cli.diff import diff
+from mesa_memory.cli.export import copy, export, migrate
+from mesa_memory.cli.inspect import inspect
+from mesa_memory.examples import EXAMPLES
+from mesa_memory.examples.rumor import MEMORIES
+
+
+def _names(_: click.Context, option: click.Parameter, given: str) -> list[str]:
+    """The memories in a list with commas, each once."""
+    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
+    unknown = [name for name in names if name not in MEMORIES]
+    if unknown:
+        raise click.BadParameter(
+            f"{', '.join(map(repr, unknown))}: choose from {', '.join(MEMORIES)}.",
+            param=option,
+        )
+    return names
+
+
+@click.group("mesa-memory")
+@click.version_option(__version__, prog_name="mesa-memory")
+def main() -> None:
+    """Memory for the agents of Mesa-LLM simulations."""
+
+
+@main.command()
+@click.argument("example", type=click.Choice(EXAMPLES), metavar="EXAMPLE")
+@click.option(
+    "--memory",
+    "memories",
+    default=",".join(MEMORIES),
+    show_default=True,
+    callback=_names,
+    metavar="NAME,NAME,...",
+    help="The memories to compare.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="How many runs of each memory, with the seeds 0, 1, ...",
+)
+@options.steps(40)
+@options.agents
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="How many runs at once.  [default: one per processor]",
+)
+@options.llm
+@options.api_base
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Folder for the table (CSV) and the picture (PNG).",
+)
+def batch(
+    example: str,
+    memories: list[str],
+    seeds: int,
+    steps: int,
+    agents: int,
+    processes: int | None,
+    llm: str,
+    api_base: str | None,
+    out: Path,
+) -> None:
+    """Compares memories over many runs of EXAMPLE.
+
+    Writes a table of every run and step, and a picture.
+    """
+    console = plain_console()
+    with one_line_errors():
+        from mesa_memory.examples.rumor import batch as sweep
+        from mesa_memory.examples.rumor import report
+        from mesa_memory.examples.rumor.model import RumorModel
+
+        # What cannot work is found here, and not in every process after minutes.
+        out.mkdir(parents=True, exist_ok=True)
+        RumorModel(3, llm=llm, api_base=api_base)
+        frame = sweep.run(
+            memories,
+            seeds,
+            steps,
+            agents,
+            llm=llm,
+            api_base=api_base,
+            processes=processes,
+        )
+        written = sweep.write(frame, out)
+        console.print(report.comparison(sweep.summary(frame), agents))
+        for path in written:
+            console.print(f"Wrote {path}", soft_wrap=True)
+
+
+for _command in (demo, inspect, cost, dashboard, diff, copy, export, migrate):
+    main.add_command(_command)

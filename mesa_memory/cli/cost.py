@@ -1,0 +1,55 @@
+"""``mesa-memory cost``: what the language model cost in a recorded run."""
+
+from typing import Any
+
+import click
+
+from mesa_memory.cli.console import (
+    opened,
+    plain_console,
+    run_argument,
+    show_table,
+    which_run,
+)
+
+_SUMS = {
+    "calls": "calls", "tokens_in": "tokens in", "tokens_out": "tokens out",
+    "cost": "cost in US dollars", "latency": "seconds", "failures": "failed",
+}  # fmt: skip
+
+
+@click.command()
+@run_argument()
+@which_run
+@click.option(
+    "--by",
+    multiple=True,
+    type=click.Choice(("purpose", "agent", "step", "model", "cached", "finish")),
+    default=("purpose",),
+    show_default=True,
+    help="What to sum by; may be given several times.",
+)
+def cost(run: str, which: str | None, by: tuple[str, ...]) -> None:
+    """Sums calls, tokens and money of a recorded run.
+
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    console = plain_console()
+    with opened(run, which) as found:
+        names = list(dict.fromkeys(by))
+        rows = [_shown(row) for row in found.cost(names, as_records=True)]
+        total = _shown(found.cost((), as_records=True)[0])
+        total |= dict.fromkeys(names) | {names[0]: "total"}
+        called = found.names if "agent" in names else {}
+        for row in rows:
+            if name := called.get(row.get("agent")):
+                row["agent"] = f"{name} ({row['agent']})"
+        columns = {name: name for name in names} | _SUMS
+        show_table(console, f"Cost of run {found.id}", columns, [*rows, total])
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """An unknown cost is not shown as nothing."""
+    known = row["cost"] is not None
+    price = f"{row['cost']:.4f}" if known else f"unknown ({row['unpriced']} calls)"
+    return row | {"cost": price}

@@ -1,0 +1,34 @@
+"""``mesa-memory dashboard``: recorded runs in the browser."""
+
+from pathlib import Path
+
+import click
+
+from mesa_memory.cli import options
+from mesa_memory.cli.console import one_line_errors
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN [RUN2 ...]")
+@options.served
+def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> None:
+    """Shows recorded runs in the browser, also while they are being written.
+
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    with one_line_errors(2):
+        from mesa_memory.viz import explorer, server
+
+        feeds = explorer.open_feeds([_named(run) for run in runs])
+        try:
+            explorer.serve(feeds, server.listen(host, port), open_page)
+        finally:
+            for feed in feeds:
+                feed.close()
+
+
+def _named(given: str) -> tuple[str, str | None]:
+    store, mark, number = given.rpartition("#")
+    if not mark or not number or Path(given).exists():
+        return given, None
+    return store, number

@@ -1,0 +1,99 @@
+"""``mesa-memory demo``: a town in which a rumour spreads, in the browser or in words."""
+
+import time
+from typing import Any
+
+import click
+
+from mesa_memory.cli import options
+from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.examples.rumor import MEMORIES
+
+
+@click.command()
+@click.option(
+    "--memory",
+    type=click.Choice(MEMORIES),
+    default="stlt",
+    show_default=True,
+    help="Everyone's memory.",
+)
+@options.agents
+@options.steps(25, "How many days are played first; in the browser one can go on.")
+@click.option(
+    "--seed",
+    type=click.IntRange(min=0),
+    default=42,
+    show_default=True,
+    help="The same seed gives the same town and the same meetings.",
+)
+@options.llm
+@options.api_base
+@click.option(
+    "--record",
+    metavar="FILE|URL",
+    help="Write the run into a store, to inspect, resume or replay it.",
+)
+@click.option(
+    "--headless",
+    is_flag=True,
+    help="No browser: print who knows what, why, one memory in full, and the cost.",
+)
+@options.served
+def demo(
+    headless: bool, host: str, port: int, open_page: bool, steps: int, **town: Any
+) -> None:
+    """Plays a town in which a rumour spreads, and shows it in the browser.
+
+    The page has every view of the dashboard, and buttons to play on.
+    """
+    with one_line_errors():
+        if headless:
+            _print(steps, **town)
+        else:
+            _serve(host, port, open_page, steps, **town)
+
+
+def _print(steps: int, **town: Any) -> None:
+    """Shows the town in words and tables."""
+    from mesa_memory import Services
+    from mesa_memory.examples.rumor import report
+
+    console, started = plain_console(), time.perf_counter()
+    model = _played(steps, console, **town)
+    seconds = time.perf_counter() - started
+    if recorder := Services.of(model).recorder:
+        recorder.close()
+    memory, llm, seed = town["memory"], town["llm"], town["seed"]
+    console.print(f"Memory {memory}, language model {llm}, seed {seed}.\n")
+    report.show(model, seconds, console)
+
+
+def _serve(host: str, port: int, open_page: bool, steps: int, **town: Any) -> None:
+    """Shows the town in the browser."""
+    from mesa_memory import Services
+    from mesa_memory.examples.rumor.page import parameters, town_page
+    from mesa_memory.viz.server import listen, serve
+
+    place = listen(host, port)  # before days are played that may cost something
+    town["record"] = town["record"] or True
+    model = _played(steps, plain_console(), **town)
+    choices = parameters(town.pop("agents"), rng=town.pop("seed"), **town)
+    try:
+        serve(lambda: town_page(model, choices), place, open_page)
+    finally:
+        Services.of(model).recorder.close()
+
+
+def _played(steps: int, console: Any, *, agents: int, seed: int, **given: Any) -> Any:
+    """The town after some days."""
+    from rich.console import Console
+    from rich.progress import track
+
+    from mesa_memory.examples.rumor.model import RumorModel
+
+    model = RumorModel(agents, rng=seed, **given)
+    quiet = not Console(stderr=True).is_terminal
+    for _ in track(range(steps), "Days in town", console=console, disable=quiet):
+        model.step()
+    return model

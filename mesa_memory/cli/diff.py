@@ -1,0 +1,50 @@
+"""``mesa-memory diff``: where two recorded runs part."""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mesa_memory.cli.console import cell, opened, plain_console, run_argument
+
+if TYPE_CHECKING:
+    from mesa_memory.runs.compare import Difference
+
+#: characters of each side
+MUCH = 2_000
+
+
+@click.command()
+@run_argument("left", "RUN_A")
+@run_argument("right", "RUN_B")
+def diff(left: str, right: str) -> None:
+    """Shows the first difference of two recorded runs.
+
+    The exit code is 0 if they are equal, 1 if not, and 2 if they cannot be compared.
+    Each run is the path or address of a store; #3 after it is its third run.
+    """
+    console = plain_console()
+    with opened(left) as mine, opened(right) as theirs:
+        found = mine.differences(theirs)
+    if found is None:
+        console.print("The runs are equal.")
+        return
+    _show(found, (left, right), console)
+    sys.exit(1)
+
+
+def _show(found: "Difference", names: tuple[str, str], console: Any) -> None:
+    sides = list(zip(("A", "B"), names, (found.left, found.right)))
+    what = f"The first difference is at step {found.step:g}, in {found.table}"
+    console.print(f"{what}: {', '.join(found.fields) or 'only one run has this'}.")
+    row = found.left or found.right or {}
+    for name, value in row.items():
+        if name not in found.fields and isinstance(value, str | int) and found.fields:
+            console.print(f"  {name}: {cell(value)}", soft_wrap=True)
+    for letter, name, side in sides:
+        console.print(f"{letter}  {cell(name)}", soft_wrap=True)
+        if side is None:
+            console.print("     has none")
+            continue
+        for field in found.fields or side:
+            console.print(f"     {field}: {cell(side[field], MUCH)}", soft_wrap=True)

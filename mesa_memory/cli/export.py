@@ -1,0 +1,78 @@
+"""``mesa-memory export``, ``copy`` and ``migrate``: for other tools, places, versions."""
+
+from pathlib import Path
+
+import click
+
+from mesa_memory.cli.console import (
+    one_line_errors,
+    opened,
+    plain_console,
+    run_argument,
+    which_run,
+)
+
+
+@click.command()
+@run_argument()
+@which_run
+@click.option(
+    "--format",
+    "format",
+    type=click.Choice(("csv", "parquet", "jsonl")),
+    default="csv",
+    show_default=True,
+    help="Parquet needs the package pyarrow.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    required=True,
+    metavar="DIR",
+    help="Folder for the files, one for each table.",
+)
+def export(run: str, which: str | None, format: str, out: Path) -> None:
+    """Writes a recorded run as files, one for each table.
+
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    console = plain_console()
+    with opened(run, which) as found:
+        for path in found.export(out, format):
+            console.print(f"Wrote {path}", soft_wrap=True)
+
+
+@click.command()
+@click.argument("store", metavar="RUN")
+@click.argument("target", metavar="TARGET")
+def copy(store: str, target: str) -> None:
+    """Copies the file of a recorded run, also while it is being recorded.
+
+    RUN is the path of a SQLite file, TARGET that of a new one. The copy is whole: what
+    was written last is often not in the file itself, but in others beside it.
+    """
+    console = plain_console()
+    with one_line_errors(2):
+        from mesa_memory.stores.copying import copy_file
+
+        console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
+
+
+@click.command()
+@click.argument("store", metavar="STORE")
+def migrate(store: str) -> None:
+    """Brings a store of an older version up to date.
+
+    STORE is its path or address. What it holds is kept; it cannot be read by older
+    versions afterwards.
+    """
+    console = plain_console()
+    with one_line_errors(2):
+        from mesa_memory.errors import StoreUnavailable
+        from mesa_memory.stores import open_store, schema
+
+        local = "://" not in store and not store.startswith("postgresql:")
+        if local and not Path(store).exists():
+            raise StoreUnavailable("there is no such file", location=store)
+        open_store(store).close()
+        console.print(f"{store} has schema version {schema.VERSION}.", soft_wrap=True)

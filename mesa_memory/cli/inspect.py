@@ -1,0 +1,147 @@
+"""``mesa-memory inspect``: what was remembered, shown, and because of what."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mesa_memory.cli.console import (
+    at_most,
+    cell,
+    opened,
+    plain_console,
+    run_argument,
+    show_table,
+    which_run,
+)
+from mesa_memory.core.render import one_line
+
+if TYPE_CHECKING:
+    from mesa_memory.runs import Run
+
+#: lines of a table or tree
+LINES = 200
+#: levels of a tree; what is farther down has too little room
+LEVELS = 12
+_AGENTS = {
+    "agent": "agent", "name": "name", "class": "class", "memory": "memory", "layers": "layers",
+    "records": "records", "first_step": "first step", "last_step": "last step",
+}  # fmt: skip
+_STATE = {
+    "step": "step", "layer": "layer", "kind": "kind", "importance": "grade",
+    "text": "text", "id": "id",
+}  # fmt: skip
+_RECALLS = {
+    "purpose": "for", "rank": "rank", "shown": "shown", "score": "score",
+    "relevance": "relevance", "importance": "importance", "recency": "recency",
+    "asked": "asked time", "text": "text",
+}  # fmt: skip
+_HISTORY = {
+    "step": "step", "operation": "operation", "text": "text", "because": "because",
+    "id": "id",
+}  # fmt: skip
+
+
+@click.command()
+@run_argument()
+@which_run
+@click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
+@click.option("--step", type=float, help="At the end of this step.  [default: last]")
+@click.option("--layer", metavar="NAME", help="Only this layer of its memory.")
+@click.option("--record", metavar="ID", help="The history and evidence of a record.")
+def inspect(
+    run: str,
+    which: str | None,
+    agent: str | None,
+    step: float | None,
+    layer: str | None,
+    record: str | None,
+) -> None:
+    """Shows a recorded run: an overview, a memory, or a record.
+
+    RUN is the path or address of a store; #3 after it is its third run.
+    """
+    console = plain_console()
+    with opened(run, which) as found:
+        if record is not None:
+            _record(found, record, console)
+        elif agent is not None:
+            _memory(found, agent, step, layer, console)
+        elif step is not None or layer is not None:
+            raise ValueError("--step and --layer need --agent")
+        else:
+            _overview(found, console)
+
+
+def _overview(run: "Run", console: Any) -> None:
+    rows = run.runs(as_records=True)
+    mine = next(row for row in rows if row["id"] == run.id)
+    for name, value in mine.items():
+        if value not in (None, {}, ""):
+            console.print(f"{name:12} {cell(value)}", soft_wrap=True)
+    console.print()
+    if len(rows) > 1:
+        heads = ("id", "name", "model", "state", "seed", "agents", "steps", "calls")
+        few = at_most(rows, LINES, console, "runs")
+        show_table(console, "Runs of this store", dict(zip(heads, heads)), few)
+    agents = run.agents(as_records=True)
+    few = at_most(agents, LINES, console, "agents")
+    named = any(row["name"] for row in few)
+    shown = {key: head for key, head in _AGENTS.items() if named or key != "name"}
+    show_table(console, "Agents", shown, few)
+
+
+def _memory(
+    run: "Run", agent: str, step: float | None, layer: str | None, console: Any
+) -> None:
+    rows = run.state(agent, step, layer, as_records=True)
+    step = run.steps[-1] if step is None else step
+    title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
+    show_table(console, title, _STATE, at_most(rows, LINES, console, "records"))
+    recalled = run.recalls(agent, step, as_records=True)
+    if recalled:
+        few = at_most(recalled, LINES, console, "candidates")
+        show_table(console, "Came to mind in that step", _RECALLS, few)
+    shown = run.prompt(agent, step)
+    if shown:
+        console.print("Was shown in that step:")
+        for line in shown.split("\n"):
+            console.print(f"  {one_line(line)}", soft_wrap=True)
+
+
+def _called(run: "Run", agent: str) -> str:
+    """An agent as people call it, and its unique id."""
+    own = run.unique_ids[run.name_of(agent)]
+    name = run.names.get(own)
+    return cell(own) if name is None else f"{cell(name)} ({cell(own)})"
+
+
+def _record(run: "Run", record: str, console: Any) -> None:
+    told = run.history(record, as_records=True)
+    few = at_most(told, LINES, console, "operations")
+    show_table(console, "History", _HISTORY, few)
+    console.print("Because of:")
+    console.print(evidence_tree(run.because(record, as_records=True)))
+
+
+def evidence_tree(lines: list[dict[str, Any]]) -> Any:
+    """The rows of ``Run.because`` as a tree, cut where it gets too long or deep."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    branches: dict[int, Any] = {}
+    shown = [line for line in lines if line["depth"] < LEVELS][:LINES]
+    for line in shown:
+        label = Text(_label(line))
+        depth = line["depth"]
+        branches[depth] = branches[depth - 1].add(label) if depth else Tree(label)
+    if len(shown) < len(lines):
+        branches[0].add(Text(f"… and {len(lines) - len(shown)} more"))
+    return branches[0]
+
+
+def _label(line: dict[str, Any]) -> str:
+    if line["missing"]:
+        return f"{cell(line['id'])}: not in this run"
+    again = " (see above)" if line["repeated"] else ""
+    step = f"step {line['step']:g}"
+    return f"{cell(line['kind'])}, {step}: {cell(line['text'])} [{cell(line['id'])}]{again}"

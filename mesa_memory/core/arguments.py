@@ -1,0 +1,147 @@
+"""Arguments of a model as plain JSON, which says of each value whether it came whole.
+
+A plain value is itself. What JSON has not is an object with one key that begins with
+``$``: a tuple, a long integer, a generator of random numbers. An object that cannot be
+written down leaves its class's name, so that whoever reads it can ask for it.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.redaction import MARK, hide
+
+#: markers of values that are not in the JSON
+OBJECT, SECRET, STORE = "$object", "$secret", "$store"
+#: in place of a class, where nobody saw what was given
+UNKNOWN = "unknown"
+#: markers of values that are, in another form
+TUPLE, NUMBER, PATH, DICT = "$tuple", "$number", "$path", "$dict"
+GENERATOR, BITS, SEEDS, SCENARIO = "$generator", "$bits", "$seeds", "$scenario"
+MARKS = frozenset(
+    {OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT}
+    | {GENERATOR, BITS, SEEDS, SCENARIO}
+)
+#: what any JSON reader takes as a whole number
+_EXACT = 2**53
+#: deeper values are not written down
+_DEEPEST = 12
+
+
+def encode(value: Any, depth: int = 0) -> Any:
+    """A value as JSON; what cannot be written down becomes ``{"$object": class}``."""
+    kind = type(value)
+    if value is None or kind is bool or kind is str:
+        return value
+    if isinstance(value, np.generic) and kind is not np.void:
+        return encode(value.item(), depth)
+    if kind is int:
+        return value if -_EXACT < value < _EXACT else {NUMBER: str(value)}
+    if kind is float:
+        return value if math.isfinite(value) else {NUMBER: repr(value)}
+    if isinstance(value, PurePath):
+        return {PATH: str(value)}
+    if depth > _DEEPEST:
+        return missing(value)
+    if kind is list or kind is tuple:
+        items = [encode(item, depth + 1) for item in value]
+        return items if kind is list else {TUPLE: items}
+    if kind is dict and all(type(key) is str for key in value):
+        named = {key: encode(item, depth + 1) for key, item in value.items()}
+        marked = len(named) == 1 and next(iter(named)) in MARKS
+        return {DICT: named} if marked else named
+    return _random(value, depth) or missing(value)
+
+
+def missing(value: Any) -> dict[str, str]:
+    """What stands for an object that cannot be written down."""
+    return {OBJECT: (value if isinstance(value, type) else type(value)).__qualname__}
+
+
+def _random(value: Any, depth: int) -> dict[str, Any] | None:
+    """A source of random numbers as it is now; None for anything else."""
+    if isinstance(value, np.random.Generator):
+        return {GENERATOR: encode(state_of(value.bit_generator), depth + 1)}
+    if isinstance(value, np.random.BitGenerator):
+        return {BITS: encode(state_of(value), depth + 1)}
+    if isinstance(value, np.random.SeedSequence):
+        return {SEEDS: encode(dict(value.state), depth + 1)}
+    return None
+
+
+def state_of(source: Any) -> dict[str, Any]:
+    """The state of a numpy bit generator, with lists in place of arrays."""
+    return lists(source.state if hasattr(source, "state") else source)
+
+
+def lists(value: Any) -> Any:
+    """The same with lists in place of arrays."""
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {key: lists(item) for key, item in value.items()}
+    return value
+
+
+def mark_of(value: Any) -> str | None:
+    """The marker of an encoded value; None if it is plain."""
+    if isinstance(value, dict) and len(value) == 1:
+        (key,) = value
+        return key if key in MARKS else None
+    return None
+
+
+def inside(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """An encoded value and all in it, each with the name under which it stands."""
+    yield name, value
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from inside(item, name if key in MARKS else str(key))
+    elif isinstance(value, list):
+        for item in value:
+            yield from inside(item, name)
+
+
+def lost(value: Any) -> str | None:
+    """Why an encoded value cannot be had back; None if it can."""
+    for _, part in inside(value):
+        mark = mark_of(part)
+        if mark == OBJECT and part[OBJECT] == UNKNOWN:
+            return "the model was made before mesa_memory was imported, so nobody knows"
+        if mark == OBJECT:
+            return f"an object ({part[OBJECT]}) cannot be recorded"
+        if mark == SECRET:
+            return "it is a secret, and secrets are not recorded"
+    return None
+
+
+def readable(value: Any) -> Any:
+    """An encoded value for a reader: plain data, with a word for what is not there."""
+    return _readable(hide(value))
+
+
+def _readable(value: Any) -> Any:
+    mark = mark_of(value)
+    if mark == SECRET:
+        return MARK
+    if mark == OBJECT:
+        return f"[not recorded: {value[OBJECT]}]"
+    if mark == STORE:
+        return "[this store]"
+    if mark in (GENERATOR, BITS, SEEDS):
+        return f"[recorded state of {_kind(value[mark])}]"
+    if mark is not None:
+        return _readable(value[mark])
+    if isinstance(value, dict):
+        return {key: _readable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_readable(item) for item in value]
+    return value
+
+
+def _kind(state: Any) -> str:
+    known = state.get("bit_generator") if isinstance(state, dict) else None
+    return str(known or "SeedSequence")

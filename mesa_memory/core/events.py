@@ -1,0 +1,337 @@
+"""What happened to an agent, as plain sentences.
+
+Mesa-LLM's own reasoning leaves observations, plans, what a plan became, and actions. As
+it writes them they are Python: dictionaries, and the text of its objects. Whatever has
+another form than expected is shown as it is: the form may change with Mesa-LLM.
+"""
+
+import json
+import math
+import re
+from ast import literal_eval
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from mesa_memory.core.text import ends, is_mapping, one_line, pairs, shorten, value_text
+
+#: gives an agent its name in a text, by unique id
+type Naming = Callable[[Any], str]
+
+#: longest unique id in a text, in characters
+ID_CHARS = 80
+_MESSAGE_KEYS = ("sender", "recipients", "importance")
+_SELF, _NEAR = "self_state", "local_state"
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+#: a tool call in the text of a reply of litellm
+_CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
+_NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+#: those whose repetitions say nothing new
+_ROUTINE = ("observation", "plan", "plan_execution", "action")
+
+
+def by_id(unique_id: Any) -> str:
+    """An agent without a name: ``Agent 4``."""
+    return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
+
+
+def message_text(content: Any, limit: float = math.inf, naming: Naming = by_id) -> str:
+    """A message's content as ``Agent 4 says: …``; a bare text as it is.
+
+    Args:
+        limit: longest text of a value, in characters; see ``text.ends``.
+        naming: who said it.
+    """
+    return _message(content, _Ends(limit), naming)
+
+
+def event_text(kind: str, content: Any, limit: int, naming: Naming = by_id) -> str:
+    """One event on one line, at most about ``limit`` characters."""
+    # A huge text is cut before it is escaped: the rest would be thrown away anyway.
+    cut = _Ends(limit)
+    if kind == "message":
+        return shorten(_message(content, cut, naming), limit, cut.left_out)
+    if is_mapping(content):
+        content = cut.all(content)
+        said = _sentence(kind, content, naming)
+        if said and len(said) + cut.left_out > limit and is_state(kind, content):
+            said = _state(content, naming, brief=True)
+        line = said or f"{one_line(str(kind))}: {pairs(content)}"
+    else:
+        line = f"{one_line(str(kind))}: {value_text(cut(content))}"
+    return shorten(line, limit, cut.left_out)
+
+
+def is_state(kind: str, content: Any) -> bool:
+    """True for Mesa-LLM's observations: the state of all things in sight."""
+    if kind != "observation" or not is_mapping(content):
+        return False
+    return any(is_mapping(content.get(key)) for key in (_SELF, _NEAR))
+
+
+def is_dump(kind: str, content: Any) -> bool:
+    """True for a state, and for a plan's reply as Python: nothing to recall it for."""
+    return is_state(kind, content) or is_call(kind, content)
+
+
+def is_call(kind: str, content: Any) -> bool:
+    """True for what a plan became, if that is a reply of litellm as Python."""
+    if kind != "plan_execution" or not is_mapping(content):
+        return False
+    text = content.get("content")
+    return isinstance(text, str) and text.startswith("Message(")
+
+
+def sight(content: Mapping, naming: Naming = by_id) -> str:
+    """Of an observation, who is in sight; how and where they are left out."""
+    near = content.get(_NEAR)
+    if not is_mapping(near) or not near:
+        return "Saw nobody."
+    return f"Saw {', '.join(_known(key, naming) for key in near)}."
+
+
+def only_of(content: Mapping, keys: Iterable[Any]) -> dict:
+    """An observation of these agents alone, given by their keys in it."""
+    near = content.get(_NEAR)
+    return {_NEAR: {key: near[key] for key in keys}} if is_mapping(near) else {}
+
+
+def merged(events: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The events of a step, (kind, content), without what is said twice.
+
+    An action says what came of the calls that a plan became; those give it what it
+    lacks: with which arguments.
+    """
+    told: list[tuple[str, Any] | None] = []
+    calls: deque[tuple[int, str]] = deque()  # where they stand, oldest first
+    chosen: list | None = None  # by the oldest, once an action asks
+    for kind, what in events:
+        content = what
+        if is_call(kind, what):
+            calls.append((len(told), what["content"]))
+        elif kind == "action" and calls:
+            place, text = calls[0]
+            chosen = _chosen(text) if chosen is None else chosen
+            action = _with_arguments(content, chosen)
+            if action is not None:
+                told[place], chosen, content = None, None, action
+                calls.popleft()
+        told.append((kind, content))
+    return [event for event in told if event is not None]
+
+
+def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
+    """An action with the arguments of its calls; None if they are of another plan."""
+    calls = content.get("tool_calls") if is_mapping(content) else None
+    if not isinstance(calls, list) or not all(map(is_mapping, calls)):
+        return None
+    if [call.get("name") for call in calls] != [name for name, _ in chosen]:
+        return None
+    if not all(is_mapping(arguments) for _, arguments in chosen):
+        return None
+    full = []
+    for call, (_, arguments) in zip(calls, chosen, strict=True):
+        answer = value_text(call.get("response", ""))
+        news = {
+            key: value
+            for key, value in arguments.items()
+            if key not in call and value_text(value) not in answer
+        }
+        full.append({**call, **news})
+    return {**content, "tool_calls": full}
+
+
+def folds(kind: str) -> bool:
+    """True if a repetition of such an event may be shown as a number."""
+    return kind in _ROUTINE
+
+
+class _Ends:
+    """Cuts huge texts, see ``text.ends``, and adds up what is left out."""
+
+    def __init__(self, limit: float) -> None:
+        self.limit, self.left_out = limit, 0
+
+    def __call__(self, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        text, missing = ends(value, self.limit)
+        self.left_out += missing
+        return text
+
+    def all(self, mapping: Mapping) -> dict:
+        return {key: self(value) for key, value in mapping.items()}
+
+
+def _message(content: Any, cut: _Ends, naming: Naming) -> str:
+    if not is_mapping(content):
+        return value_text(cut(content))
+    text, sender = content.get("message"), content.get("sender")
+    if text is None:
+        rest = {k: v for k, v in content.items() if k not in _MESSAGE_KEYS}
+        said = pairs(cut.all(rest))
+    else:
+        said = value_text(cut(text))
+    if sender is None:
+        return said
+    return f"{naming(cut(sender))} says: {said}"
+
+
+def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
+    """A sentence for an event of a known form; None for all else."""
+    if kind == "reflection" and {"text", "depth"} <= content.keys():
+        return f"reflection: {value_text(content['text'])}"  # its depth is no news
+    if is_state(kind, content):
+        return _state(content, naming)
+    if kind == "plan":
+        return _plan(content)
+    if kind == "plan_execution":
+        return _execution(content)
+    if kind == "action" and content.keys() - {"importance"} == {"action", "result"}:
+        return _done(content["action"], content["result"])
+    return _calls(kind, content)
+
+
+def _done(action: Any, result: Any) -> str | None:
+    """An action that the agent chose, and what came of it; None for another form."""
+    if not is_mapping(action) or not isinstance(action.get("name"), str):
+        return None
+    answer = "" if result is None else _NUMPY.sub(r"\1", value_text(result))
+    given = action.get("arguments")
+    if is_mapping(given):  # what came of it may say them, too
+        given = {k: v for k, v in given.items() if value_text(v) not in answer}
+    said = f"Did {value_text(action['name'])}"
+    said += f" ({_given(given)})" if given else ""
+    said += f": {answer}" if answer else ""
+    rest = {**_without(action, "name", "arguments", "rationale")}
+    said += f", {pairs(rest)}" if rest else ""
+    reason = action.get("rationale")
+    return said + (f". Reason: {_flat(reason)}" if reason else "")
+
+
+def _without(content: Mapping, *keys: str) -> dict:
+    return {k: v for k, v in content.items() if k not in (*keys, "importance")}
+
+
+def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
+    """An observation; if ``brief``, of the others only who and where they were."""
+    own, near = content.get(_SELF), content.get(_NEAR)
+    said = []
+    if is_mapping(own):
+        where, how = _condition(_without(own, "agent_unique_id"), "location")
+        parts = [f"Was at {where}"] * bool(where) + [how] * bool(how)
+        own_state = parts if where else ["Own state", *parts]
+        said += [": ".join(own_state) + "."] * bool(parts)
+    elif own is not None:
+        said.append(f"{value_text(own)}.")
+    if is_mapping(near):
+        seen = [_seen(_known(k, naming), value, brief) for k, value in near.items()]
+        note = " (how they were is left out)" if brief else ""
+        said.append(f"Saw {', '.join(seen) or 'nobody'}{note}.")
+    elif near is not None:
+        said.append(f"Saw {value_text(near)}.")
+    rest = _without(content, _SELF, _NEAR)
+    return " ".join([*said, *([f"{pairs(rest)}."] if rest else [])])
+
+
+def _condition(state: Mapping, place: str) -> tuple[str, str]:
+    """Where somebody is, and how; empty if it is not said."""
+    where = state.get(place)
+    inner = state.get("internal_state")
+    items = inner if isinstance(inner, list | tuple) else [inner]
+    texts = [value_text(item) for item in items if item is not None]
+    how = [text for text in dict.fromkeys(texts) if text]
+    rest = _without(state, place, "internal_state")
+    if rest:
+        how.append(pairs(rest))
+    return "" if where is None else value_text(where), ", ".join(how)
+
+
+def _seen(who: str, state: Any, brief: bool) -> str:
+    if not is_mapping(state):
+        return who if brief else f"{who} ({value_text(state)})"
+    where, how = _condition(state, "position")
+    how = "" if brief else how
+    return who + (f" at {where}" if where else "") + (f" ({how})" if how else "")
+
+
+def _known(key: Any, naming: Naming) -> str:
+    """An agent by its key in an observation, with its name if it has one."""
+    text, unique_id = value_text(key), id_of(key)
+    plain = by_id(unique_id)
+    named = naming(unique_id)
+    if named in (text, plain):
+        return text
+    return named.replace(plain, text)
+
+
+def id_of(key: Any) -> Any:
+    """The unique id in a key such as ``Citizen 8``."""
+    last = str(key).rpartition(" ")[2]
+    return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
+
+
+def _flat(text: Any) -> str:
+    """Own words on one line: their line breaks are no news."""
+    flat = " ".join(text.split()) if isinstance(text, str) else text
+    return value_text(flat)
+
+
+def _plan(content: Mapping) -> str | None:
+    keys = content.keys() - {"importance"}
+    if keys == {"content"}:
+        return f"Planned: {_flat(content['content'])}"
+    if keys == {"reasoning", "action"}:
+        reasons, action = _flat(content["reasoning"]), _flat(content["action"])
+        return f"Planned: {reasons} Action: {action}"
+    return None
+
+
+def _execution(content: Mapping) -> str | None:
+    if content.keys() - {"importance"} != {"content"}:
+        return None
+    text = content["content"]
+    if not isinstance(text, str) or not text.startswith("Message("):
+        return f"Carried out the plan: {_flat(text)}"
+    if calls := _chosen(text):
+        said = [
+            one_line(name) + (f" ({_given(given)})" if given else "")
+            for name, given in calls
+        ]
+        return f"Chose {'; '.join(said)}."
+    return None if "tool_calls=[" in text else "Chose no tool."
+
+
+def _chosen(text: str) -> list[tuple[str, Any]]:
+    """Name and arguments of each tool call in the text of a reply of litellm."""
+    found = []
+    for arguments, name in _CALL.findall(text):
+        try:
+            given = json.loads(literal_eval(arguments))
+        except (ValueError, SyntaxError):
+            given = arguments
+        found.append((name[1:-1], given))
+    return found
+
+
+def _given(arguments: Any) -> str:
+    return pairs(arguments) if is_mapping(arguments) else value_text(arguments)
+
+
+def _calls(kind: str, content: Mapping) -> str | None:
+    """Mesa-LLM's ``{"tool_calls": [{"name", "response"}]}``; None for all else."""
+    calls = content.get("tool_calls")
+    if not isinstance(calls, list) or not all(
+        is_mapping(call) and "name" in call for call in calls
+    ):
+        return None
+    texts = []
+    for call in calls:
+        rest = {k: v for k, v in call.items() if k not in ("name", "response")}
+        given = f" ({pairs(rest)})" if rest else ""
+        answer = _NUMPY.sub(r"\1", value_text(call.get("response", "")))
+        texts.append(f"{value_text(call['name'])}{given}{': ' * bool(answer)}{answer}")
+    others = _without(content, "tool_calls")
+    said = "; ".join(texts) or "no tool"
+    verb = "Used" if kind == "action" else f"{one_line(str(kind))}:"
+    return f"{verb} {said}" + (f", {pairs(others)}" if others else "")

@@ -1,0 +1,182 @@
+"""What has arrived at a memory and is not yet remembered, in order of arrival.
+
+Other agents and tools add events at any time and from any thread. ``freeze`` marks the
+start of the agent's own step, ``take`` ends it. Events keep the step at which they
+arrived, also when the agent acts only later or never.
+"""
+
+import math
+import threading
+from collections.abc import Container, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from mesa_memory.core.records import MemoryRecord
+
+#: a step and its events, in order of arrival
+type Group = tuple[float, list[MemoryRecord]]
+
+
+class Commit(NamedTuple):
+    """A batch of finished steps.
+
+    Attributes:
+        now: the model's clock when it was committed.
+        groups: the steps.
+        place: where it stands in the run's order of records.
+    """
+
+    now: float
+    groups: list[Group]
+    place: int
+
+    def again(self) -> "Commit":
+        """One without events, to take up what was begun and broken off."""
+        return self._replace(groups=[])
+
+
+class Inbox:
+    """Events between arrival and commitment. Every method is atomic.
+
+    Attributes:
+        lock: reentrant, taken around each change; hold it to do more in one go.
+    """
+
+    def __init__(self, lock: Any = None) -> None:
+        self.lock = lock or threading.RLock()
+        self._events: list[MemoryRecord] = []
+        self._oldest = math.inf  # no event is of an earlier step
+        self._frozen = 0  # how many of the events arrived before the agent's step
+        self._began: float | None = None  # the clock when the agent's step began
+        self._hooked: float | None = None  # the clock at the last step hook
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the lock, which belongs to this process."""
+        return {k: v for k, v in vars(self).items() if k != "lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes up a state, with a lock of its own."""
+        self.__dict__.update(state)
+        self.lock = threading.RLock()
+        self._oldest = _oldest(self._events)
+
+    def snapshot(self) -> tuple:
+        """What is staged, and how far the agent's step has come."""
+        with self.lock:
+            return (tuple(self._events), self._frozen, self._began, self._hooked)
+
+    def restore(self, snapshot: Sequence[Any]) -> None:
+        """Takes up a snapshot."""
+        with self.lock:
+            events, self._frozen, self._began, self._hooked = snapshot
+            self._events = list(events)
+            self._oldest = _oldest(self._events)
+
+    def add(self, event: MemoryRecord) -> None:
+        """Appends an event."""
+        with self.lock:
+            self._events.append(event)
+            self._oldest = min(self._oldest, event.step)
+
+    def events(self) -> list[MemoryRecord]:
+        """Everything staged, oldest first."""
+        with self.lock:
+            return self._events.copy()
+
+    def arrived(self) -> list[MemoryRecord]:
+        """What has come since ``freeze``, oldest first."""
+        with self.lock:
+            return self._events[self._frozen :]
+
+    def replace_arrived(self, events: Iterable[MemoryRecord]) -> list[MemoryRecord]:
+        """Puts ``events`` in place of those arrived; returns the old ones."""
+        with self.lock:
+            old = self._events[self._frozen :]
+            self._events[self._frozen :] = events
+            self._oldest = _oldest(self._events)
+            return old
+
+    def freeze(self, now: float) -> list[MemoryRecord]:
+        """The agent's step begins at clock ``now``; returns what waits for it.
+
+        A second call before ``take`` loses nothing: what came between joins in.
+        """
+        with self.lock:
+            self._frozen = len(self._events)
+            self._began = self._hooked = now
+            return self._events.copy()
+
+    def take(self, now: float) -> list[Group]:
+        """The agent's step ends: everything staged, grouped by step.
+
+        What arrived since the step began belongs to the step at which it ends, even
+        if the clock was moved in between; earlier events keep their own step.
+        """
+        with self.lock:
+            events = self.draw()
+            began, self._began = self._began, None
+            self._hooked = now
+        inside = now if began is None else began
+        return _grouped(
+            (now if began is not None and e.step >= inside else e.step, e)
+            for e in events
+        )
+
+    def draw(self) -> list[MemoryRecord]:
+        """Takes everything staged; the agent's step, if it has begun, goes on."""
+        with self.lock:
+            events, self._events = self._events, []
+            self._frozen, self._oldest = 0, math.inf
+            return events
+
+    def take_finished(self, now: float) -> list[Group]:
+        """The events of steps before ``now``, if no step hook is coming for them.
+
+        A model may drive its agents without the hooks, or an agent may never act. An
+        agent whose hooks were called at this or the previous step commits its events
+        itself, all in one go.
+        """
+        if self._hooked is not None and now - self._hooked <= 1:
+            return []
+        with self.lock:
+            if self._oldest >= now:  # nearly always, and asked for with each event
+                return []
+            finished = [e for e in self._events if e.step < now]
+            frozen = self._events[: self._frozen]
+            self._frozen -= sum(e.step < now for e in frozen)
+            self._events = [e for e in self._events if e.step >= now]
+            self._oldest = _oldest(self._events)
+        return _grouped((e.step, e) for e in finished)
+
+
+def _oldest(events: Iterable[MemoryRecord]) -> float:
+    return min((event.step for event in events), default=math.inf)
+
+
+def _grouped(events: Iterable[tuple[float, MemoryRecord]]) -> list[Group]:
+    groups: dict[float, list[MemoryRecord]] = {}
+    for step, event in events:
+        groups.setdefault(step, []).append(event)
+    return sorted(groups.items(), key=lambda group: group[0])
+
+
+def by_kind(events: Iterable[MemoryRecord], additive: Container[str]) -> dict:
+    """A step's events as Mesa-LLM shows them: kind -> content.
+
+    Kinds in ``additive`` give a list; of every other kind the newest content counts.
+    """
+    content: dict = {}
+    for event in events:
+        if event.kind in additive:
+            content.setdefault(event.kind, []).append(event.content)
+        else:
+            content[event.kind] = event.content
+    return content
+
+
+def superseded(
+    events: Iterable[MemoryRecord], additive: set[str]
+) -> list[MemoryRecord]:
+    """Observations that a later one of the same step has replaced."""
+    if "observation" in additive:
+        return []
+    return [e for e in events if e.kind == "observation"][:-1]

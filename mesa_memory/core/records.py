@@ -1,0 +1,197 @@
+"""The one record type: everything an agent remembers, with its lifetime.
+
+A record belongs to one agent and one layer, was made at a step, names the records it
+came from, and is current from ``valid_from`` until ``valid_to``. Changing a memory
+closes one record and opens another, so history, audit and time travel read the same
+table. Ids count up per agent, layer and kind: no clock, no random numbers.
+"""
+
+import itertools
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+#: why a record's lifetime ended; what its memory no longer holds is evicted
+EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
+#: its memory was put aside: the agent was given another one
+REPLACED = "replaced"
+#: by hand
+ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
+
+
+@dataclass(slots=True, eq=False)
+class MemoryRecord:
+    """One thing an agent remembers.
+
+    Attributes:
+        id: unique in the run: ``"agent/layer/kind/number"``.
+        agent: unique id of the owner.
+        layer: the memory that keeps it, such as ``"stlt"``.
+        kind: ``"observation"``, ``"message"``, … for events; ``"summary"``,
+            ``"impression"`` for what a memory made of them.
+        step: the model's clock when it arrived or was made.
+        content: plain data (see ``content.plain``).
+        importance: 1 (irrelevant) to 5 (critical); None while not graded.
+        subject: unique id of the one other agent it is about; None if there is none, or
+            several.
+        sources: ids of the records it was made from, oldest first.
+        valid_from, valid_to: the steps between which it was current; None is open.
+        closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
+            ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or None.
+        superseded_by: id of the record that took its place.
+        place: where it stands among all records of the run, lower is earlier. What a
+            memory made of a step stands where that step was committed, however long the
+            work took, so the order is the same in every execution.
+    """
+
+    id: str
+    agent: Any
+    layer: str
+    kind: str
+    step: float
+    content: dict[str, Any]
+    importance: float | None = None
+    subject: Any = None
+    sources: tuple[str, ...] = ()
+    valid_from: float = field(default=0)
+    valid_to: float | None = None
+    closed_because: str | None = None
+    superseded_by: str | None = None
+    place: tuple[int, int] = (0, 0)
+
+    @property
+    def current(self) -> bool:
+        """True while its lifetime is open."""
+        return self.valid_to is None
+
+
+class Observer(Protocol):
+    """Is told of every change of every memory of a model, in order."""
+
+    def opened(self, record: MemoryRecord) -> None:
+        """A record's lifetime begins."""
+
+    def graded(self, record: MemoryRecord) -> None:
+        """A record's importance is known now."""
+
+    def closed(self, record: MemoryRecord) -> None:
+        """A record's lifetime has ended."""
+
+
+class RecordBus:
+    """What the memories of one run share: who observes, and the order of all records.
+
+    Attributes:
+        observers: told of every record opened, graded and closed.
+    """
+
+    def __init__(self) -> None:
+        self.observers: list[Observer] = []
+        self._places = itertools.count(1)
+
+    def next_place(self) -> int:
+        """The next place in the order; from any thread."""
+        return next(self._places)
+
+
+class RecordLog:
+    """Makes, closes and numbers the records of one memory.
+
+    Attributes:
+        chronicle: of the run; the memory sets it.
+        numbers: how many records of each kind were made.
+    """
+
+    def __init__(self, layer: str) -> None:
+        self.layer = layer
+        self.chronicle = RecordBus()
+        self.numbers: Counter[str] = Counter()
+        self._made = 0
+        self._current: dict[str, MemoryRecord] = {}
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Layer and numbers; who observes belongs to the run, not to the memory."""
+        process = ("chronicle", "_lock")
+        return {k: v for k, v in vars(self).items() if k not in process}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes up a state, with a chronicle of its own."""
+        self.__dict__.update(state)
+        self.chronicle, self._lock = RecordBus(), threading.Lock()
+
+    def current(self) -> list[MemoryRecord]:
+        """The records made here whose lifetime is open, in order of making."""
+        with self._lock:
+            return list(self._current.values())
+
+    def adopt(self, records: Iterable[MemoryRecord]) -> None:
+        """Goes on with these records as those whose lifetime is open."""
+        with self._lock:
+            self._current = {record.id: record for record in records}
+
+    def open(
+        self,
+        agent: Any,
+        kind: str,
+        step: float,
+        content: dict,
+        among: int | None = None,
+        **fields: Any,
+    ) -> MemoryRecord:
+        """A new current record; events may arrive while a step is being settled.
+
+        Args:
+            among: place of the commitment it was made from; None is the end.
+            **fields: further ``MemoryRecord`` fields.
+        """
+        fields.setdefault("valid_from", step)
+        with self._lock:
+            self.numbers[kind] += 1
+            number = self.numbers[kind]
+            if among is None:
+                place = (self.chronicle.next_place(), 0)
+            else:
+                self._made += 1
+                place = (among, self._made)
+        record = MemoryRecord(
+            f"{agent}/{self.layer}/{kind}/{number}",
+            agent,
+            self.layer,
+            kind,
+            step,
+            content,
+            place=place,
+            **fields,
+        )
+        with self._lock:
+            self._current[record.id] = record
+        for observer in self.chronicle.observers:
+            observer.opened(record)
+        return record
+
+    def grade(self, record: MemoryRecord, importance: float) -> None:
+        """Fills in a record's importance."""
+        record.importance = importance
+        for observer in self.chronicle.observers:
+            observer.graded(record)
+
+    def close(
+        self,
+        record: MemoryRecord,
+        step: float,
+        because: str,
+        by: MemoryRecord | None = None,
+    ) -> None:
+        """Ends a record's lifetime; a closed record stays as it is."""
+        if not record.current:
+            return
+        with self._lock:
+            self._current.pop(record.id, None)
+        record.valid_to = step
+        record.closed_because = because
+        record.superseded_by = by.id if by else None
+        for observer in self.chronicle.observers:
+            observer.closed(record)

@@ -1,0 +1,93 @@
+"""What an agent is shown, within limits: events, steps and sections of a prompt."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mesa_memory.core.events import event_text, folds, message_text
+from mesa_memory.core.text import count_tokens, one_line, shorten, tokens_of, value_text
+
+__all__ = (
+    "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "message_text", "newest",
+    "one_line", "section", "shorten", "step_text", "tokens_of", "value_text",
+)  # fmt: skip
+
+#: what an empty short-term section says (Mesa-LLM's words)
+NOTHING_RECENT = "No recent memory."
+
+
+def step_text(step: Any, lines: Iterable[str]) -> str:
+    """A step's heading and its events, one line each."""
+    return "\n".join([f"Step {value_text(step)}:", *(f"- {line}" for line in lines)])
+
+
+def folded(
+    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
+) -> list[tuple[Any, list[str]]]:
+    """Steps and their lines, with each repetition that says nothing new as a number.
+
+    What stays is the last time it happened, so that it is not the first to be cut.
+
+    Args:
+        steps: step, and (kind, line) of its events, oldest first.
+    """
+    told = [(step, kind, line) for step, lines in steps for kind, line in lines]
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, (_, kind, line) in enumerate(told):
+        if folds(kind):
+            found.setdefault((kind, line), []).append(place)
+    notes = {
+        places[-1]: f" ({len(places)} times, first in step {value_text(first)})"
+        for places in found.values()
+        if len(places) > 1
+        for first in [told[places[0]][0]]
+    }
+    gone = {place for places in found.values() for place in places[:-1]}
+    shown: dict[Any, list[str]] = {}
+    for place, (step, _, line) in enumerate(told):
+        if place not in gone:
+            shown.setdefault(step, []).append(line + notes.get(place, ""))
+    return list(shown.items())
+
+
+def section(blocks: Sequence[str], limit: int, what: str = "steps") -> str:
+    """The newest blocks that fit ``limit`` characters, oldest first.
+
+    At least the newest is shown; of one that does not fit alone, its newest lines. What
+    is left out is counted.
+    """
+    left_out = beyond(blocks, limit)
+    shown = list(blocks[left_out:])
+    if len(shown) == 1:
+        shown = [newest(shown[0], limit)]
+    if left_out:
+        shown.insert(0, f"({left_out} earlier {what} not shown)")
+    return "\n".join(shown)
+
+
+def newest(block: str, limit: int) -> str:
+    """The heading and the newest lines of a block that fit ``limit`` characters.
+
+    At least the newest line is shown, its middle cut if need be.
+    """
+    if len(block) <= limit:
+        return block
+    heading, *lines = block.split("\n")
+    if not lines:
+        return shorten(block, limit)
+    room = limit - len(heading) - 1
+    left_out = beyond(lines, room)
+    shown = lines[left_out:]
+    if len(shown) == 1:
+        shown = [shorten(shown[0], max(room, 2))]
+    note = [f"({left_out} earlier events of this step not shown)"] * bool(left_out)
+    return "\n".join([heading, *note, *shown])
+
+
+def beyond(blocks: Sequence[str], limit: int) -> int:
+    """How many of the oldest blocks ``section`` leaves out."""
+    used = 0
+    for left_out in range(len(blocks), 0, -1):
+        used += len(blocks[left_out - 1]) + 1
+        if used > limit and left_out < len(blocks):
+            return left_out
+    return 0

@@ -1,0 +1,183 @@
+"""From a model's reply to a validated value.
+
+Models wrap JSON in fences, prose or ``<think>`` blocks, refuse, stop in the middle or
+send nothing. ``read`` accepts every form that is unambiguous and refuses the rest with
+a reason that can be shown to the model.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from mesa_memory.core.refusals import refuses
+from mesa_memory.core.render import shorten
+
+#: what providers say when their content filter has ended a reply
+FILTERED = ("content_filter", "content_filtered", "safety", "SAFETY", "refusal")
+#: of a refused reply, as much is shown to the model again
+REPAIR_CHARS = 2000
+#: of a reply, as much is looked at; more is never needed and may be an attack
+READ_CHARS = 100_000
+#: so many characters are scanned for JSON values, those of failed tries counted, too
+SCAN_CHARS = 1_000_000
+#: a try costs as much time as scanning so many; one that nests too deep, as the second
+TRY_CHARS, DEEP_CHARS = 250, 5000
+#: a reason is at most so long
+REASON_CHARS = 300
+
+_THINK = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+_OPENING = re.compile(r"[{\[]")
+#: what begins like JSON, though it may not end like it
+_JSON_LIKE = re.compile(r"""[{\[]\s*["'{\[\]}]|^\W*json\s*[{\[]""")
+#: line breaks inside JSON texts are let through; models forget to escape them
+_DECODER = json.JSONDecoder(strict=False)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+#: an error page of a server between here and the model
+_PAGE = re.compile(
+    r"^\W*<(?:!doctype|\?xml|html|head|body|script|div|error|center|h1)\b"
+    r"|</(?:html|head|body|title|script|style|h1)>",
+    re.IGNORECASE,
+)
+_NO_LETTERS = re.compile(r"[\W_]+")
+#: what models write where there is nothing to say
+_NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
+
+
+class Unusable(ValueError):
+    """Why a reply cannot be used; worded for the model that sent it."""
+
+
+def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
+    """The value in ``reply``, an instance of ``schema``.
+
+    Args:
+        max_chars: longest text any field of the value may have.
+
+    Raises:
+        Unusable: if the reply is empty, refuses, is truncated, too long or does not
+            fit the schema.
+    """
+    text = _clean((reply.text or "")[:READ_CHARS]).strip()
+    answers = _answers(text)
+    if not answers[0]:
+        raise Unusable("the reply was empty")
+    if reply.finish == "length":
+        raise Unusable("the reply was cut off before its end; be shorter")
+    if reply.finish in FILTERED:
+        raise Unusable("the provider's content filter cut the reply")
+    value = _validated(answers, schema)
+    for name, item in value:
+        if isinstance(item, str):
+            check_text(name, item, max_chars)
+    return value
+
+
+def repair_prompt(problem: str) -> str:
+    """What the model is told about its refused reply."""
+    return (
+        f"That reply could not be used: {problem}. "
+        "Answer again, with only the JSON object that was asked for."
+    )
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("", text)
+
+
+def _answers(text: str) -> list[str]:
+    """What follows the thinking, and what else the answer may be: at most two texts.
+
+    Some servers send only the closing tag; an answer may also quote one.
+    """
+    opened = _THINK.match(text)
+    closed = [match.end() for match in _THOUGHT.finditer(text)]
+    if not closed:
+        return ["" if opened else text]
+    return [text[closed[-1] :].strip(), text[closed[0] if opened else 0 :].strip()]
+
+
+def _validated(answers: list[str], schema: type[BaseModel]) -> BaseModel:
+    """The last JSON value that fits; else what the schema makes of the bare text."""
+    problem = "there was no JSON object in it"
+    for text in answers:
+        for candidate in reversed(_json_values(text)):
+            try:
+                return schema.model_validate(candidate)
+            except ValidationError as error:
+                problem = _reason(error)
+    from_text = getattr(schema, "from_text", None)
+    if from_text and not _JSON_LIKE.search(answers[0]):
+        value = from_text(answers[0])
+        if value is not None:
+            return value
+    raise Unusable(problem)
+
+
+def _reason(error: ValidationError) -> str:
+    details = error.errors(include_url=False, include_context=False)[:3]
+    reasons = [
+        f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in details
+    ]
+    return shorten("; ".join(reasons), REASON_CHARS)
+
+
+def _json_values(text: str) -> list[Any]:
+    """The JSON objects and lists in ``text``, in order, lists before objects."""
+    found = list(_scan(text))
+    return sorted(found, key=lambda value: isinstance(value, dict))
+
+
+def _scan(text: str) -> Iterator[Any]:
+    position, budget = 0, SCAN_CHARS
+    while budget > 0 and (start := _OPENING.search(text, position)):
+        position = start.start()
+        try:
+            value, end = _DECODER.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            budget -= error.pos - position + TRY_CHARS
+            position += 1
+        except (ValueError, RecursionError):  # a number of 5000 digits, a deep nest
+            budget -= DEEP_CHARS
+            position += 1
+        else:
+            budget -= end - position + TRY_CHARS
+            position = end
+            yield _cleaned(value)
+
+
+def _cleaned(value: Any, depth: int = 4) -> Any:
+    """Without the control characters that JSON escapes may bring in.
+
+    No schema looks deeper than ``depth``; a hostile reply may nest without end.
+    """
+    if isinstance(value, str):
+        return _clean(value)
+    if not depth:
+        return value
+    if isinstance(value, list):
+        return [_cleaned(item, depth - 1) for item in value]
+    if isinstance(value, dict):
+        return {key: _cleaned(item, depth - 1) for key, item in value.items()}
+    return value
+
+
+def check_text(name: str, text: str, max_chars: int) -> None:
+    """Lets a text pass that says something.
+
+    Raises:
+        Unusable: if it is empty, a refusal or longer than ``max_chars``.
+    """
+    if _NO_LETTERS.sub("", text).lower() in _NOTHING:
+        raise Unusable(f"{name} was empty")
+    if len(text) > max_chars:
+        raise Unusable(
+            f"{name} has {len(text)} characters; at most {max_chars} are allowed"
+        )
+    if _PAGE.search(text):
+        raise Unusable(f"{name} is a page of a web server, not what was asked for")
+    if refuses(text):
+        raise Unusable(f"{name} is a refusal, not what was asked for")

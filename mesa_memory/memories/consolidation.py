@@ -1,0 +1,91 @@
+"""When short-term entries go into the running summary, and how.
+
+A policy is a value with one method: of the entries held, oldest first, how many of the
+oldest are due now.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Protocol
+
+from mesa_memory.core.validate import number, whole
+
+
+class Policy(Protocol):
+    """Decides how many of the oldest entries to consolidate."""
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """How many of the oldest entries are due now.
+
+        Args:
+            tokens: the size of each entry held, oldest first.
+            capacity: how many entries the memory is meant to keep.
+        """
+
+
+@dataclass(frozen=True)
+class EveryBatch:
+    """``size`` entries whenever more than capacity + size are held (Mesa-LLM)."""
+
+    size: int = 2
+
+    def __post_init__(self) -> None:
+        whole("size", self.size)
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """See ``Policy``; after an outage, all overdue batches at once."""
+        surplus = len(tokens) - capacity - self.size
+        return min(len(tokens), self.size * ceil(max(0, surplus) / self.size))
+
+
+@dataclass(frozen=True)
+class OverTokens:
+    """All but the last ``keep_last`` once more than ``limit`` tokens are held."""
+
+    limit: int = 1500
+    keep_last: int = 4
+
+    def __post_init__(self) -> None:
+        whole("limit", self.limit)
+        whole("keep_last", self.keep_last, least=0)
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """See ``Policy``."""
+        over = sum(tokens) > self.limit
+        return max(0, len(tokens) - self.keep_last) if over else 0
+
+
+@dataclass(frozen=True)
+class FrontHalf:
+    """The front ``fraction`` once more than ``max_entries`` are held."""
+
+    max_entries: int = 20
+    fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        whole("max_entries", self.max_entries)
+        if number("fraction", self.fraction, above=True) > 1:
+            raise ValueError(
+                f"fraction must be above 0 and at most 1, got {self.fraction}"
+            )
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """See ``Policy``."""
+        over = len(tokens) > self.max_entries
+        return ceil(len(tokens) * self.fraction) if over else 0
+
+
+def check(policy: Policy) -> Policy:
+    """The argument as given.
+
+    Raises:
+        ValueError: if it has no ``due`` method.
+    """
+    if isinstance(policy, type) or not callable(getattr(policy, "due", None)):
+        raise ValueError(
+            "consolidation must be EveryBatch(size), OverTokens(limit, keep_last), "
+            "FrontHalf(max_entries, fraction) or an object with a method "
+            f"due(tokens, capacity), got {policy!r}"
+        )
+    return policy

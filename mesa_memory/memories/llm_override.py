@@ -1,0 +1,109 @@
+"""Mesa-LLM's own ``memory.llm``, and code that puts something else in its place.
+
+A memory's requests normally go through the services. Where a user has replaced
+``memory.llm``, or its ``generate`` or ``agenerate`` (also on the class ``ModuleLLM``),
+the replacement is asked, in Mesa-LLM's way.
+"""
+
+import asyncio
+import inspect
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mesa_memory.core import redaction
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.hosts.mesa_llm import ModuleLLM
+from mesa_memory.llm.policy import PROVIDER, enable
+from mesa_memory.runtime.loop import background
+from mesa_memory.tasks.consolidate import Summary
+
+_ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}
+
+
+def module_llm(model: str, api_base: str | None) -> ModuleLLM:
+    """Mesa-LLM's llm object for a model.
+
+    Raises:
+        ValueError: if the name is not ``provider/model`` or its key is missing.
+    """
+    if model.startswith(f"{PROVIDER}/"):
+        enable()
+    return ModuleLLM(llm_model=model, api_base=api_base)
+
+
+def is_replaced(llm: Any, name: str) -> bool:
+    """True if this method of ``llm`` is not Mesa-LLM's own."""
+    own = getattr(type(llm), name, None)
+    return own is not _ORIGINAL[name] or name in vars(llm)
+
+
+class LLMOverride:
+    """Asks a replacement of ``memory.llm``."""
+
+    def __init__(self, llm: Any) -> None:
+        self._llm = llm
+
+    @classmethod
+    def of(cls, llm: Any) -> "LLMOverride | None":
+        """None if ``llm`` is as Mesa-LLM made it."""
+        replaced = llm is not None and any(is_replaced(llm, n) for n in _ORIGINAL)
+        return cls(llm) if replaced else None
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The answer of ``generate``, or of a replaced ``agenerate``."""
+        if not is_replaced(self._llm, "generate"):
+            return background.submit(self.acomplete(request)).result()
+        with _typed_faults(request):
+            prompt = self._prompt(request)
+            return _reply(self._llm.generate(*prompt, **_options(request)))
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The answer of ``agenerate``, or of a replaced ``generate`` in a thread."""
+        agenerate = self._llm.agenerate
+        usable = inspect.iscoroutinefunction(agenerate)
+        if is_replaced(self._llm, "generate") and not (
+            usable and is_replaced(self._llm, "agenerate")
+        ):
+            return await asyncio.to_thread(self.complete, request)
+        with _typed_faults(request):
+            prompt = self._prompt(request)
+            return _reply(await agenerate(*prompt, **_options(request)))
+
+    def _prompt(self, request: LLMRequest) -> tuple[str]:
+        self._llm.system_prompt = request.system
+        texts = [message["content"] for message in request.messages()[1:]]
+        return ("\n\n".join(texts),)
+
+
+@contextmanager
+def _typed_faults(request: LLMRequest) -> Iterator[None]:
+    """A provider's error as ours, so that an outage is not the end here either."""
+    from mesa_memory.llm import provider_errors
+
+    try:
+        yield
+    except Exception as error:
+        if not provider_errors.from_provider(error):
+            raise
+        model = request.model or "of memory.llm"
+        ours = provider_errors.typed(error, model, request, 1, math.inf)
+        raise ours from redaction.cause(error)
+
+
+def _options(request: LLMRequest) -> dict[str, Any]:
+    """As Mesa-LLM calls it: summaries are plain text, all else has a schema."""
+    plain_text = request.schema is None or request.schema is Summary
+    return {} if plain_text else {"response_format": request.schema}
+
+
+def _reply(response: Any) -> Reply:
+    choice = response.choices[0]
+    content = choice.message.content
+    finish = getattr(choice, "finish_reason", None)
+    return Reply(
+        text=content if content is None else str(content),
+        finish=finish if isinstance(finish, str) else "stop",
+        raw=response,
+    )

@@ -1,0 +1,170 @@
+"""Notes what happens in the memories of one model; one append for each change."""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mesa_memory.core.records import MemoryRecord, RecordBus
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.recording.changes import Call, Changes, Recall
+from mesa_memory.recording.vectors import key_of
+from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.scoring import Scoring
+
+#: occurrences are counted for so many of the newest steps; older work has ended
+COUNTED_STEPS = 64
+
+
+class Collector:
+    """Keeps what happened since the last finished step; see ``records.Observer``.
+
+    Attributes:
+        muted: while True, no recall, prompt or call is noted.
+    """
+
+    def __init__(self, chronicle: RecordBus) -> None:
+        self.muted = False
+        self._chronicle = chronicle
+        self._changes = Changes()
+        self._counts: dict[float, Counter[tuple]] = {}
+        self._vectors: set[str] = set()
+        self._inside = itertools.count(1)
+        # Records made before a place may be unknown here; those that are not, by id.
+        self._since, self._older = 0, set[str]()
+
+    def begin_late(self, memories: Iterable[Any]) -> None:
+        """Takes up what memories held before anybody noted it."""
+        self._since = self._chronicle.next_place()
+        for memory in memories:
+            memory.recount(self)
+
+    def opened(self, record: MemoryRecord) -> None:
+        """See ``Observer``."""
+        if record.place[0] < self._since:
+            self._older.add(record.id)
+        self._changes.opened.append(record)
+        if record.importance is not None:
+            self.graded(record)
+
+    def graded(self, record: MemoryRecord) -> None:
+        """See ``Observer``."""
+        self._know(record)
+        self._changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
+
+    def closed(self, record: MemoryRecord) -> None:
+        """See ``Observer``; a closed record does not change any more."""
+        self._know(record)
+        self._changes.closed.append(record)
+
+    def embedded(
+        self, records: Iterable[MemoryRecord], vectors: Any, source: str
+    ) -> None:
+        """Records got their embeddings, shape (records, dim), of this embedder."""
+        self._changes.embedded.append(([r.id for r in records], vectors, source))
+
+    def recalled(
+        self,
+        whose: Mapping[str, Any],
+        query: str | None,
+        scoring: Scoring,
+        found: Sequence[Recalled],
+        note: str,
+        shown: Callable[[Recalled], bool],
+        among: int | None = None,
+    ) -> None:
+        """Records came to mind.
+
+        Args:
+            whose: ``agent``, ``layer``, ``step`` and ``purpose``.
+            found: stays as it is: it is looked at later.
+            note: what else there is to say; empty if nothing.
+            shown: whether the reader's budget let a record through; asked later.
+            among: place of the commitment during which it happened; None is the end.
+        """
+        if not self.muted:
+            what = (whose, query, scoring, found, shown, note)
+            self._changes.recalls.append(Recall(self._place(among), *what))
+
+    def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
+        """An agent was shown this text of its memory."""
+        if self.muted:
+            return
+        row = dict(whose, agent=str(whose["agent"]), section=section, text=text)
+        self._changes.prompts.append((self._place(None), row))
+
+    def began(self, request: LLMRequest) -> tuple[int, ...]:
+        """A request is about to be answered; its turn among all requests."""
+        return request.turn or (self._chronicle.next_place(),)
+
+    def called(
+        self,
+        request: LLMRequest,
+        turn: tuple[int, ...],
+        reply: Reply | None,
+        error: BaseException | None,
+        replayed: bool,
+        live: bool = False,
+    ) -> None:
+        """A request was answered, or failed.
+
+        Args:
+            live: a model was asked that takes its time, and may want to be paid.
+        """
+        if not self.muted:
+            call = Call(request, turn, reply, error, replayed)
+            self._changes.calls.append(call)
+            if live and reply is not None:
+                self.paid(call)
+
+    def paid(self, call: Call) -> None:
+        """An answer is there that must not be asked for again."""
+
+    def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
+        """A researcher changed a memory by hand."""
+        row = {"step": step, "agent": str(agent), "kind": kind, "detail": detail}
+        self._changes.interventions.append(row)
+
+    def published(self, values: Mapping[str, Any]) -> None:
+        """Answers that hold for many agents were found; None gives one up."""
+        found = [(key, value) for key, value in values.items() if value is not None]
+        self._changes.answers.extend(found)
+
+    def vectors(self, name: str, vectors: Mapping[str, Any]) -> None:
+        """An embedder gave vectors for texts; each is noted once."""
+        if self.muted:
+            return
+        for text, vector in vectors.items():
+            key = key_of(name, text)
+            if key not in self._vectors:
+                self._vectors.add(key)
+                self._changes.vectors.append((key, vector))
+
+    def _know(self, record: MemoryRecord) -> None:
+        """Opens a record from before, of a memory that nobody held any more."""
+        if record.place[0] < self._since and record.id not in self._older:
+            self.opened(record)
+
+    def _place(self, among: int | None) -> tuple[int, int]:
+        if among is None:
+            return (self._chronicle.next_place(), 0)
+        # Later than every record made there.
+        return (among, 10**9 + next(self._inside))
+
+    def _taken(self) -> Changes:
+        """What was noted; nothing is left."""
+        changes, self._changes = self._changes, Changes()
+        changes.calls.sort(key=lambda call: call.turn)
+        for call in changes.calls:
+            call.occurrence = self._occurrence(call.request)
+        return changes
+
+    def _occurrence(self, request: LLMRequest) -> int:
+        """Of how many requests of its agent, purpose and step it is the last."""
+        counts = self._counts.get(request.step)
+        if counts is None:
+            counts = self._counts[request.step] = Counter()
+            while len(self._counts) > COUNTED_STEPS:
+                del self._counts[min(self._counts)]
+        counts[request.agent, request.purpose] += 1
+        return counts[request.agent, request.purpose]

@@ -1,0 +1,113 @@
+"""The calls of a recorded run, for a model that is to be answered from it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.hosts import mesa
+from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
+from mesa_memory.recording.rows import prompt_hash
+from mesa_memory.recording.vectors import RecordedVectors
+from mesa_memory.stores.base import Store, no_run, open_store
+from mesa_memory.stores.schema import calls, runs
+
+#: all columns but the prompt, which is long and rarely needed
+_SHORT = [column for column in calls.c if column.name != "prompt"]
+
+
+def replay(
+    model: Any, location: Any, on_miss: str, client: Callable[[LLMRequest], Any]
+) -> tuple[ReplayLLM | ReplayOrCall, RecordedVectors]:
+    """Answers and vectors for ``model`` from the newest run with its seed.
+
+    Args:
+        location: a store, see ``configure``; ``"run.sqlite#3"`` is its run 3.
+        on_miss: ``"raise"``, or ``"call"`` to ask the client.
+        client: gives the client that answers a request that was not recorded.
+
+    Raises:
+        ValueError: if there is no such run.
+        StoreError: if the store cannot be read.
+    """
+    place, _, number = str(location).partition("#")
+    store = open_store(place, read_only=True)
+    run = _run(store, number, str(mesa.seed(model)))
+    answers = ReplayLLM(lambda request: _recorded(store, run, request), prompt_hash)
+    vectors = RecordedVectors(store, run, complete=on_miss == "raise")
+    return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors
+
+
+def _run(store: Store, number: str, seed: str) -> int:
+    query = sa.select(runs.c.id, runs.c.seed).order_by(runs.c.id.desc())
+    with store.reading() as on:
+        found = dict(on.execute(query).tuples().all())
+    if not found:
+        raise no_run(store.location)
+    if number:
+        if not number.isdecimal() or int(number) not in found:
+            raise ValueError(
+                f"{store.location} has the runs {sorted(found)}, not {number}"
+            )
+        return int(number)
+    for run, its_seed in found.items():
+        if its_seed == seed:
+            return run
+    raise ValueError(
+        f"{store.location} has no run with seed {seed}, only with the seeds "
+        f"{sorted(set(map(str, found.values())))}: make the model with one of them"
+    )
+
+
+def _recorded(store: Store, run: int, request: LLMRequest) -> list[Recorded]:
+    own = {"run": run, "agent": str(request.agent), "step": request.step}
+    query = sa.select(*_SHORT).filter_by(**own, purpose=request.purpose)
+    with store.reading() as on:
+        rows = list(on.execute(query.order_by(calls.c.occurrence)).mappings())
+    return [_call(store, row) for row in rows]
+
+
+def _call(store: Store, row: Any) -> Recorded:
+    def prompt() -> list[dict[str, str]]:
+        query = sa.select(calls.c.prompt).filter_by(run=row["run"], seq=row["seq"])
+        with store.reading() as on:
+            return on.scalar(query) or []
+
+    failed = row["error"] is not None
+    return Recorded(
+        row["prompt_hash"], prompt, None if failed else reply_of(row), row["error"]
+    )
+
+
+def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
+    """The reply in a recorded call.
+
+    Args:
+        cost: in US dollars; nobody is paid for a replayed one again.
+    """
+    return Reply(
+        text=row["reply"],
+        model=row["model"] or "",
+        prompt_tokens=row["tokens_in"],
+        completion_tokens=row["tokens_out"],
+        cost=cost,
+        latency=latency,
+        attempts=row["attempts"] or 1,
+        finish=row["finish"] or "stop",
+        raw=_raw(row["raw"]),
+    )
+
+
+def _raw(raw: Any) -> Any:
+    if raw is None:
+        return None
+    try:
+        return response(raw)
+    except (ValueError, TypeError) as error:  # litellm's own classes, with pydantic's
+        raise StoreCorrupt(
+            "a recorded response is not one of a language model "
+            f"({type(error).__name__}). The file was changed or damaged; use a copy of "
+            "it."
+        ) from error

@@ -1,0 +1,299 @@
+"""Goes on with a recorded run, or starts a new one from the middle of it.
+
+Memories, clock and random generators come from the run's checkpoint. What else a model
+holds it tells and takes up itself, in ``get_state()`` and ``set_state(state)``.
+"""
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.snapshot import decode
+from mesa_memory.errors import RunInUse, StoreCorrupt
+from mesa_memory.recording import checkpoints
+from mesa_memory.recording.config import Attachment, Recording
+from mesa_memory.recording.paid_answers import PaidAnswers
+from mesa_memory.recording.parameters import made_with, merged, refuse_changes
+from mesa_memory.recording.stored_records import StoredRecords, last_number
+from mesa_memory.recording.vectors import RecordedVectors
+from mesa_memory.runtime.services import Services
+from mesa_memory.runtime.single_flight import CAPACITY
+from mesa_memory.stores.base import no_run, open_store
+from mesa_memory.stores.checked import wrong
+from mesa_memory.stores.copying import copy_run
+from mesa_memory.stores.schema import answers, runs, steps
+
+logger = logger_of(__name__)
+
+
+def checkpoint(model: Any) -> tuple[int, float]:
+    """Makes sure that the run can always be resumed from its last finished step.
+
+    Its checkpoint stays when there are newer ones.
+
+    Returns:
+        The run's id, and that step.
+
+    Raises:
+        ValueError: if the model is not recorded, or has not finished a step.
+        StoreError: if the store fails.
+    """
+    recorder = Services.of(model).recorder
+    if recorder is None or not recorder.active or recorder.step is None:
+        raise ValueError(
+            "a checkpoint needs a recorded run with a finished step: call "
+            "configure(model, record='run.sqlite') before its first step"
+        )
+    recorder.sync()
+    recorder.store.keep(recorder.run, recorder.step)
+    return recorder.run, recorder.step
+
+
+def resume(
+    model_class: Callable[..., Any],
+    location: Any,
+    step: float | None = None,
+    *,
+    run: int | None = None,
+    **parameters: Any,
+) -> Any:
+    """A model that goes on where a recorded run ended; it is recorded in the same run.
+
+    The run stays as it is until the model is made; steps after ``step`` are removed
+    then, and a warning in the log says which. A run has one writer: while another
+    process or model writes it, it is not gone on with.
+
+    Args:
+        model_class: makes the model. Its agents must get the same memories as before.
+        location: the store, see ``configure(record=)``.
+        step: after which finished step; later ones are removed from the run. None is
+            the last, or the beginning if none was finished; for others see
+            ``checkpoint`` and ``Recording.checkpoint_every``.
+        run: id of the run; None is the newest.
+        **parameters: of the model, in place of those recorded; from now on they are
+            the run's.
+
+    Raises:
+        ParameterError: if the file cannot give an argument, or must not: an object, a
+            secret, an address. Give it as one of ``parameters``.
+        RunInUse: if another process or model writes the run; says which, since when.
+        StoreError: if the run has no such checkpoint, or the store fails.
+        ValueError: if the model does not fit the run.
+    """
+    with _opened(location, run) as (store, chosen, recorded):
+        _hold(store, chosen)
+        begun = Attachment(store, chosen)
+        new = merged(recorded, parameters) if parameters else None
+        if step is None and not _has_finished_step(store, chosen):
+            return _begun_anew(model_class, begun, recorded, parameters, new)
+        at, states = store.checkpoint(chosen, step)
+        with_ = _made_with(model_class, begun, recorded, states, parameters)
+        with _restored(model_class, begun, at, states, with_, parameters) as model:
+            removed = store.truncate(chosen, at, new)
+            _go_on(begun, chosen, at)
+        if removed:
+            gone = f"steps {removed[0]:g} to {removed[-1]:g} of run {chosen} are"
+            if len(removed) == 1:
+                gone = f"step {removed[0]:g} of run {chosen} is"
+            where = store.location
+            logger.warning("%s: %s removed; it goes on after step %g", where, gone, at)
+        return model
+
+
+def fork(
+    model_class: Callable[..., Any],
+    location: Any,
+    step: float | None = None,
+    edit: Callable[[Any], Any] | None = None,
+    *,
+    run: int | None = None,
+    name: str | None = None,
+    **parameters: Any,
+) -> Any:
+    """A model that starts a new run from the middle of a recorded one.
+
+    The new run has its own copy of all that was recorded until then; nothing written in
+    one ever appears in the other.
+
+    Args:
+        model_class, location, step, run, parameters: see ``resume``.
+        edit: called with the new model before its first step, to change something.
+        name: of the new run.
+
+    Raises:
+        ParameterError, StoreError, ValueError: see ``resume``.
+    """
+    with _opened(location, run) as (store, chosen, recorded):
+        at, states = store.checkpoint(chosen, step)
+        begun = Attachment(store, chosen)
+        with_ = _made_with(model_class, begun, recorded, states, parameters)
+        with _restored(model_class, begun, at, states, with_, parameters) as model:
+            new = merged(recorded, parameters)
+            copy = copy_run(store, chosen, at, name, new)
+            _go_on(begun, copy, at)
+    if edit is not None:
+        edit(model)
+    return model
+
+
+@contextmanager
+def _opened(
+    location: Any, run: int | None
+) -> Iterator[tuple[Any, int, dict[str, Any]]]:
+    """A store, a run in it and its model's parameters; closed again after a failure."""
+    store = open_store(location)
+    try:
+        yield (store, *_run(store, run))
+    except BaseException:
+        store.close()
+        raise
+
+
+def _made_with(
+    model_class: Callable[..., Any],
+    begun: Attachment,
+    recorded: dict[str, Any],
+    states: dict[str, Any],
+    given: dict[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments to make the model with; raises before anything is changed."""
+    changed = decode(states.get("", {})).get("changed")
+    refuse_changes(changed, given, model_class)
+    return made_with(model_class, recorded, given, begun.store.location)
+
+
+def _hold(store: Any, run: int) -> None:
+    """Takes the lease of a run, so that nobody else goes on with it."""
+    try:
+        store.hold(run)
+    except RunInUse as error:
+        if not error.here:
+            raise
+        gc.collect()  # a model that nobody has any more may not have been freed yet
+        store.hold(run)
+
+
+def _has_finished_step(store: Any, run: int) -> bool:
+    query = sa.select(steps.c.step).filter_by(run=run).limit(1)
+    with store.reading() as on:
+        return on.execute(query).first() is not None
+
+
+def _begun_anew(
+    model_class: Callable[..., Any],
+    begun: Attachment,
+    recorded: dict[str, Any],
+    given: dict[str, Any],
+    new: dict[str, Any] | None,
+) -> Any:
+    """A new model for a run that ended within its first step; its answers are kept."""
+    before = -1.0
+    with_ = made_with(model_class, recorded, given, begun.store.location)
+    begun.store.truncate(begun.run, before, new)
+    begun.answers = PaidAnswers.of(begun.store, begun.run, before)
+    return _made(model_class, begun, with_)
+
+
+@contextmanager
+def _restored(
+    model_class: Callable[..., Any],
+    attachment: Attachment,
+    step: float,
+    states: dict[str, Any],
+    with_: tuple[list[Any], dict[str, Any]],
+    given: dict[str, Any],
+) -> Iterator[Any]:
+    """A new model, put where the checkpoint was taken; nothing of it is written yet.
+
+    If it cannot be made, or the block fails, the run stays as it is.
+    """
+    try:
+        model = _made(model_class, attachment, with_)
+        services = Services.of(model)
+        ids = {str(agent.unique_id): agent.unique_id for agent in model.agents}
+
+        def shelf(agent: str, layer: str) -> StoredRecords:
+            unique_id = ids.get(agent, agent)
+            return StoredRecords(
+                attachment.store, attachment.run, unique_id, layer, step
+            )
+
+        known = RecordedVectors(attachment.store, attachment.run)
+        services.vectors.known = services.vectors.known or known
+        with _taking_up(model_class, attachment, step):
+            checkpoints.restore(model, states, shelf, given)
+        services.shared.publish(_answers(attachment, step))
+        yield model
+    except BaseException:
+        if attachment.recorder is not None:
+            attachment.recorder.abandon()
+        raise
+
+
+@contextmanager
+def _taking_up(
+    model_class: Callable[..., Any], attachment: Attachment, step: float
+) -> Iterator[None]:
+    """Says which checkpoint it is that does not fit, and what to do."""
+    try:
+        yield
+    except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
+        name = getattr(model_class, "__name__", str(model_class))
+        raise StoreCorrupt(
+            f"the checkpoint of step {step:g} of run {attachment.run} does not fit "
+            f"{name} ({type(error).__name__}: {error!s:.80}). If the model and its "
+            "set_state() are those of the run, the file was changed or damaged: use a "
+            "copy of it.",
+            location=attachment.store.location,
+        ) from error
+
+
+def _go_on(begun: Attachment, run: int, step: float) -> None:
+    """From here on, what happens is written into a run that ends with ``step``."""
+    assert begun.recorder is not None
+    begun.recorder.begin_at(run, step, PaidAnswers.of(begun.store, run, step))
+
+
+def _made(
+    model_class: Callable[..., Any],
+    attachment: Attachment,
+    with_: tuple[list[Any], dict[str, Any]],
+) -> Any:
+    """A new model, to be recorded in a run that is there already."""
+    with attachment.expected():
+        model = model_class(*with_[0], **with_[1])
+    services = Services.of(model)
+    if services.recorder is None:  # its constructor does not ask to be recorded
+        recording = Recording(attachment.store.location)
+        services.recorder = attachment.attach(model, services, recording)
+    return model
+
+
+def _answers(attachment: Attachment, step: float) -> dict[str, Any]:
+    """What was found once for many agents by the end of a step, the newest last."""
+    query = sa.select(answers.c.key, answers.c.value).filter_by(run=attachment.run)
+    query = query.where(answers.c.seq <= last_number(attachment.run, step))
+    query = query.order_by(answers.c.seq.desc()).limit(CAPACITY)
+    with attachment.store.reading() as on:
+        found = dict(reversed(on.execute(query).tuples().all()))
+    for value in found.values():
+        if not isinstance(value, int | float):
+            raise wrong("answers.value", "a grade", value)
+    return found
+
+
+def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
+    """A run's id and the parameters its model was made with."""
+    query = sa.select(runs.c.id, runs.c.parameters).order_by(runs.c.id.desc())
+    with store.reading() as on:
+        found = {key: parameters or {} for key, parameters in on.execute(query)}
+    if not found:
+        raise no_run(store.location)
+    chosen = next(iter(found), None) if run is None else run
+    if chosen is None or chosen not in found:
+        raise ValueError(f"{store.location} has the runs {sorted(found)}, not {run!r}")
+    return chosen, found[chosen]

@@ -1,0 +1,147 @@
+"""The rows of a store's tables that say what happened in a run."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core import render
+from mesa_memory.core.content import plain
+from mesa_memory.core.names import own_name
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import LLMRequest
+from mesa_memory.recording.changes import Call, Recall
+from mesa_memory.retrieval.index import Recalled
+
+#: longest text of a record, for readers; the content is kept whole
+TEXT_CHARS = 2000
+#: scores are kept so exactly; what is beyond depends on how many rows numpy multiplies
+DIGITS = 6
+
+
+def agent_row(memory: Any) -> dict[str, Any]:
+    """Who has a memory, and which."""
+    agent = memory.agent
+    return {
+        "agent": str(agent.unique_id),
+        "unique_id": agent.unique_id,
+        "class": type(agent).__name__,
+        "memory": type(memory).__name__,
+        "layers": [memory.layer],
+        "name": own_name(agent) or None,
+    }
+
+
+def closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
+    """What the end of a record's lifetime changes."""
+    assert record.valid_to is not None
+    return record.id, record.valid_to, record.closed_because, record.superseded_by
+
+
+def record_row(
+    record: MemoryRecord, grade: float | None, step: float
+) -> dict[str, Any]:
+    """A new record as it is at the end of a step.
+
+    What happens later, be it before the row is written, is a change of its own: another
+    grade, and its end.
+    """
+    return {
+        "id": record.id,
+        "agent": str(record.agent),
+        "layer": record.layer,
+        "kind": record.kind,
+        "step": record.step,
+        "text": text_of(record),
+        "content": record.content,
+        "importance": grade,
+        "graded_at": None if grade is None else step,
+        "subject": record.subject,
+        "sources": record.sources,
+        "valid_from": record.valid_from,
+    }
+
+
+def text_of(record: MemoryRecord) -> str | None:
+    """What a record says; None leaves it to the store to show the content."""
+    content = record.content
+    if isinstance(content, dict):
+        if record.kind == "message" and "message" in content:
+            return render.event_text("message", content, TEXT_CHARS)
+        if record.sources and "text" in content:
+            return str(content["text"])
+    return None
+
+
+def recall_row(recall: Recall) -> dict[str, Any]:
+    """What came to mind, and of each candidate why."""
+    noted = {"note": recall.note} if recall.note else {}
+    return dict(
+        recall.whose,
+        agent=str(recall.whose["agent"]),
+        query=recall.query,
+        scoring=recall.scoring.settings() | noted,
+        candidates=_candidates(recall.found, recall.shown),
+    )
+
+
+def _candidates(found: Sequence[Recalled], shown: Callable) -> list[dict[str, Any]]:
+    if not found:
+        return []
+    names = ("id", "rank", "score", *found[0].parts, "shown")
+    # All at once: numpy rounds a table faster than Python a few numbers.
+    exact = [[each.score, *each.parts.values()] for each in found]
+    rounded = np.array(exact).round(DIGITS).tolist()
+    return [
+        dict(zip(names, (each.record.id, each.rank, *row, shown(each))))
+        for each, row in zip(found, rounded)
+    ]
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, sort_keys=True).encode
+
+
+def prompt_hash(request: LLMRequest) -> str:
+    """SHA-256 of the messages as sent, and of the model asked; 64 hex digits."""
+    return _hash(request.model, request.messages())
+
+
+def _hash(model: str | None, messages: list[dict[str, Any]]) -> str:
+    text = _encode([model, messages])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def call_row(call: Call) -> dict[str, Any]:
+    """A request to a language model, and its answer or error."""
+    request, reply = call.request, call.reply
+    prompt = request.messages()
+    row: dict[str, Any] = {
+        "step": request.step,
+        "agent": str(request.agent),
+        "purpose": request.purpose,
+        "occurrence": call.occurrence,
+        "model": (reply and reply.model) or request.model,
+        "prompt": prompt,
+        "prompt_hash": _hash(request.model, prompt),
+        "cached": call.replayed,
+    }
+    if reply is None:
+        return row | {"error": f"{type(call.error).__name__}: {call.error}"}
+    return row | {
+        "reply": reply.text,
+        "raw": _raw(reply.raw) if request.purpose == "reasoning" else None,
+        "tokens_in": reply.prompt_tokens,
+        "tokens_out": reply.completion_tokens,
+        "cost": reply.cost,
+        "latency": reply.latency,
+        "attempts": reply.attempts,
+        "finish": reply.finish,
+    }
+
+
+def _raw(raw: Any) -> Any:
+    """A provider's response as plain data."""
+    dump = getattr(raw, "model_dump", None)
+    return plain(dump(mode="json") if dump else raw)

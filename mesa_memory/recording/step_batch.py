@@ -1,0 +1,79 @@
+"""A step on its way to the writer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.snapshot import encode
+from mesa_memory.recording.changes import Changes
+from mesa_memory.recording.rows import call_row, closing, recall_row, record_row
+from mesa_memory.recording.vectors import row_of
+from mesa_memory.stores.base import Batch
+
+
+@dataclass(slots=True)
+class StepBatch:
+    """A step on its way to the writer; see ``stores.writer.Waiting``.
+
+    Attributes:
+        changes: all that was noted in it.
+        snapshot: what the run can go on from, not yet encoded; None if there is none.
+        kept: its checkpoint stays when there are newer ones.
+        finished: False for what happened between two steps.
+        extends: what happened between two steps belongs to the end of the first.
+    """
+
+    step: float
+    changes: Changes
+    snapshot: Mapping[str, Any] | None
+    kept: bool
+    finished: bool
+    extends: bool = False
+
+    @property
+    def resumable(self) -> bool:
+        """True if there is a checkpoint of its end."""
+        return self.snapshot is not None
+
+    def batch(self) -> Batch:
+        """The rows, in an order that is the same in every execution."""
+        step, changes = self.step, self.changes
+        grades = dict(changes.graded)
+        opened = [
+            record_row(record, grades.pop(record.id, None), step)
+            for record in sorted(changes.opened, key=lambda record: record.place)
+        ]
+        calls = sorted(
+            changes.calls,
+            key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
+        )
+        return Batch(
+            step=step,
+            opened=opened,
+            graded=[(record, grade, step) for record, grade in grades.items()],
+            closed=[closing(record) for record in changes.closed],
+            embedded=[
+                (record, vector.tobytes(), source)
+                for records, vectors, source in changes.embedded
+                for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
+            ],
+            recalls=[
+                recall_row(recall)
+                for recall in sorted(changes.recalls, key=lambda recall: recall.place)
+            ],
+            prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
+            calls=[call_row(call) for call in calls],
+            interventions=changes.interventions,
+            answers=[
+                {"step": step, "key": key, "value": value}
+                for key, value in sorted(changes.answers, key=lambda answer: answer[0])
+            ],
+            agents=changes.agents,
+            vectors=[row_of(key, vector) for key, vector in changes.vectors],
+            checkpoint=None if self.snapshot is None else encode(self.snapshot),
+            kept=self.kept,
+            finished=self.finished,
+            extends=self.extends,
+        )

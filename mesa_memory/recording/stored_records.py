@@ -1,0 +1,120 @@
+"""The records of one memory, read from a store."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.stores.base import Store
+from mesa_memory.stores.batches import CHANGES
+from mesa_memory.stores.schema import records, steps
+
+#: kinds of records whose content is read as a text
+CONCLUDED = ("summary", "impression", "reflection")
+
+
+class StoredRecords:
+    """The records of an agent's layer as they were at the end of a step.
+
+    Args:
+        agent: the agent's unique id.
+        step: what was written after it does not count, see ``Store.truncate``.
+    """
+
+    def __init__(
+        self, store: Store, run: int, agent: Any, layer: str, step: float
+    ) -> None:
+        self._store, self._agent, self._step = store, agent, step
+        own = {"run": run, "agent": str(agent), "layer": layer}
+        end = last_number(run, step)
+        late = sa.select(records.c.id).where(records.c.run == run)
+        late = late.where(records.c.seq > end)
+        self._reopened = (records.c.valid_to > step) | records.c.superseded_by.in_(late)
+        found = sa.select(records, self._reopened.label("reopened"))
+        self._own = found.filter_by(**own).where(records.c.seq <= end)
+        self._read: dict[str, MemoryRecord] = {}
+
+    def __getitem__(self, key: str) -> MemoryRecord:
+        """See ``snapshot.RecordLookup``."""
+        if not self._read:
+            self.current()
+        if key not in self._read and not self._all(self._own.filter_by(id=key)):
+            raise StoreCorrupt(
+                f"a checkpoint names the record {key!r:.80}, which the run does not "
+                "have. The file was changed or damaged; use a copy of it.",
+                location=self._store.location,
+            )
+        return self._read[key]
+
+    def current(self) -> list[MemoryRecord]:
+        """See ``snapshot.RecordLookup``."""
+        open_ = self._own.where(records.c.valid_to.is_(None) | self._reopened)
+        return self._all(open_.order_by(records.c.seq))
+
+    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
+        """See ``snapshot.RecordLookup``."""
+        newest = self._own.filter_by(kind=kind).order_by(records.c.seq.desc())
+        return self._all(newest.limit(last))[::-1]
+
+    def _all(self, query: sa.Select) -> list[MemoryRecord]:
+        with self._store.reading() as on:
+            rows = list(on.execute(query).mappings())
+        return [self._record(row) for row in rows]
+
+    def _record(self, row: Any) -> MemoryRecord:
+        known = self._read.get(row["id"])
+        told = row["kind"] not in CONCLUDED or (row["content"] or {}).get("text")
+        sources = row["sources"] or []
+        plain = isinstance(sources, list) and all(isinstance(n, str) for n in sources)
+        if not plain or (told is not True and not isinstance(told, str)):
+            raise StoreCorrupt(
+                f"the record {row['id']!r:.80} does not hold what its kind needs. The "
+                "file was changed or damaged; use a copy of it.",
+                location=self._store.location,
+            )
+        if known is None:
+            known = self._read[row["id"]] = _record(self._then(row), self._agent)
+        return known
+
+    def _then(self, row: Any) -> dict[str, Any]:
+        """The row as it was at the end of the step."""
+        then = dict(row)
+        if then.pop("reopened"):
+            then |= dict.fromkeys(CHANGES["closed"])
+        if then["graded_at"] is not None and then["graded_at"] > self._step:
+            then |= dict.fromkeys(CHANGES["graded"])
+        return then
+
+
+def last_number(run: int, step: float) -> sa.ScalarSelect:
+    """The query for the number of the last row written by the end of a step."""
+    seq = sa.func.coalesce(sa.func.max(steps.c.seq), 0)
+    query = sa.select(seq).where(steps.c.run == run, steps.c.step <= step)
+    return query.scalar_subquery()
+
+
+def _record(row: Any, agent: Any) -> MemoryRecord:
+    return MemoryRecord(
+        id=row["id"],
+        agent=agent,
+        layer=row["layer"],
+        kind=row["kind"],
+        step=_clock(row["step"]),
+        content=row["content"],
+        importance=row["importance"],
+        subject=row["subject"],
+        sources=tuple(row["sources"] or ()),
+        valid_from=_clock(row["valid_from"]),
+        valid_to=row["valid_to"]
+        if row["valid_to"] is None
+        else _clock(row["valid_to"]),
+        closed_because=row["closed_because"],
+        superseded_by=row["superseded_by"],
+        place=(0, row["seq"]),
+    )
+
+
+def _clock(step: float) -> float:
+    """A step as the model counts it: whole where it is."""
+    return int(step) if step == int(step) else step

@@ -1,0 +1,1 @@
+"""Which records come to mind, in which order, and why."""

@@ -1,0 +1,272 @@
+"""One agent's records as arrays, and which of them come to mind.
+
+Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
+over the candidates by min-max. In a dialogue what was said right before and after
+counts, too: an answer often lacks the words of its question. Whom and what time the
+query asks for are read from its words, see ``temporal``.
+
+Cosines are summed in single precision, whose last bits depend on the machine and on
+its number of threads. If scores at the top are so close that this could change their
+order, all is done again in double precision, and what is equal in nine decimals is a
+tie. So the same vectors are ranked the same everywhere.
+"""
+
+import math
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.retrieval import scoring as retrieval
+from mesa_memory.retrieval.named_records import NamedRecords
+from mesa_memory.retrieval.relevance import NOISE, cosines, relevance_of
+from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.retrieval.table import Slots
+from mesa_memory.retrieval.temporal import TimeConstraint
+from mesa_memory.retrieval.terms import Question, term_part
+
+DEFAULT = Scoring()
+#: the parts of every score, and what relevance is made of
+PARTS = ("relevance", "importance", "recency", "asked", "dense", "lexical")
+
+
+class Recalled(NamedTuple):
+    """A record that came to mind, and why.
+
+    Attributes:
+        score: the weighted sum of relevance, importance, recency, asked and the terms
+            that the scoring adds.
+        rank: 1 is the best.
+        parts: ``relevance``, ``importance``, ``recency`` and ``asked`` before
+            weighting, then each of the scoring's terms by its name, and what relevance
+            was made of: ``dense`` (cosine) and ``lexical`` (BM25). ``asked`` is 0 if
+            the query asks for no time.
+    """
+
+    record: MemoryRecord
+    score: float
+    rank: int
+    parts: dict[str, float]
+
+
+def _check(query: Any, scoring: Any, now: Any) -> None:
+    if query is not None and not isinstance(query, str):
+        raise TypeError(f"query must be a text or None, got {query!r}")
+    if not isinstance(scoring, Scoring):
+        raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
+    if now is not None and not math.isfinite(now):
+        raise ValueError(f"now must be a finite number, got {now}")
+
+
+class RecordIndex(NamedRecords):
+    """The live records of one agent, ranked for a query."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prior_kept: tuple = (None, ())  # for which question, and what
+
+    def recall(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        *,
+        vector: Any = None,
+        source: str = "",
+        scoring: Scoring | None = None,
+        now: float | None = None,
+        kinds: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        subject: Any = None,
+        without: Collection[MemoryRecord] = (),
+    ) -> list[Recalled]:
+        """What comes to mind, best first; ties by step, then by order of arrival.
+
+        Args:
+            query: what it is about; None leaves relevance out.
+            k: at most so many; None is all.
+            vector, source: the embedding of the query, best of its ``body``, and the
+                name of the embedder that made it; without it, words alone make relevance.
+            scoring: by default ``Scoring()``.
+            now: the clock; by default the newest step.
+            kinds: only records of these kinds.
+            since, until: only records of these steps, both included; none if until is
+                before since.
+            subject: only records about the agent with this unique id.
+            without: none of these.
+
+        Raises:
+            EmbedderError: if the vector is not of the kind that is kept here.
+            ValueError: if k is negative or ``now`` not finite.
+            TypeError: if query, k or scoring is of another type.
+        """
+        k, scoring = retrieval.checked_k(k), scoring or DEFAULT
+        _check(query, scoring, now)
+        asked = None if vector is None else self._checked(vector, source)
+        slots = self._candidates(kinds, since, until, subject, without)
+        steps = self._columns["step"][slots]
+        if now is None:
+            now = float(steps.max()) if len(steps) else 0.0
+        if k == 0 or not len(steps):
+            return []
+        cues = (TimeConstraint.of if scoring.asked else TimeConstraint.none)(
+            query or ""
+        )
+        added = self._added(slots, scoring, Question(query, now))
+        best, total, parts = self._ranked(
+            slots, steps, cues, asked, scoring, now, k, list(added.values())
+        )
+        chosen = best if isinstance(slots, slice) else slots[best]
+        self._access(chosen, now, scoring)
+        names = (*PARTS[:4], *added, *PARTS[4:])
+        columns = [
+            part[best].tolist() for part in (*parts[:4], *added.values(), *parts[4:])
+        ]
+        return self._found(chosen, total[best].tolist(), names, columns)
+
+    def _ranked(
+        self,
+        slots: Slots,
+        steps: np.ndarray,
+        cues: TimeConstraint,
+        asked: np.ndarray | None,
+        scoring: Scoring,
+        now: float,
+        k: int | None,
+        added: Sequence[np.ndarray],
+    ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
+        """Positions of the best, all scores, and ``PARTS``."""
+        importance, recency, prior, joined = self._prior(slots, scoring, now)
+        for term, part in zip(scoring.terms, added, strict=True):
+            prior = prior + term.weight * part
+        lexical = self._lexical_part(slots, cues.said, scoring)
+        named = self._named(slots, cues.said) if scoring.named else []
+        if not self.dim or not scoring.relevance:
+            asked = None
+        # Nothing is gained by a first try if it will not do anyway.
+        wide = asked is None or scoring.rescale or k is None or 2 * k >= len(steps)
+        sure = False
+        while not sure:
+            dense = self._dense_part(slots, asked, wide)
+            fits, stretch = self._fits(dense, lexical, joined, named, scoring)
+            total = prior + scoring.relevance * fits
+            off = 0.0 if wide else NOISE * stretch * scoring.relevance
+            clock, clear = self._clock(slots, steps, cues, total, now, off)
+            near = np.zeros(len(total))
+            if clock is not None:
+                near = retrieval.asked_part(steps, clock, scoring.decay)
+                total += scoring.asked * near
+            best, sure = retrieval.top_k(total, k, steps, off)
+            sure, wide = (sure and clear) or wide, True
+        return best, total, (fits, importance, recency, near, dense, lexical)
+
+    def _added(
+        self, slots: Slots, scoring: Scoring, question: Question
+    ) -> dict[str, np.ndarray]:
+        """The values of the scoring's own terms, by name."""
+        if not scoring.terms:
+            return {}
+        where = range(len(self._records))[slots] if isinstance(slots, slice) else slots
+        records = [self._records[slot] for slot in where]
+        parts = {t.name: term_part(t, records, question) for t in scoring.terms}
+        if scoring.rescale:
+            return {n: retrieval.min_max(p, scoring.flat) for n, p in parts.items()}
+        return parts
+
+    def _found(
+        self,
+        slots: np.ndarray,
+        scores: list[float],
+        names: Sequence[str],
+        columns: list[list[float]],
+    ) -> list[Recalled]:
+        records = [self._records[slot] for slot in slots.tolist()]
+        ranks = range(1, len(records) + 1)
+        explained = [dict(zip(names, row)) for row in zip(*columns)]
+        return list(map(Recalled._make, zip(records, scores, ranks, explained)))
+
+    def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
+        """What no query changes: importance, recency, their weighted sum, and who is
+        joined to the one before.
+
+        That of all records is kept: an agent asks several times in a step.
+        """
+        whole, key = isinstance(slots, slice), (self._changes, now, scoring)
+        known, kept = self._prior_kept
+        if whole and key == known:
+            return kept
+        importance = self._columns["importance"][slots]
+        accessed = self._columns["accessed"][slots]
+        recency = retrieval.recency_part(accessed, now, scoring.decay)
+        if scoring.rescale:
+            importance = retrieval.min_max(importance, scoring.flat)
+            recency = retrieval.min_max(recency, scoring.flat)
+        weighted = scoring.importance * importance + scoring.recency * recency
+        joined = self._company(slots).joined if any(scoring.neighbours) else None
+        made = importance, recency, weighted, joined
+        if whole:
+            self._prior_kept = key, made
+        return made
+
+    def _dense_part(self, slots: Slots, vector: Any, wide: bool) -> np.ndarray:
+        rows = self._vectors[: len(self._records)]
+        if vector is None:
+            return np.zeros(len(rows))[slots]
+        return cosines(rows, vector, wide)[slots]
+
+    def _lexical_part(
+        self, slots: Slots, said: Sequence[str], scoring: Scoring
+    ) -> np.ndarray:
+        if not said or not scoring.lexical_share or not scoring.relevance:
+            return np.zeros(len(self._records))[slots]
+        return self._lexical.scores(said)[slots]
+
+    def _fits(
+        self,
+        dense: np.ndarray,
+        lexical: np.ndarray,
+        joined: np.ndarray | None,
+        named: Sequence[np.ndarray],
+        scoring: Scoring,
+    ) -> tuple[np.ndarray, float]:
+        """Relevance, and how many times as far as the cosines it may be off."""
+        fits, stretch = relevance_of(
+            dense, lexical, scoring.lexical_share, joined, scoring.neighbours
+        )
+        for positions in named:
+            fits[positions] += scoring.named
+        if scoring.rescale:
+            fits = retrieval.min_max(fits, scoring.flat)
+        return fits, stretch
+
+    def _clock(
+        self,
+        slots: Slots,
+        steps: np.ndarray,
+        cues: TimeConstraint,
+        total: np.ndarray,
+        now: float,
+        off: float,
+    ) -> tuple[float | None, bool]:
+        """The time asked for, if any, and whether it is sure though scores are off."""
+        if cues.step is not None:
+            return min(cues.step, now), True
+        if not cues.before:
+            return now if cues.present else None, True
+        # What ended that time: it has the words for it, and fits the rest best.
+        ended = self._lexical.scores(cues.before)[slots].astype(float)
+        if not ended.any():
+            return None, True
+        score = np.where(ended > 0, total + retrieval.min_max(ended), -math.inf)
+        first, sure = retrieval.top_k(score, 1, steps, off)
+        return min(math.nextafter(float(steps[first[0]]), -math.inf), now), sure
+
+    def _access(self, slots: np.ndarray, now: float, scoring: Scoring) -> None:
+        if scoring.refresh == "off":
+            return
+        accessed = self._columns["accessed"]
+        if scoring.refresh == "throttled":
+            slots = slots[now - accessed[slots] >= scoring.refresh_every]
+        accessed[slots] = np.maximum(accessed[slots], now)
+        self._changes += 1

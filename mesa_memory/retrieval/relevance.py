@@ -1,0 +1,71 @@
+"""How well records fit a query: cosine and BM25 as one, and what stands beside it.
+
+``(1 - share) · min_max(cosine) + share · min_max(BM25)``, plus shares of that of the
+record before and of the one after, if they belong together (see ``dialogue``).
+"""
+
+import math
+
+import numpy as np
+
+from mesa_memory.retrieval.scoring import TIE, min_max
+
+#: a cosine summed in single precision is less far off than this
+NOISE = 1e-6
+#: so many rows are widened to double precision at a time, which fit a cache
+BLOCK = 512
+
+
+def cosines(rows: np.ndarray, vector: np.ndarray, wide: bool = False) -> np.ndarray:
+    """The inner product of each row with a vector.
+
+    Args:
+        rows: shape (n, dim), float32, each of length 1 or zero.
+        vector: shape (dim,), float32.
+        wide: sum in double precision, which takes some five times as long.
+
+    Returns:
+        Shape (n,), float64 if ``wide``, else float32.
+    """
+    if not wide:
+        return rows @ vector
+    found, long = np.empty(len(rows)), vector.astype(float)
+    for start in range(0, len(rows), BLOCK):
+        block = slice(start, start + BLOCK)
+        found[block] = rows[block].astype(float) @ long
+    return found
+
+
+def relevance_of(
+    dense: np.ndarray,
+    lexical: np.ndarray,
+    share: float,
+    joined: np.ndarray | None = None,
+    neighbours: tuple[float, float] = (0.0, 0.0),
+) -> tuple[np.ndarray, float]:
+    """Relevance of each candidate, all in order of arrival.
+
+    Args:
+        dense, lexical: cosine and BM25 of each.
+        share: that of BM25; with 0, relevance is the cosine as it is.
+        joined: for each but the first, 1 if it belongs to the one before, else 0; None
+            if none does.
+        neighbours: shares of the one before and of the one after.
+
+    Returns:
+        Relevance, a new array, and how far the cosines were stretched.
+    """
+    mixed, stretch = dense, 1.0
+    if share:
+        low, high = float(dense.min()), float(dense.max())
+        flat = not high - low > TIE
+        stretch = math.inf if flat else (1 - share) / (high - low)
+        mixed = np.zeros_like(dense) if flat else (dense - low) * stretch
+        mixed += min_max(lexical.astype(dense.dtype, copy=False), top=share)
+    found = mixed.copy()
+    if joined is not None:
+        before, after = neighbours
+        found[1:] += joined * mixed[:-1] * before
+        found[:-1] += joined * mixed[1:] * after
+        stretch *= 1 + before + after
+    return found, stretch

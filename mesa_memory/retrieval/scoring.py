@@ -1,0 +1,243 @@
+"""How what an agent remembers is ranked: the weights, and the parts of a score.
+
+score = w_relevance · relevance + w_importance · importance + w_recency · recency
+        + w_asked · asked + w_term · term of each term that a user adds
+
+Importance is ``(grade - 1) / 4`` and recency ``decay ** age``, both in 0..1 on an
+absolute scale (Park et al. 2023 rescale them to the candidates by min-max, which makes
+a difference of one step as large as one of a hundred). Relevance is made in ``index``.
+"""
+
+import heapq
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
+from mesa_memory.retrieval.terms import Term, checked_terms
+
+#: when what was recalled counts as accessed
+REFRESH = ("off", "throttled", "always")
+PRESETS = (
+    "default", "relevance_only", "without_query", "generative_agents", "mesa_llm",
+)  # fmt: skip
+#: scores closer than this are equal; double precision errs by far less
+TIE = 1e-9
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Weights of the parts of a score, and how the parts are made.
+
+    Attributes:
+        relevance, importance, recency: weights, 0 or more.
+        decay: factor per step since the last access, above 0 and at most 1.
+        lexical_share: share of BM25 in relevance, 0 to 1; the rest is the cosine. With
+            0, relevance is the cosine itself, not rescaled.
+        neighbours: shares of the record before and after, of the same step, that are
+            added to a record's relevance.
+        named: added to the relevance of records of a speaker whom the query names, and
+            of records that speak of them.
+        rescale: bring each part to 0..1 over the candidates by min-max.
+        flat: what a rescaled part counts if it is equal for all candidates.
+        refresh: ``"off"``, ``"throttled"`` (at most once in ``refresh_every`` steps) or
+            ``"always"``: whether being recalled counts as an access.
+        refresh_every: see ``refresh``; at least 1.
+        asked: weight of the part ``asked``: how near before the time that the query
+            asks for something happened, see ``temporal``. With 0 the query is not read for
+            time.
+        terms: terms of your own, see ``Term``; one or several.
+
+    Raises:
+        ValueError: for a value outside these ranges, or two terms of one name.
+        TypeError: for a term that is no ``Term``.
+    """
+
+    relevance: float = 1.0
+    importance: float = 0.2
+    recency: float = 0.15
+    decay: float = 0.995
+    lexical_share: float = 0.4
+    neighbours: tuple[float, float] = (0.3, 0.15)
+    named: float = 0.5
+    rescale: bool = False
+    flat: float = 0.0
+    refresh: str = "off"
+    refresh_every: float = 10
+    asked: float = 0.3
+    terms: tuple[Term, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "terms", checked_terms(self.terms))
+        if not 0 < self.decay <= 1:
+            raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
+        if not 0 <= self.lexical_share <= 1:
+            raise ValueError(f"lexical_share must be 0 to 1, got {self.lexical_share}")
+        if len(self.neighbours) != 2:
+            raise ValueError(f"neighbours must be two shares, got {self.neighbours}")
+        weights = {
+            "relevance": self.relevance,
+            "importance": self.importance,
+            "recency": self.recency,
+            "named": self.named,
+            "asked": self.asked,
+            "neighbour before": self.neighbours[0],
+            "neighbour after": self.neighbours[1],
+        }
+        # Written so that NaN is refused, too.
+        if not all(0 <= weight < math.inf for weight in weights.values()):
+            raise ValueError(f"weights must be 0 or more, got {weights}")
+        if self.refresh not in REFRESH:
+            raise ValueError(f"refresh must be one of {REFRESH}, got {self.refresh!r}")
+        if not self.refresh_every >= 1:
+            raise ValueError(f"refresh_every must be >= 1, got {self.refresh_every}")
+
+    def settings(self) -> dict[str, Any]:
+        """All settings as plain data; of the terms, name and weight, if there are any."""
+        settings = {
+            name: value for name, value in vars(self).items() if name != "terms"
+        }
+        if self.terms:
+            settings["terms"] = [[term.name, term.weight] for term in self.terms]
+        return settings
+
+    @classmethod
+    def preset(cls, name: str) -> "Scoring":
+        """A preset by its name, one of ``PRESETS``.
+
+        Raises:
+            ValueError: if there is none of this name.
+        """
+        if name not in PRESETS:
+            raise ValueError(f"scoring must be one of {PRESETS}, got {name!r}")
+        return cls() if name == "default" else getattr(cls, name)()
+
+    @classmethod
+    def generative_agents(cls, decay: float = 0.995) -> "Scoring":
+        """The formula of Park et al. 2023: each part by min-max, weights 1.
+
+        Relevance is the cosine, recency counts from the last access. The paper does not
+        say what a part is that is equal for all; here it is 0.
+        """
+        return cls(
+            *(1.0, 1.0, 1.0, decay), 0.0, (0.0, 0.0), 0.0, True,
+            refresh="always", asked=0.0,
+        )  # fmt: skip
+
+    @classmethod
+    def mesa_llm(cls, decay: float = 0.995) -> "Scoring":
+        """Mesa-LLM 0.3.2: importance and recency by min-max; a part equal for all: 0.5."""
+        return cls(0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5, asked=0.0)
+
+    @classmethod
+    def relevance_only(cls) -> "Scoring":
+        """What fits the query best, however old or trivial."""
+        return cls(importance=0.0, recency=0.0, asked=0.0)
+
+    @classmethod
+    def without_query(cls, decay: float = 0.995) -> "Scoring":
+        """Importance and recency, weights 1, on the absolute scale."""
+        return cls(0.0, 1.0, 1.0, decay, asked=0.0)
+
+
+def importance_of(grade: float | None, top: float = GRADE_MAX) -> float:
+    """A grade in 0..1; None, not graded yet, counts as the middle.
+
+    Args:
+        top: the highest grade there is.
+
+    Raises:
+        ValueError: for NaN and infinity.
+    """
+    part = 0.5 if grade is None else (grade - GRADE_MIN) / (top - GRADE_MIN)
+    if not math.isfinite(part):
+        raise ValueError(f"a grade must be a finite number or None, got {grade}")
+    return part
+
+
+def recency_part(accessed: np.ndarray, now: float, decay: float) -> np.ndarray:
+    """``decay ** age`` of each; later than ``now`` counts as now."""
+    part = np.minimum(accessed - now, 0.0)
+    part *= -math.log(decay)
+    return np.exp(part)
+
+
+def asked_part(steps: np.ndarray, clock: float, decay: float) -> np.ndarray:
+    """``decay ** (clock - step)`` of each; what came later than ``clock`` has none."""
+    part = recency_part(steps, clock, decay)
+    part[steps > clock] = 0.0
+    return part
+
+
+def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarray:
+    """``values`` brought to 0..top; all ``flat`` if they differ by ``TIE`` or less."""
+    if not len(values):
+        return values
+    low, high = float(values.min()), float(values.max())
+    if not high - low > TIE:
+        return np.full(len(values), flat)
+    scaled = values - low
+    scaled *= top / (high - low)
+    return scaled
+
+
+def checked_k(k: Any) -> int | None:
+    """How many are asked for; None is all.
+
+    Raises:
+        TypeError: if it is not a whole number; True is none.
+        ValueError: if it is negative.
+    """
+    if k is None:
+        return None
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise TypeError(f"k must be a whole number or None, got {k!r}")
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, got {k}")
+    return int(k)
+
+
+def top_k(
+    scored: np.ndarray, k: int | None, order: np.ndarray, blur: float = TIE
+) -> tuple[np.ndarray, bool]:
+    """Positions of the ``k`` highest scores, highest first.
+
+    Scores are compared in units of ``TIE``. Ties go to the lower ``order``, then to
+    the lower position.
+
+    Args:
+        scored: one score for each, no NaN.
+        k: 0 or more; None is all.
+        blur: how far a score may be off.
+
+    Returns:
+        The positions, and whether they are sure: no two scores, of these and the next
+        one, that are not farther apart than ``blur``.
+    """
+    count, blur = len(scored), max(blur, TIE)
+    if k == 0 or not count:
+        return np.zeros(0, dtype=np.intp), True
+    k = count if k is None else min(k, count)
+    if k < count:  # the best and the next one
+        near = scored.argpartition(count - k - 1)[count - k - 1 :]
+    else:
+        near = np.arange(count)
+    ranked = near[(-scored[near]).argsort()]
+    falling = scored[ranked]
+    if len(near) == 1 or (falling[:-1] - falling[1:]).min() > blur:
+        return ranked[:k], True
+    if k < count:  # and whatever may be equal to these
+        near = (scored >= falling[k - 1] - blur).nonzero()[0]
+    ranked = np.lexsort((order[near], np.rint(scored[near] / -TIE)))
+    return near[ranked[:k]], False
+
+
+def lowest(scored: np.ndarray, count: int) -> list[int]:
+    """Positions of the ``count`` lowest scores, lowest first; ties go to the older."""
+    # Not numpy's sort: it lets go of the interpreter's lock each time, and where
+    # another thread waits for that, as one that writes a record does, it is woken only
+    # to find the lock taken again.
+    scores = scored.tolist()
+    return heapq.nsmallest(count, range(len(scores)), key=scores.__getitem__)

@@ -1,0 +1,254 @@
+"""One agent's live records as growing arrays, with their words and embeddings."""
+
+import math
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.importance import GRADE_MAX
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.errors import EmbedderError
+from mesa_memory.retrieval import scoring
+from mesa_memory.retrieval.bm25 import LexicalIndex
+from mesa_memory.retrieval.speakers import Speakers
+
+#: not worth tidying up below so many
+SMALL = 64
+Slots = slice | np.ndarray
+_COLUMNS = {
+    "importance": "f8", "step": "f8", "accessed": "f8",
+    "who": "i4", "kind": "i4", "subject": "i4", "place": "i4",
+    "alive": "?", "embedded": "?",
+}  # fmt: skip
+
+
+class RecordTable:
+    """The live records of one agent, in order of arrival.
+
+    Attributes:
+        source: name of the embedder whose vectors are kept; empty before the first.
+        dim: their length; 0 before the first.
+        top: the highest grade of importance there is; set before the first record.
+    """
+
+    def __init__(self) -> None:
+        self.source, self.dim = "", 0
+        self.top: float = GRADE_MAX
+        self._records: list[MemoryRecord] = []
+        self._slots: dict[str, int] = {}
+        self._lexical = LexicalIndex()
+        self._columns = {n: np.zeros(16, dtype=t) for n, t in _COLUMNS.items()}
+        self._vectors = np.zeros((16, 0), dtype=np.float32)
+        self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
+        self._coded = 0
+        self._speakers = Speakers()
+        self._changes = 0
+
+    def __len__(self) -> int:
+        """How many records are live."""
+        return len(self._slots)
+
+    def __contains__(self, record: MemoryRecord) -> bool:
+        return record.id in self._slots
+
+    def add(
+        self,
+        record: MemoryRecord,
+        text: str,
+        vector: Any = None,
+        who: Any = None,
+        *,
+        source: str = "",
+        place: Any = None,
+        alias: str = "",
+    ) -> None:
+        """Appends a record.
+
+        Args:
+            text: says what, who and when.
+            vector: its embedding, of length 1 or zero; without one, the record is found
+                by words only.
+            who: whose words or deeds these are, as a query would name them.
+            source: name of the embedder.
+            alias: another name that a query may use for ``who``.
+            place: neighbours have the same; by default the record's step.
+
+        Raises:
+            EmbedderError: if the vector is not of the kind that is kept here.
+            ValueError: if it is here already, or step or importance are not finite.
+            TypeError: if the text is none.
+        """
+        # Whatever may fail comes first, so that nothing is half added.
+        self._check_new(record, text)
+        importance = scoring.importance_of(record.importance, self.top)
+        row = None if vector is None else self._checked(vector, source)
+        place = self._code(record.step if place is None else place)
+        kind = self._code(("kind", record.kind))
+        subject = self._code(("subject", record.subject))
+        slot = self._lexical.add(text)
+        self._make_room(slot + 1, source, row)
+        self._records.append(record)
+        self._slots[record.id] = slot
+        columns = self._columns
+        columns["importance"][slot] = importance
+        columns["step"][slot] = columns["accessed"][slot] = record.step
+        columns["who"][slot] = self._speakers.code(who, alias)
+        columns["kind"][slot], columns["subject"][slot] = kind, subject
+        columns["place"][slot] = place
+        columns["alive"][slot], columns["embedded"][slot] = True, row is not None
+        self._vectors[slot] = 0 if row is None else row
+        self._changes += 1
+
+    def embed_all(
+        self, records: Sequence[MemoryRecord], vectors: Any, source: str = ""
+    ) -> None:
+        """Gives records the embeddings that they lack; all or none, raises as ``add``.
+
+        Args:
+            records: records of this index.
+            vectors: one row for each, shape (n, dim).
+            source: name of the embedder.
+        """
+        slots = [self._slots[record.id] for record in records]
+        if len(vectors) != len(slots):
+            raise EmbedderError(f"{len(vectors)} vectors came for {len(slots)} records")
+        if slots:
+            rows = self._checked(vectors, source, axes=2)
+            self._make_room(1, source, rows)
+            self._vectors[slots] = rows
+            self._columns["embedded"][slots] = True
+
+    def embedded(self) -> tuple[list[MemoryRecord], np.ndarray]:
+        """The live records with an embedding, oldest first, and a row for each."""
+        count, columns = len(self._records), self._columns
+        slots = np.flatnonzero(columns["alive"][:count] & columns["embedded"][:count])
+        return [self._records[slot] for slot in slots], self._vectors[slots]
+
+    def lacking(self) -> list[MemoryRecord]:
+        """The live records without an embedding, oldest first."""
+        count, columns = len(self._records), self._columns
+        bare = columns["alive"][:count] & ~columns["embedded"][:count]
+        return [self._records[slot] for slot in np.flatnonzero(bare)]
+
+    def grade(self, record: MemoryRecord, importance: float | None) -> None:
+        """Takes up a record's importance."""
+        part = scoring.importance_of(importance, self.top)
+        self._columns["importance"][self._slots[record.id]] = part
+        self._changes += 1
+
+    def accessed(self) -> dict[str, float]:
+        """Record id -> step of its last access, for those recalled since they came."""
+        count, columns = len(self._records), self._columns
+        moved = columns["accessed"][:count] != columns["step"][:count]
+        found = np.flatnonzero(moved & columns["alive"][:count])
+        return {self._records[s].id: float(columns["accessed"][s]) for s in found}
+
+    def set_accessed(self, steps: Mapping[str, float]) -> None:
+        """Takes up last accesses; of records that are not here nothing is kept."""
+        for key, step in steps.items():
+            if key in self._slots:
+                self._columns["accessed"][self._slots[key]] = step
+        self._changes += 1
+
+    def remove(self, record: MemoryRecord) -> None:
+        """Takes a record out, if it is in."""
+        slot = self._slots.pop(record.id, None)
+        if slot is None:
+            return
+        self._columns["alive"][slot] = False
+        self._changes += 1
+        self._lexical.remove(slot)
+        if len(self._records) > max(SMALL, 2 * len(self._slots)):
+            self._compact()
+
+    def _check_new(self, record: MemoryRecord, text: Any) -> None:
+        if record.id in self._slots:
+            raise ValueError(f"the record {record.id!r} is in the index already")
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, got {text!r}")
+        if not math.isfinite(record.step):
+            raise ValueError(f"a step must be a finite number, got {record.step}")
+
+    def _candidates(
+        self,
+        kinds: Collection[str] | None,
+        since: float | None,
+        until: float | None,
+        subject: Any,
+        without: Collection[MemoryRecord],
+    ) -> Slots:
+        """Where the records asked for are; a slice, which copies nothing, if all."""
+        count, columns = len(self._records), self._columns
+        filters = (kinds, since, until, subject)
+        if not without and filters == (None,) * 4 and count == len(self._slots):
+            return slice(0, count)
+        wanted = columns["alive"][:count].copy()
+        if kinds is not None:
+            names = [kinds] if isinstance(kinds, str) else kinds
+            codes = [self._codes.get(("kind", name), -1) for name in names]
+            wanted &= np.isin(columns["kind"][:count], codes)
+        if subject is not None:
+            code = self._codes.get(("subject", subject), -1)
+            wanted &= columns["subject"][:count] == code
+        if since is not None:
+            wanted &= columns["step"][:count] >= since
+        if until is not None:
+            wanted &= columns["step"][:count] <= until
+        wanted[[self._slots[r.id] for r in without if r.id in self._slots]] = False
+        return np.flatnonzero(wanted)
+
+    def _checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
+        """One embedding, or several with 2 axes, of the kind that is kept here."""
+        try:
+            rows = np.asarray(given, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise EmbedderError(
+                f"embeddings must be rows of numbers of one length: {error}"
+            ) from error
+        if self.dim and source != self.source:
+            raise EmbedderError(
+                f"the vectors kept here are of {self.source!r}, this one is of "
+                f"{source!r}: their cosines mean nothing. Use one embedder per run."
+            )
+        length = rows.shape[-1] if rows.ndim == axes else 0
+        if not length or (self.dim and length != self.dim):
+            raise EmbedderError(
+                f"an embedding must be one row of {self.dim or 'some'} numbers, got "
+                f"shape {rows.shape}"
+            )
+        if not math.isfinite(np.vdot(rows, rows)):
+            raise EmbedderError("an embedding must not hold NaN or infinite numbers")
+        return rows
+
+    def _make_room(self, count: int, source: str, rows: np.ndarray | None) -> None:
+        """Room for ``count`` records, and for vectors like these, the first of all."""
+        have = len(self._vectors)
+        if rows is not None and not self.dim:
+            self.source, self.dim = source, rows.shape[-1]
+        elif count <= have:
+            return
+        if count > have:
+            for name, column in self._columns.items():
+                self._columns[name] = np.resize(column, 2 * have)
+        vectors = np.zeros((len(self._columns["step"]), self.dim), dtype=np.float32)
+        if self._vectors.shape[1] == self.dim:
+            vectors[:have] = self._vectors
+        self._vectors = vectors
+
+    def _compact(self) -> None:
+        kept = self._lexical.compact()
+        self._records = [self._records[slot] for slot in kept]
+        self._slots = {record.id: slot for slot, record in enumerate(self._records)}
+        for column in (*self._columns.values(), self._vectors):
+            column[: len(kept)] = column[kept]
+        coded = ("kind", "subject", "place")
+        used = {int(c) for n in coded for c in self._columns[n][: len(kept)]}
+        self._codes = {t: code for t, code in self._codes.items() if code in used}
+
+    def _code(self, thing: Hashable) -> int:
+        code = self._codes.get(thing)
+        if code is None:
+            code = self._codes[thing] = self._coded
+            self._coded += 1
+        return code

@@ -1,0 +1,166 @@
+"""Where two runs part: the first thing that is not the same in both.
+
+Compared are steps, interventions, calls (prompts by their hash, and replies), records
+with their lifetimes, recalls and the texts shown. Not compared are run numbers, names,
+parameters, the time of day, how long calls took, what they cost and who answered them.
+What happens within a step is compared by whose it is, as agents may think at the same
+time.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from sqlalchemy import select
+
+from mesa_memory.retrieval.relevance import NOISE
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.stores import schema
+
+Row = dict[str, Any]
+#: for each table, what names a row within a step, and what must be equal
+_COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "interventions": (("agent",), ("kind", "detail")),
+    "calls": (("agent", "purpose", "occurrence"), ("prompt_hash", "reply")),
+    "records": (
+        ("id",),
+        (
+            *("agent", "layer", "kind", "text", "content", "importance", "subject"),
+            *("sources", "valid_from", "valid_to", "closed_because", "superseded_by"),
+        ),
+    ),
+    "recalls": (("agent", "layer", "purpose"), ("query", "scoring", "candidates")),
+    "prompts": (("agent", "layer", "section"), ("text",)),
+}
+#: scores differ by so much where another number of rows was multiplied at once; what is
+#: recorded was rounded
+NEAR = 2.5 * NOISE
+#: what ends a record's lifetime, at ``valid_to``
+_ENDING = {"valid_to", "closed_because", "superseded_by"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first difference between two runs.
+
+    Attributes:
+        table: ``"steps"`` if one run has a step that the other has not, else where the
+            row stands.
+        step: the model's clock.
+        seq: the row's place in its run, the lower of both; None for a step.
+        fields: the columns that differ; none if one run has no such row.
+        left, right: what was compared of the row in each run, or None.
+    """
+
+    table: str
+    step: float
+    seq: int | None
+    fields: tuple[str, ...]
+    left: Row | None
+    right: Row | None
+
+    @property
+    def place(self) -> tuple[float, int, int]:
+        """By step; in it, what happened, then lifetimes that ended, then its end."""
+        if self.seq is None:
+            return self.step, 2, 0
+        ended = self.table == "records" and bool(self.fields)
+        return self.step, int(ended and _ENDING.issuperset(self.fields)), self.seq
+
+
+def first_difference(left: Recorded, right: Recorded) -> Difference | None:
+    """See ``Run.differences``."""
+    first = _steps(left, right)
+    for name in _COMPARED:
+        for step, mine, theirs in _side_by_side(name, left, right):
+            if first and step > first.step:
+                break
+            found = [*_different(name, step, mine, theirs), *([first] if first else [])]
+            first = min(found, key=lambda one: one.place, default=None)
+    return first
+
+
+def _steps(left: Recorded, right: Recorded) -> Difference | None:
+    mine, theirs = left.steps(), right.steps()
+    apart = sorted(set(mine) ^ set(theirs))
+    if not apart:
+        return None
+    step = apart[0]
+    sides = [{"step": step} if step in own else None for own in (mine, theirs)]
+    return Difference("steps", step, None, (), *sides)
+
+
+def _side_by_side(
+    name: str, left: Recorded, right: Recorded
+) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
+    """Each step with its rows in both runs, by what names them."""
+    flows = [_by_step(name, run) for run in (left, right)]
+    heads = [next(flow, None) for flow in flows]
+    while any(heads):
+        step = min(head[0] for head in heads if head)
+        sides: list[dict[tuple, Row]] = [{}, {}]
+        for n, head in enumerate(heads):
+            if head and head[0] == step:
+                sides[n], heads[n] = head[1], next(flows[n], None)
+        yield step, sides[0], sides[1]
+
+
+def _by_step(name: str, run: Recorded) -> Iterator[tuple[float, dict[tuple, Row]]]:
+    """The rows of a table, step by step."""
+    table = schema.metadata.tables[name]
+    keys, values = _COMPARED[name]
+    names = ("step", "seq", *keys, *values)
+    wanted = select(*[table.c[n] for n in names]).where(run.mine(table))
+    chunks = run.reader.chunks(wanted.order_by(table.c.step, table.c.seq))
+    rows = (dict(zip(names, row)) for chunk in chunks for row in chunk)
+    for step, together in groupby(rows, key=lambda row: row["step"]):
+        named: dict[tuple, Row] = {}
+        count: Counter[tuple] = Counter()
+        for row in together:
+            key = tuple(row[n] for n in keys)
+            count[key] += 1
+            named[*key, count[key]] = row
+        yield step, named
+
+
+def _different(
+    name: str, step: float, left: dict[tuple, Row], right: dict[tuple, Row]
+) -> Iterator[Difference]:
+    """The differences between the rows of a step."""
+    if left == right:
+        return
+    for key in dict.fromkeys([*left, *right]):
+        mine, theirs = left.get(key), right.get(key)
+        seq = min(row["seq"] for row in (mine, theirs) if row)
+        if mine is None or theirs is None:
+            yield Difference(name, step, seq, (), mine, theirs)
+            continue
+        fields = tuple(
+            n
+            for n in _COMPARED[name][1]
+            if mine[n] != theirs[n]
+            and not (n == "candidates" and _alike(mine[n], theirs[n]))
+        )
+        if fields:
+            when = _ended(mine, theirs) if _ENDING.issuperset(fields) else step
+            yield Difference(name, when, seq, fields, mine, theirs)
+
+
+def _alike(one: Any, other: Any) -> bool:
+    """The same value; numbers that a ranking takes for the same are."""
+    if isinstance(one, float) and isinstance(other, float):
+        return abs(one - other) <= NEAR
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_alike, one, other))
+    if isinstance(one, dict) and isinstance(other, dict):
+        same = one.keys() == other.keys()
+        return same and all(_alike(one[key], other[key]) for key in one)
+    return bool(one == other)
+
+
+def _ended(left: Row, right: Row) -> float:
+    """When the first of two lifetimes ended."""
+    ends = [row["valid_to"] for row in (left, right) if row["valid_to"] is not None]
+    return min(ends, default=left["step"])

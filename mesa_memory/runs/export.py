@@ -1,0 +1,127 @@
+"""A run as files: one for each table, for any tool.
+
+Files are named after the tables, never after what agents say. CSV is what people open
+in spreadsheets, which run a text as a formula if it begins with one of ``= + - @``, a
+tabulator or a line break: such a text gets an apostrophe in front. JSON Lines and
+Parquet keep texts as they are. What is JSON in the store is JSON text in CSV and
+Parquet. An embedding is base64 of its little-endian float16 numbers in CSV and JSON
+Lines, and a list of numbers in Parquet.
+"""
+
+import base64
+import csv
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Select, select
+from sqlalchemy import Table as SQLTable
+
+from mesa_memory.core.redaction import hide
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.stores import columns, schema
+
+#: what only those need who write a run
+_OWN = ("schema_version", "leases", "unfinished_calls")
+#: the tables of which a run has rows
+TABLES = [t for t in schema.metadata.sorted_tables if t.name not in _OWN]
+Chunks = Iterator[Sequence[Any]]
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def export(run: Recorded, folder: str | Path, format: str) -> list[Path]:
+    """See ``Run.export``."""
+    if format not in WRITERS:
+        raise ValueError(f"format must be one of {', '.join(WRITERS)}, got {format!r}")
+    write = WRITERS[format]()
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{table.name}.{format}" for table in TABLES]
+    for path in paths:
+        if path.exists():
+            raise FileExistsError(f"{path} is there already; choose another folder")
+    for path, table in zip(paths, TABLES):
+        try:
+            write(path, table, _chunks(run, table))
+        except BaseException:
+            # Half a file looks like a whole one.
+            with suppress(FileNotFoundError):
+                path.unlink()
+            raise
+    return paths
+
+
+def _chunks(run: Recorded, table: SQLTable) -> Chunks:
+    """Rows of a table, some at a time; an older version may have written secrets."""
+    chunks = run.reader.chunks(_rows(run, table))
+    if table is not schema.runs:
+        return chunks
+    return ([hide(list(row)) for row in rows] for rows in chunks)
+
+
+def _rows(run: Recorded, table: SQLTable) -> Select:
+    """The run's rows of a table, in the order in which they came if that is known."""
+    mine = table.c.id == run.number if table is schema.runs else run.mine(table)
+    order = [table.c.seq] if "seq" in table.c else list(table.primary_key)
+    return select(table).where(mine).order_by(*order)
+
+
+def _csv() -> Callable[[Path, SQLTable, Chunks], None]:
+    return _write_csv
+
+
+def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
+    cells = [_json if _is_json(c) else _cell for c in table.columns]
+    with path.open(
+        "w", newline="", encoding="utf-8", errors="backslashreplace"
+    ) as file:
+        writer = csv.writer(file)
+        writer.writerow([column.name for column in table.columns])
+        for rows in chunks:
+            writer.writerows([c(v) for c, v in zip(cells, row)] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return f"'{value}" if value.startswith(_FORMULA) else value
+    return _plain(value)
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    return value
+
+
+def _jsonl() -> Callable[[Path, SQLTable, Chunks], None]:
+    return _write_jsonl
+
+
+def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
+    names = [column.name for column in table.columns]
+    # A lone surrogate, which UTF-8 has not, is escaped: valid JSON again.
+    with path.open("w", encoding="utf-8", errors="backslashreplace") as file:
+        for rows in chunks:
+            for row in rows:
+                line = dict(zip(names, map(_plain, row)))
+                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+
+
+def _parquet() -> Callable[[Path, SQLTable, Chunks], None]:
+    from mesa_memory.runs.parquet import writer
+
+    return writer()
+
+
+def _is_json(column: Any) -> bool:
+    return isinstance(column.type, columns.Document)
+
+
+#: the formats; each gives its writer, or says what is missing
+WRITERS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}

@@ -1,0 +1,147 @@
+"""Search by meaning and by words, over agents and over runs.
+
+Ranked as ``Scoring.relevance_only()`` ranks an agent's own records; see ``index``.
+"""
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from sqlalchemy import Text, literal
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.embedders import embedder as embedder_of
+from mesa_memory.embedders.base import Embedder, vectors_by
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.retrieval import scoring as retrieval
+from mesa_memory.retrieval.index import Recalled, RecordIndex
+from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.runs.candidates import Candidates
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.state import valid_at
+from mesa_memory.runs.table import Table, table
+from mesa_memory.stores import schema
+
+records = schema.records
+_UNUSED = ("sources", "subject", "content", "closed_because", "superseded_by")
+COLUMNS = (
+    *(c for c in records.columns if c.name not in _UNUSED),
+    # Only this of the content: taking all of it apart is slow.
+    records.c.content.op("->>", return_type=Text())(literal("sender", Text)).label(
+        "sender"
+    ),
+)
+SHOWN = (
+    "rank", "score", "relevance", "dense", "lexical", "run", "agent", "layer", "kind",
+    "step", "id", "text", "importance", "valid_from", "valid_to",
+)  # fmt: skip
+
+
+def search(
+    run: Recorded,
+    text: str,
+    agent: Any,
+    step: Any,
+    k: int | None,
+    kinds: str | Collection[str] | None,
+    across: bool,
+    embedder: Any,
+) -> Table:
+    """See ``Run.search``."""
+    k = retrieval.checked_k(k)
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"search needs a text to look for, got {text!r}")
+    maker = embedder_of(embedder)
+    vector = vectors_by(maker, [text])[0]
+    if across and step is not None:
+        raise ValueError(f"a step is one of a run, not of all; got step {step!r}")
+    own = None if across else run.number
+    if agent is not None:
+        agent = str(agent) if across else run.agent(agent)
+    candidates = Candidates(run.reader, own, agent, _conditions(run, step, kinds))
+    rows = candidates.rows(COLUMNS, text, vector, maker.name)
+    for row in rows:
+        own = row["run"] == run.number
+        row["agent"] = run.unique_id(row["agent"]) if own else row["agent"]
+    found = _ranked(rows, run.reader.location, text, k, maker)
+    return table(SHOWN, [_line(rows[int(hit.record.id)], hit) for hit in found])
+
+
+def _conditions(
+    run: Recorded, step: Any, kinds: str | Collection[str] | None
+) -> list[Any]:
+    """What records must be."""
+    found = []
+    if step is not None:
+        found.append(valid_at(run.step(step)))
+    if kinds is not None:
+        names = [kinds] if isinstance(kinds, str) else list(kinds)
+        found.append(records.c.kind.in_(names))
+    return found
+
+
+def _ranked(
+    rows: list[dict[str, Any]],
+    location: str,
+    text: str,
+    k: int | None,
+    maker: Embedder,
+) -> list[Recalled]:
+    index = RecordIndex()
+    found, said = [], []
+    for number, row in enumerate(rows):
+        kept = (str(number), row["agent"], row["layer"], row["kind"], row["step"])
+        found.append(MemoryRecord(*kept, {}))
+        text_of = row["text"] or ""
+        said.append(_SPEAKER.sub("", text_of))
+        # Neighbours are what the same agent met in the same step.
+        place = (row["run"], row["agent"], row["layer"], row["step"])
+        full = f"Step {row['step']:.15g}: {text_of}"
+        index.add(found[-1], full, who=_speaker(row), place=place)
+    ready = [n for n, row in enumerate(rows) if row["embedder"] == maker.name]
+    stored = _stored([rows[n] for n in ready], maker.dim, location)
+    if ready:
+        index.embed_all([found[n] for n in ready], stored, maker.name)
+    bare = sorted(set(range(len(rows))) - set(ready))
+    if bare:
+        vectors = vectors_by(maker, [said[n] for n in bare])
+        index.embed_all([found[n] for n in bare], vectors, maker.name)
+    scoring = Scoring.relevance_only()
+    vector = vectors_by(maker, [index.body(text, scoring)])[0]
+    return index.recall(text, k, vector=vector, source=maker.name, scoring=scoring)
+
+
+def _stored(rows: list[dict[str, Any]], dim: int, location: str) -> np.ndarray:
+    """The embeddings of records, shape (rows, dim).
+
+    Raises:
+        StoreCorrupt: if they are not what their embedder makes.
+    """
+    wrong = [r["id"] for r in rows if len(r["embedding"] or b"") != 2 * dim]
+    if not wrong:
+        joined = b"".join(row["embedding"] for row in rows)
+        vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), dim)
+        whole = np.isfinite(vectors).all(axis=1)
+        if whole.all():
+            return vectors.astype(np.float32)
+        wrong = [rows[n]["id"] for n in np.flatnonzero(~whole)]
+    raise StoreCorrupt(
+        f"the embedding of record {wrong[0]!r} is not {dim} finite numbers. The file "
+        "was changed or damaged; use a copy of it.",
+        location=location,
+    )
+
+
+#: who says what is said, as texts of messages begin
+_SPEAKER = re.compile(r"^Agent \S{1,60} says: ")
+
+
+def _speaker(row: dict[str, Any]) -> str | None:
+    said = row["kind"] == "message" and row["sender"] is not None
+    return f"Agent {row['sender']}" if said else None
+
+
+def _line(row: dict[str, Any], hit: Recalled) -> dict[str, Any]:
+    parts = {name: hit.parts[name] for name in ("relevance", "dense", "lexical")}
+    return row | parts | {"rank": hit.rank, "score": hit.score}

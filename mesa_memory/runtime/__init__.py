@@ -1,0 +1,1 @@
+"""The wiring: who performs what memories ask for, when, and for whom."""

@@ -1,0 +1,211 @@
+"""Sets the services of a model run."""
+
+import difflib
+import inspect
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from mesa_memory.core import redaction
+from mesa_memory.core.validate import check_model, whole
+from mesa_memory.embedders import embedder as embedder_of
+from mesa_memory.embedders.pool import EmbeddingPool
+from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
+from mesa_memory.llm.ledger import Budget
+from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.recording.config import Recording, start
+from mesa_memory.recording.vectors import Vectors
+from mesa_memory.runtime.queue import execution_of
+from mesa_memory.runtime.services import Services
+
+ON_FAILURE = ("retry", "raise")
+ON_MISS = ("raise", "call")
+#: what other packages call a setting
+_ELSEWHERE = {
+    "max_retries": "attempts",
+    "num_retries": "attempts",
+    "retries": "attempts",
+    "request_timeout": "timeout",
+    "max_concurrency": "concurrency",
+    "rpm": "requests_per_minute",
+    "tpm": "tokens_per_minute",
+}
+
+
+class Unchanged:
+    """Stands for an argument that was not given: what is set already stays."""
+
+    def __repr__(self) -> str:
+        return "unchanged"
+
+
+UNCHANGED: Any = Unchanged()
+
+
+def configure(
+    model: Any,
+    *,
+    llm: LLM | AsyncLLM | str | None = UNCHANGED,
+    execution: str | None = UNCHANGED,
+    budget: Budget | None = UNCHANGED,
+    max_pending_steps: int = UNCHANGED,
+    on_failure: str = UNCHANGED,
+    embedder: Any = UNCHANGED,
+    record: Any = UNCHANGED,
+    replay: Any = UNCHANGED,
+    on_miss: str = UNCHANGED,
+    **settings: Any,
+) -> Services:
+    """Sets the services of ``model``; call it before the agents are created.
+
+    Called again, it changes only what it names: ``configure(model, budget=…)`` leaves
+    the language model, the record and every limit as they are.
+
+    Args:
+        model: the Mesa model.
+        llm: ``"offline"``, a model name for all memories (``"provider/model"``), or
+            an object with ``complete`` or ``acomplete``. None (at first) asks each
+            agent's model.
+        execution: ``"deferred"`` (at first: work goes on in the background and is
+            joined before the agent's next step or the next read) or ``"blocking"``.
+            None takes the environment variable ``MESA_MEMORY_EXECUTION``.
+        budget: calls, tokens and money that must not be crossed; None (at first) is no
+            limit.
+        max_pending_steps: stop after so many failing steps of a memory in a row; at
+            first 10.
+        on_failure: ``"raise"`` stops at the first failure instead; at first
+            ``"retry"``.
+        embedder: ``"static"`` (at first; shipped, offline), ``"static:NAME"``,
+            ``"fastembed:NAME"``, ``"litellm:PROVIDER/MODEL"``, or an embedder.
+        record: path of a SQLite file, ``"postgresql+psycopg://…"``, True (in memory)
+            or a ``Recording``. It ends the run that is being recorded, if there is
+            one, and begins another. None or False (at first) ends it and records
+            nothing.
+        replay: a recorded run, a path or address like ``record``, that answers every
+            request in place of a model, and of an embedder. None (at first) asks them
+            again.
+        on_miss: what to do if the replayed run has no answer: ``"raise"`` (by default)
+            a ``ReplayMismatch``, or ``"call"`` the model or the embedder. Goes with
+            ``replay``.
+        **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
+
+    Raises:
+        ValueError, TypeError: for a wrong argument; nothing is changed.
+        StoreError: if the store cannot be used.
+    """
+    check_model(model)
+    # All arguments are checked before any of them takes effect.
+    chosen = _limits(max_pending_steps, on_failure) | _answering(llm, embedder)
+    if execution is not UNCHANGED:
+        named = execution or os.environ.get("MESA_MEMORY_EXECUTION")
+        chosen["execution"] = execution_of(named)
+    if budget is not UNCHANGED:
+        budget = _budget(budget)
+    recording = None if record is UNCHANGED else _recording(record)
+    _check_settings(settings)
+    services = Services.of(model)
+    sending = replace(services.settings, **settings)
+    chosen |= _replay(model, services, replay, on_miss)
+    if record is not UNCHANGED:
+        before, services.recorder = services.recorder, None
+        if before is not None:
+            before.close()
+        if recording is not None:
+            chosen["recorder"] = start(model, services, recording)
+    vars(services).update(chosen)
+    if budget is not UNCHANGED:
+        services.ledger.budget = budget
+    if settings:
+        services.send_by(sending)
+    services.forgive()  # what failed as it was before
+    return services
+
+
+def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
+    """How long a failing memory is borne with."""
+    chosen = {}
+    if on_failure is not UNCHANGED:
+        if on_failure not in ON_FAILURE:
+            raise ValueError(
+                f"on_failure must be one of {ON_FAILURE}, got {on_failure!r}"
+            )
+        chosen["on_failure"] = on_failure
+    if max_pending_steps is not UNCHANGED:
+        chosen["max_pending_steps"] = whole("max_pending_steps", max_pending_steps)
+    return chosen
+
+
+def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
+    """Who answers, and who turns texts into vectors."""
+    chosen: dict[str, Any] = {}
+    if llm is not UNCHANGED:
+        name = llm if isinstance(llm, str) and "/" in llm else None
+        chosen |= {"model": name, "llm": None if name else _llm(llm)}
+    if embedder is not UNCHANGED:
+        # A new pool: what waits in the old one is of another embedder.
+        chosen |= {"embedder": embedder_of(embedder), "pool": EmbeddingPool()}
+    return chosen
+
+
+def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict:
+    """What answers from a recorded run."""
+    if on_miss is not UNCHANGED and on_miss not in ON_MISS:
+        raise ValueError(f"on_miss must be one of {ON_MISS}, got {on_miss!r}")
+    if location is UNCHANGED:
+        if on_miss is not UNCHANGED:
+            raise ValueError(
+                f"on_miss={on_miss!r} says what happens when a replayed run has no "
+                "answer: give the run, too, with replay='run.sqlite'"
+            )
+        return {}
+    if location is None:
+        return {"replay": None, "vectors": Vectors()}
+    from mesa_memory.recording import replay as replaying
+
+    miss = "raise" if on_miss is UNCHANGED else on_miss
+    live = services.live_client
+    answers, vectors = replaying.replay(model, location, miss, live)
+    return {"replay": answers, "vectors": Vectors(vectors)}
+
+
+def _check_settings(settings: Mapping[str, Any]) -> None:
+    """Raises ``TypeError`` for a name that is no setting, and says which are."""
+    arguments = list(inspect.signature(configure).parameters)[1:-1]
+    names = [*arguments, *(item.name for item in fields(LLMSettings))]
+    for unknown in [name for name in settings if name not in names]:
+        near = difflib.get_close_matches(unknown, names, 1)
+        meant = _ELSEWHERE.get(unknown) or next(iter(near), None)
+        hint = f": did you mean {meant!r}?" if meant else "."
+        raise TypeError(
+            f"configure() has no setting {unknown!r}{hint} The settings are: "
+            f"{', '.join(names)}."
+        )
+
+
+def _budget(budget: Any) -> Budget:
+    if budget is not None and not isinstance(budget, Budget):
+        raise TypeError(
+            "budget must be a Budget(calls=…, tokens=…, cost=…) or None, got "
+            f"{budget!r}"
+        )
+    return budget or Budget()
+
+
+def _recording(record: Any) -> Recording | None:
+    if record is None or record is False:
+        return None
+    return record if isinstance(record, Recording) else Recording(record)
+
+
+def _llm(llm: Any) -> LLM | AsyncLLM | None:
+    if llm is None or hasattr(llm, "complete") or hasattr(llm, "acomplete"):
+        redaction.learn_named(getattr(llm, "__dict__", {}))
+        return llm
+    if llm == PROVIDER:
+        return OfflineLLM()
+    raise ValueError(
+        "llm must be 'offline', a name like 'openai/gpt-4o-mini', an object with "
+        f"complete() or acomplete(), or None; got {llm!r}"
+    )

@@ -1,0 +1,320 @@
+"""The deferred driver: each memory's unfinished work, done here or in the background."""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextvars import copy_context
+from typing import Any, cast
+
+from mesa_memory.core.flow import Handler, arun, run
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.requests import Flow
+from mesa_memory.errors import EmbedderError, LLMError, MemoryStalled
+from mesa_memory.runtime.loop import background
+
+logger = logger_of(__name__)
+
+EXECUTIONS = ("deferred", "blocking")
+#: so many batches of an agent that nobody reads may wait in blocking execution
+MAX_WAITING = 32
+
+
+def execution_of(name: str | None) -> str:
+    """A way of execution as given; None or nothing is ``"deferred"``.
+
+    Raises:
+        ValueError: for another name.
+    """
+    if name and name not in EXECUTIONS:
+        raise ValueError(f"execution must be one of {EXECUTIONS}, got {name!r}")
+    return name or "deferred"
+
+
+_works: weakref.WeakSet["CommitQueue"] = weakref.WeakSet()
+_forking = threading.Lock()
+_held: list["CommitQueue"] = []
+
+
+class CommitQueue:
+    """The batches of one memory that are yet to be settled, one after the other.
+
+    Args:
+        settle: makes the flow that commits one batch; called again with the next
+            batch after a passing failure, it must take up what was left.
+        performer: makes the performer of a flow.
+        guard: a reentrant lock, held while the flow goes from one effect to the next.
+    """
+
+    def __init__(
+        self,
+        settle: Callable[[Any], Flow[None]],
+        performer: Callable[[], Handler],
+        guard: Any,
+    ) -> None:
+        self._guard = guard
+        self._settle = settle
+        self._performer = performer
+        self._lock = threading.Lock()
+        self._batches: deque[Any] = deque()
+        self._running = False
+        self._begun: Any = None  # the batch now being settled
+        self._ended: Future | None = None  # made when somebody waits for the end
+        self._runner: int | None = None
+        self._error: Exception | None = None
+        #: how many batches in a row have failed for a passing reason
+        self.failures = 0
+        #: after so many failures the run stops; set by the memory
+        self.max_failures = 10
+        with _forking:
+            _works.add(self)
+
+    def put(self, batch: Any) -> None:
+        """Queues a batch."""
+        with self._lock:
+            self._batches.append(batch)
+
+    @property
+    def waiting(self) -> list[Any]:
+        """The batches not yet begun, oldest first."""
+        with self._lock:
+            return list(self._batches) if self._batches else []
+
+    @property
+    def idle(self) -> bool:
+        """True if ``settle`` would have nothing to do."""
+        # Without the lock: an error is there before the work is no longer running.
+        return not (self._running or self._batches or self._error)
+
+    def begin(self) -> None:
+        """Settles in the background what is queued; returns at once.
+
+        What needs no waiting (most steps need no model at all) is done here and now.
+        """
+        performer = self._performer()
+        if not self._enter():
+            return
+        flow, context = self._flow(), copy_context()
+        self._runner = threading.get_ident()
+        try:
+            effect = context.run(next, flow)
+            instant = performer.instant()
+            if instant:
+                context.run(run, flow, performer, effect)
+        except StopIteration:
+            self._leave(performer)
+        except Exception as error:
+            flow.close()
+            self._leave(performer, error)
+        else:
+            if instant:
+                self._leave(performer)
+            else:
+                self._runner = None
+                going_on = self._continue(flow, performer, effect)
+                context.run(background.submit, going_on)
+
+    def settle(self, deferred: bool) -> None:
+        """Waits until everything queued is settled.
+
+        Args:
+            deferred: let the background do it; else do it in this thread.
+
+        Raises:
+            LLMError: for a fault that will not pass.
+            MemoryStalled: if passing faults went on for too long.
+        """
+        if background.here() or self._runner == threading.get_ident():
+            return  # a callback of the work itself reads the memory
+        while True:
+            if running := self._end():
+                running.result()
+            elif not self._batches:
+                break
+            elif deferred:
+                self.begin()
+            else:
+                self.run_here()
+            if self._error:
+                break
+        self._raise()
+
+    async def asettle(self) -> None:
+        """``settle`` for event loops; the work itself runs in the background."""
+        while self._running or self._batches:
+            self.begin()
+            if running := self._end():
+                await asyncio.shield(asyncio.wrap_future(running))
+            if self._error:
+                break
+        self._raise()
+
+    def run_here(self) -> None:
+        """Settles in this thread what is queued; a fault is kept for the owner."""
+        performer = self._performer()
+        if not self._enter():
+            return
+        self._runner = threading.get_ident()
+        try:
+            copy_context().run(run, self._flow(), performer)
+        except Exception as error:
+            self._leave(performer, error)
+        except BaseException:  # Ctrl-C: free the memory, then let it through
+            self._leave(performer)
+            raise
+        else:
+            self._leave(performer)
+
+    def forgive(self) -> None:
+        """Forgets a fault that nobody was told of; what failed is tried again."""
+        with self._lock:
+            self._error = None
+
+    def _end(self) -> Future | None:
+        """Set when the work now running ends; None if none is running."""
+        with self._lock:
+            if self._running and self._ended is None:
+                self._ended = Future()
+            return self._ended
+
+    def _enter(self) -> bool:
+        with self._lock:
+            if self._running or not self._batches:
+                return False
+            self._running = True
+            return True
+
+    def _leave(self, performer: Handler, error: Exception | None = None) -> None:
+        performer.release()
+        with self._lock:
+            self._error = error or self._error
+            self._running, self._begun = False, None
+            ended, self._ended = self._ended, None
+            self._runner = None
+        if ended is not None:
+            ended.set_result(None)
+
+    async def _continue(self, flow: Flow[None], performer: Any, effect: Any) -> None:
+        try:
+            await arun(flow, performer, effect)
+        except Exception as error:
+            self._leave(performer, error)
+        except BaseException:
+            self._leave(performer)
+            raise
+        else:
+            self._leave(performer)
+
+    def unfinished(self) -> list[Any]:
+        """The batches that a copy of the memory has yet to settle, oldest first."""
+        with self._lock:
+            return self._broken_off() + list(self._batches)
+
+    def hold(self) -> None:
+        """Stops between two effects, so that the process can be forked."""
+        self._guard.acquire()
+        self._lock.acquire()
+
+    def go_on(self) -> None:
+        """Goes on after ``hold``."""
+        self._lock.release()
+        self._guard.release()
+
+    def forked(self) -> None:
+        """In a child process: takes up again what a thread of the parent is doing."""
+        self._batches.extendleft(self._broken_off())
+        self._running, self._runner, self._ended = False, None, None
+
+    def _broken_off(self) -> list[Any]:
+        begun = self._begun
+        return [begun.again()] if self._running and begun is not None else []
+
+    def _flow(self) -> Flow[None]:
+        return cast(Flow[None], _Guarded(self._drain(), self._guard))
+
+    def _drain(self) -> Flow[None]:
+        while True:
+            with self._lock:
+                if not self._batches:
+                    return
+                batch = self._begun = self._batches.popleft()
+            try:
+                yield from self._settle(batch)
+            except (LLMError, EmbedderError) as error:
+                if not error.passing:
+                    raise
+                self._passing(error)
+            else:
+                self.failures = 0
+
+    def _passing(self, error: LLMError | EmbedderError) -> None:
+        waits = not getattr(error, "sent", True)  # nobody was asked: nobody failed
+        if waits and self.max_failures > 1:
+            return
+        self.failures += 1
+        logger.warning(
+            "%s; kept and tried again at the next step (%d in a row)",
+            str(error),  # a log that keeps records must not keep the agent alive
+            self.failures,
+        )
+        if self.failures >= self.max_failures:
+            raise MemoryStalled(error, self.failures) from error
+
+    def _raise(self) -> None:
+        with self._lock:
+            error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
+def _before_fork() -> None:
+    _forking.acquire()
+    _held.extend(_works)
+    for work in _held:
+        work.hold()
+
+
+def _after_fork() -> None:
+    for work in _held:
+        work.go_on()
+    _held.clear()
+    _forking.release()
+
+
+def _after_fork_in_child() -> None:
+    for work in _held:
+        work.forked()
+    _after_fork()
+
+
+os.register_at_fork(
+    before=_before_fork,
+    after_in_parent=_after_fork,
+    after_in_child=_after_fork_in_child,
+)
+
+
+class _Guarded:
+    """A flow that holds a lock whenever it is not waiting for an answer."""
+
+    def __init__(self, flow: Flow[None], guard: Any) -> None:
+        self._flow, self._guard = flow, guard
+
+    def __next__(self) -> Any:
+        with self._guard:
+            return next(self._flow)
+
+    def send(self, answer: Any) -> Any:
+        with self._guard:
+            return self._flow.send(answer)
+
+    def throw(self, error: BaseException) -> Any:
+        with self._guard:
+            return self._flow.throw(error)
+
+    def close(self) -> None:
+        with self._guard:
+            self._flow.close()

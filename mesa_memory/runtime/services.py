@@ -1,0 +1,347 @@
+"""The services of one model run: language model, ledger, observers, execution.
+
+``Services.of(model)`` gives them, ``configure.configure`` changes them before the
+agents are created. Memory logic asks for effects; here they are performed.
+"""
+
+import asyncio
+import os
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.records import Observer, RecordBus
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.redaction import scrub_reply
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.embedders import embedder as embedder_of
+from mesa_memory.embedders.base import vectors_by
+from mesa_memory.embedders.batcher import EmbeddingBatcher
+from mesa_memory.embedders.pool import EmbeddingPool
+from mesa_memory.hosts import mesa
+from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
+from mesa_memory.llm.ledger import (
+    Ledger,
+    Reservation,
+    Usage,
+    forecast,
+    open_reply,
+    usage_of,
+)
+from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.recording.vectors import Vectors
+from mesa_memory.runtime.loop import at_exit, background
+from mesa_memory.runtime.queue import CommitQueue, execution_of
+from mesa_memory.runtime.single_flight import SharedAnswers
+
+if TYPE_CHECKING:
+    from mesa_memory.recording.recorder import Recorder
+
+logger = logger_of(__name__)
+
+_making = threading.Lock()
+
+
+class Services:
+    """What the memories of one model share.
+
+    Attributes:
+        execution: ``"deferred"`` or ``"blocking"``.
+        llm: answers every memory's requests; None sends them with litellm.
+        model: asked by memories without an own ``llm_model``; None is the agent's.
+        embedder: turns texts into vectors; what it needs is loaded on first use.
+        settings: how requests are sent.
+        ledger: what it cost so far.
+        chronicle: who observes the records of the run, and their order.
+        max_pending_steps: failing steps in a row before the run stops.
+        on_failure: ``"retry"``, or ``"raise"`` to stop at the first failure.
+        recorder: writes the run into a store; None records nothing.
+        replay: answers every request from a recorded run; None asks the model.
+        vectors: those that a run that is resumed or replayed has got.
+    """
+
+    _of: ClassVar[weakref.WeakKeyDictionary[Any, "Services"]] = (
+        weakref.WeakKeyDictionary()
+    )
+
+    def __init__(self, seed: object = None) -> None:
+        self.execution = execution_of(os.environ.get("MESA_MEMORY_EXECUTION"))
+        self.llm: LLM | AsyncLLM | None = None
+        self.model: str | None = None
+        self.embedder: Any = embedder_of("static")
+        self.settings = LLMSettings()
+        self.ledger = Ledger()
+        self.chronicle = RecordBus()
+        self.max_pending_steps = 10
+        self.on_failure = "retry"
+        self.recorder: Recorder | None = None
+        self.replay: Any = None
+        self.shared = SharedAnswers()
+        self.pool = EmbeddingPool()
+        self.vectors = Vectors()
+        self._batcher = EmbeddingBatcher()
+        self._seed = seed
+        self._litellm: Any = None
+        self._offline = OfflineLLM()
+        self._works: weakref.WeakSet[CommitQueue] = weakref.WeakSet()
+        self._said: set[str] = set()
+
+    @classmethod
+    def of(cls, model: Any) -> "Services":
+        """The services of ``model``, made on first use."""
+        services = cls._of.get(model)
+        if services is None:
+            seed = mesa.seed(model)
+            made = cls(seed if isinstance(seed, int | str) else None)
+            with _making:
+                services = cls._of.setdefault(model, made)
+        mesa.guard(model, services.forgive)
+        return services
+
+    @classmethod
+    def exist(cls, model: Any) -> bool:
+        """True if ``model`` has services already."""
+        return model in cls._of
+
+    @property
+    def observers(self) -> list[Observer]:
+        """Told of every record opened, graded and closed."""
+        return self.chronicle.observers
+
+    @property
+    def deferred(self) -> bool:
+        """True if work goes on in the background."""
+        return self.execution == "deferred"
+
+    @property
+    def failures_allowed(self) -> int:
+        """After so many failing steps of a memory in a row the run stops."""
+        return 1 if self.on_failure == "raise" else self.max_pending_steps
+
+    def send_by(self, settings: LLMSettings) -> None:
+        """Takes other settings for all requests from now on."""
+        self.settings = settings
+        if self._litellm is not None:
+            self._litellm.adopt(settings)
+
+    def join_later(self, work: CommitQueue) -> None:
+        """Registers a memory's work for ``flush``."""
+        with _making:
+            self._works.add(work)
+
+    def flush(self) -> None:
+        """Waits until no memory has unfinished work.
+
+        Raises:
+            LLMError, MemoryStalled: the first fault found, after all were joined.
+        """
+        faults = []
+        with _making:
+            works = [work for work in self._works if not work.idle]
+        for work in works:
+            try:
+                work.settle(self.deferred)
+            except Exception as error:
+                faults.append(error)
+        if faults:
+            raise min(faults, key=lambda error: str(getattr(error, "agent", "")))
+
+    def forgive(self) -> None:
+        """Forgets the faults that nobody was told of yet: the run has been stopped.
+
+        What failed stays due, so a fault that is still there is met again.
+        """
+        with _making:
+            works = list(self._works)
+        for work in works:
+            work.forgive()
+
+    def instant(self, model: str | None, replaced: bool) -> bool:
+        """True if requests for ``model`` are answered without any waiting."""
+        if replaced and self.replay is None:
+            return False
+        return bool(getattr(self._client(model), "instant", False))
+
+    @property
+    def embeds_here(self) -> bool:
+        """True if embedding takes no time worth leaving the thread for."""
+        return bool(getattr(self.embedder, "local", False))
+
+    def embed(self, request: EmbedRequest) -> Embedded:
+        """The vectors of a request's texts, blocking; from any thread."""
+        return Embedded(self._vectors_of(request.texts), self.embedder.name)
+
+    async def aembed(self, request: EmbedRequest) -> Embedded:
+        """``embed``, in the background loop; together with what other agents want."""
+        if self.embeds_here:
+            return self.embed(request)
+        vectors = await self._batcher.add(request.texts, self._vectors_of)
+        return Embedded(vectors, self.embedder.name)
+
+    def _vectors_of(self, texts: Sequence[str]) -> Any:
+        if self.embeds_here:
+            return vectors_by(self.embedder, texts)
+        return self.vectors.embed(self.embedder, texts, self.recorder)
+
+    def say_once(self, text: str, *parts: str) -> None:
+        """Warns of it, but not again in this run; ``parts`` are put into the text."""
+        if text not in self._said:
+            self._said.add(text)
+            logger.warning(text, *parts)
+
+    def publish(self, values: Mapping[str, Any]) -> None:
+        """Shares answers that hold for many agents."""
+        self.shared.publish(values)
+        if self.recorder is not None:
+            self.recorder.published(values)
+
+    def complete(self, request: LLMRequest, own: Any = None) -> Reply:
+        """Answers a request, blocking; counted, recorded and within the budget.
+
+        Args:
+            own: answers in place of the configured model.
+        """
+        client: Any = self._client(request.model, own)
+        if (paid := self._paid_before(request, client)) is not None:
+            return paid
+        if not hasattr(client, "complete"):
+            return background.submit(self.acomplete(request, own)).result()
+        while isinstance(set_aside := self._reserve(request, client), Future):
+            set_aside.result()
+        with self._accounted(request, client, set_aside) as answer:
+            answer.reply = scrub_reply(client.complete(request))
+        return answer.reply
+
+    async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
+        """``complete``, in the background loop."""
+        client: Any = self._client(request.model, own)
+        if (paid := self._paid_before(request, client)) is not None:
+            return paid
+        while isinstance(set_aside := self._reserve(request, client), Future):
+            await asyncio.wrap_future(set_aside)
+        with self._accounted(request, client, set_aside) as answer:
+            if hasattr(client, "acomplete"):
+                reply = await client.acomplete(request)
+            else:
+                reply = await asyncio.to_thread(client.complete, request)
+            answer.reply = scrub_reply(reply)
+        return answer.reply
+
+    def _paid_before(self, request: LLMRequest, client: Any) -> Reply | None:
+        """What a run that was killed in this step was answered, and paid for."""
+        if self.recorder is None or not self._live_answer(client):
+            return None
+        return self.recorder.paid_before(request)
+
+    def _live_answer(self, client: Any) -> bool:
+        return client is not self.replay and not getattr(client, "instant", False)
+
+    @contextmanager
+    def _accounted(
+        self, request: LLMRequest, client: Any, set_aside: Reservation
+    ) -> Iterator["_Answer"]:
+        """Around one request for which there is a budget: in ledger and record."""
+        answer, recorder = _Answer(), self.recorder
+        turn = recorder.began(request) if recorder else ()
+        error: BaseException | None = None
+        try:
+            yield answer
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            reply = None if error else answer.reply
+            self._settle(request, client, set_aside, reply)
+            if recorder:
+                recorder.called(
+                    *(request, turn, reply, error, client is self.replay),
+                    live=self._live_answer(client),
+                )
+
+    def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
+        """What answers a request that no recorded run answers."""
+        return self._live(request.model)
+
+    def _client(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
+        return self._live(model, own) if self.replay is None else self.replay
+
+    def _live(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
+        if own is not None:
+            return own
+        if self.llm is not None:
+            return self.llm
+        if model and model.partition("/")[0] == PROVIDER:
+            return self._offline
+        if self._litellm is None:
+            from mesa_memory.llm.litellm import LiteLLM
+
+            with _making:  # a second client would have limits of its own
+                if self._litellm is None:
+                    self._litellm = LiteLLM(self.settings, seed=self._seed)
+        return self._litellm
+
+    def _reserve(
+        self, request: LLMRequest, client: Any
+    ) -> "Reservation | Future[None]":
+        price, limit = _price(client, request.model), self.settings.max_tokens
+        expected = forecast(request, price, limit)
+        return self.ledger.reserve(request, expected, open_reply(price, limit))
+
+    def _settle(
+        self,
+        request: LLMRequest,
+        client: Any,
+        set_aside: Reservation,
+        reply: Reply | None,
+    ) -> None:
+        model = (reply and reply.model) or request.model or ""
+        if reply is None:  # nobody charges for an answer that did not come
+            used = Usage(calls=1, attempts=1, failures=1)
+        else:
+            used = usage_of(request, reply, _price(client, model))
+        self.ledger.settle(request, model, set_aside, used)
+
+
+def _price(client: Any, model: str | None) -> tuple[float, float] | None:
+    """US dollars per prompt and completion token; None if unknown."""
+    if getattr(client, "instant", False):
+        return (0.0, 0.0)
+    return client.price(model) if hasattr(client, "price") else None
+
+
+class _Answer:
+    """Where the reply to a request is put."""
+
+    reply: Any = None
+
+
+def _flush_all() -> None:
+    for services in list(Services._of.values()):
+        try:
+            services.flush()
+        except Exception:  # nobody is left to catch it; the others still want theirs
+            logger.exception("unfinished work of a memory failed at exit")
+
+
+def _after_fork_in_child() -> None:
+    """What the parent's threads are doing is not under way in a child process."""
+    _making.release()
+    for services in list(Services._of.values()):
+        services.shared.forked()
+        services.pool.forked()
+        services._batcher.forked()
+        services.ledger.forked()
+        services._litellm = None  # its connections and limits belong to the parent
+
+
+at_exit(_flush_all)
+os.register_at_fork(
+    before=_making.acquire,
+    after_in_parent=_making.release,
+    after_in_child=_after_fork_in_child,
+)

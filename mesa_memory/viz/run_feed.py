@@ -1,0 +1,139 @@
+"""Where sources come from: a run that is looked at again and again while it goes on."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+from mesa_memory.llm.ledger import Budget
+from mesa_memory.runs import Run
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.throttle import Pace
+
+#: so many answers are kept
+KEPT = 48
+#: least seconds between two looks for new steps
+EVERY = 1.0
+
+
+class Feed:
+    """A run, and what was worked out of it; one object serves many sessions.
+
+    Args:
+        run: None if there is nothing to be read; ``notes`` say why.
+        label: how people call it.
+        notes: what cannot be shown and what to do, a sentence each.
+
+    Attributes:
+        source: the newest state that is known.
+        pace: how often one may look for another one.
+        all: every feed of the page, this one included.
+    """
+
+    def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
+        self.run, self.label, self.notes = run, label, list(notes)
+        self.source = Source(self, [], [], ())
+        self.pace = self._own_pace()
+        self.all: Sequence[Feed] = (self,)
+        self._ended = run is None
+        self._kept: OrderedDict[tuple, tuple[tuple, Any]] = OrderedDict()
+        self._grown: dict[Callable[..., Any], tuple[tuple, Any]] = {}
+        self._growing: dict[Callable[..., Any], threading.Lock] = {}
+        self._lock, self._looking = threading.Lock(), threading.Lock()
+        self.refresh()
+
+    @property
+    def budget(self) -> Budget | None:
+        """What a model that runs in this process may use; None of all others."""
+        return None
+
+    @property
+    def opened(self) -> Run:
+        """The run, which must be there."""
+        assert self.run is not None, "a page without a run shows no views"
+        return self.run
+
+    @property
+    def live(self) -> bool:
+        """True while new steps may come."""
+        return not self._ended
+
+    @property
+    def nap(self) -> float:
+        """Seconds until one asks again whether a look is ``due``."""
+        return max(EVERY, self.pace.left)
+
+    def due(self, shown: Source) -> bool:
+        """True if a page that shows this state should look for another one now."""
+        del shown
+        return True
+
+    def delays(self) -> None:
+        """Says that the thread of the simulation itself is going to look and render."""
+
+    def look(self) -> Source:
+        """As ``refresh``, but waits for nobody: what is not written yet comes later."""
+        return self.refresh()
+
+    def refresh(self) -> Source:
+        """Looks for new steps; the source afterwards.
+
+        Raises:
+            StoreError: if the run cannot be read.
+        """
+        if self.run is None:
+            return self.source
+        with self._looking:
+            # The state first: a run that ends meanwhile is looked at once more.
+            ended = self.run.status != "running"
+            steps = self.run.steps
+            stamp = (len(steps), steps[-1] if steps else None)
+            if stamp != self.source.stamp:
+                agents = list(self.run.unique_ids.values())
+                self.source = Source(self, steps, agents, stamp)
+            self._ended = ended
+            return self.source
+
+    def answer(self, stamp: tuple, function: Callable[..., Any], *given: Any) -> Any:
+        """See ``Source.of``."""
+        key = (function, *given)
+        with self._lock:
+            found = self._kept.get(key)
+            if found and found[0] == stamp:
+                self._kept.move_to_end(key)
+                return found[1]
+        # What one asks for the first time, one waits for; only what comes again with
+        # every step can slow a simulation down.
+        with self.pace.work() if found else nullcontext():
+            value = function(self.opened, *given)
+        with self._lock:
+            self._kept[key] = (stamp, value)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return value
+
+    def grown(self, stamp: tuple, function: Callable[..., Any]) -> Any:
+        """See ``Source.grown``."""
+        with self._lock:
+            growing = self._growing.setdefault(function, threading.Lock())
+        with growing:
+            known = self._grown.get(function)
+            if known is None or known[0] != stamp:
+                with self.pace.work() if known else nullcontext():
+                    value = function(self.opened, known[1] if known else None)
+                self._grown[function] = known = (stamp, value)
+            return known[1]
+
+    def has_grown(self, function: Callable[..., Any]) -> bool:
+        """True if ``grown`` has little left to read."""
+        return function in self._grown
+
+    def _own_pace(self) -> Pace:
+        return Pace()
+
+    def close(self) -> None:
+        """Lets go of the store."""
+        if self.run is not None:
+            self.run.close()

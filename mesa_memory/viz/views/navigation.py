@@ -1,0 +1,20 @@
+"""Ways from one view to another, each one entry in the browser's history."""
+
+from typing import Any
+
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.selection import Selection
+
+
+def to_evidence(selection: Selection, record: str, agent: Any) -> None:
+    """Shows what a record of an agent was made from."""
+    options = {**dict(selection.choice.options), "record": record}
+    selection.choose(
+        view="evidence", agent=agent, options=tuple(sorted(options.items()))
+    )
+
+
+def to_agent(source: Source, selection: Selection, agent: Any, since: float) -> None:
+    """Shows what an agent remembered at the first finished step not before ``since``."""
+    step = min((s for s in source.steps if s >= since), default=None)
+    selection.choose(view="agent", agent=agent, step=step)

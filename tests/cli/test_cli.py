@@ -1,0 +1,231 @@
+"""The command ``mesa-memory``."""
+
+import io
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from mesa_memory import __version__
+from mesa_memory.cli import main
+from mesa_memory.examples.rumor import MEMORIES
+from tests.support.openai_server import Behaviour, OpenAIServer, always
+
+SMALL = ["--agents", "4", "--steps", "3"]
+DEMO = ("demo", "--headless")
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def python(code, **environment):
+    """What a fresh interpreter prints."""
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | environment,
+        capture_output=True,
+        timeout=600,
+    )
+
+
+# -- demo -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_the_demo_shows_who_knows_what_and_why_and_what_it_cost(memory):
+    result = call(*DEMO, "--memory", memory, *SMALL)
+    assert result.exit_code == 0, result.output
+    for part in (
+        "know the rumour",
+        "What some of them believe at step 3, and why",
+        "remembers at step 3",
+        "What it cost",
+        "reasoning",
+        "Wall time",
+    ):
+        assert part in result.stdout
+    assert re.search(r"total\D+\d+\D+\d+.*0\.0000", result.stdout)
+    assert "\x1b" not in result.stdout  # plain text where there is no terminal
+
+
+def test_the_same_seed_shows_the_same_town():
+    def shown(seed):
+        output = call(*DEMO, "--seed", seed, *SMALL).stdout
+        return re.sub(r"Wall time.*", "", output)
+
+    assert shown(7) == shown(7)
+    assert shown(7) != shown(8)
+
+
+def test_one_step_is_enough():
+    assert call(*DEMO, "--steps", 1, "--agents", 3).exit_code == 0
+
+
+def test_the_demo_needs_neither_network_nor_key_nor_unicode():
+    code = (
+        "import os, socket, sys\n"
+        "def refuse(*a, **k): raise AssertionError('a socket was opened')\n"
+        "socket.socket.connect = socket.getaddrinfo = refuse\n"
+        "assert not [n for n in os.environ if n.endswith('_API_KEY')]\n"
+        "from mesa_memory.cli import main\n"
+        "main(['demo', '--headless', '--agents', '5', '--steps', '12'])\n"
+    )
+    bare = {k: v for k, v in os.environ.items() if not k.endswith("_API_KEY")}
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=bare | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=600,
+    )
+    assert (ran.returncode, ran.stderr) == (0, b"")
+    assert b"Wall time" in ran.stdout
+    assert ran.stdout.isascii()
+
+
+def test_words_of_agents_are_shown_as_they_are():
+    from mesa_memory.cli.console import plain_console
+    from mesa_memory.examples.rumor import report
+    from mesa_memory.examples.rumor.model import RumorModel
+
+    model = RumorModel(3, memory="short_term")
+    model.step()
+    odd = "poison [/red] [bold]:smile: \x1b[31m"
+    for agent in model.agents:
+        agent.memory.add_to_memory("message", {"message": odd, "sender": 9})
+    model.opinions = {a.unique_id: a.opinion() for a in model.agents}
+    console = plain_console()
+    console.file = io.StringIO()
+    report.show(model, 1.0, console)
+    shown = console.file.getvalue()
+    assert "- Agent 9 says: poison [/red] [bold]:smile:" in shown
+    assert shown.count("[/red]") >= 2  # also in the table
+    assert "\x1b[31m" not in shown
+
+
+def test_a_cost_that_is_not_known_is_not_shown_as_zero():
+    with OpenAIServer(answer=lambda _: "nothing") as server:
+        base = ("--llm", "openai/some", "--api-base", server.base)
+        result = call(*DEMO, "--memory", "none", *SMALL, *base)
+    assert result.exit_code == 0, result.output
+    assert len(re.findall("unknown", result.stdout)) == 2
+
+
+# -- batch ----------------------------------------------------------------------------
+
+
+def test_a_batch_writes_table_and_picture_and_says_where(tmp_path):
+    few = ("--memory", "none, stlt,none", "--seeds", 2, "--processes", 1)
+    result = call("batch", "rumor", *few, *SMALL, "--out", tmp_path / "new")
+    assert result.exit_code == 0, result.output
+    for name in ("rumor.csv", "rumor.png"):
+        assert (tmp_path / "new" / name).stat().st_size > 500
+        assert str(tmp_path / "new" / name) in result.stdout
+    assert "100%" in result.stderr
+    assert re.search(r"stlt\D+\d+", result.stdout)
+    assert (
+        len((tmp_path / "new" / "rumor.csv").read_text().splitlines()) == 1 + 2 * 2 * 4
+    )
+
+
+def test_a_batch_runs_in_several_processes(tmp_path):
+    code = (
+        "from mesa_memory.cli import main\n"
+        "main(['batch', 'rumor', '--memory', 'none,short_term', '--seeds', '1',"
+        f" '--steps', '2', '--agents', '3', '--out', {str(tmp_path)!r},"
+        " '--processes', '2'])\n"
+    )
+    ran = python(code, PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "rumor.png").exists()
+
+
+# -- what goes wrong ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("demo", "--agents", 0), "0 is not in the range x>=3"),
+        (("demo", "--steps", 0), "0 is not in the range x>=1"),
+        (("demo", "--seed", -1), "-1 is not in the range"),
+        (("demo", "--port", 70000), "70000 is not in the range"),
+        (("demo", "--memory", "x"), "'long_term', 'episodic'"),
+        (("batch", "flu"), "'flu' is not 'rumor'"),
+        (("batch", "rumor", "--memory", "stlt,x"), "'x': choose from short_term, stlt"),
+        (("batch", "rumor", "--memory", ""), "choose from"),
+        (("batch", "rumor", "--seeds", -1), "-1 is not in the range x>=1"),
+        (("batch", "rumor", "--steps", 0), "0 is not in the range"),
+        (("batch", "rumor", "--processes", 0), "0 is not in the range"),
+        (("batch", "rumor", "--out", __file__), "is a file"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_what_is_right(arguments, message):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+@pytest.mark.parametrize("command", [DEMO, ("batch", "rumor", "--seeds", 1)])
+def test_a_missing_key_ends_in_one_line(command, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY")
+    result = call(*command, *SMALL, "--llm", "openai/gpt-4o-mini")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert "OPENAI_API_KEY" in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_a_model_without_provider_ends_in_one_line():
+    result = call(*DEMO, *SMALL, "--llm", "gpt-4o")
+    assert result.exit_code == 1
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_refused_request_ends_in_one_line():
+    with OpenAIServer(behave=always(Behaviour.status(401, "no such key"))) as server:
+        result = call(*DEMO, *SMALL, "--llm", "openai/some", "--api-base", server.base)
+    assert result.exit_code == 1
+    assert re.match(r"Error: agent \d, step 1, reasoning: .*no such key", result.stderr)
+    assert len(result.stderr.splitlines()) == 1
+
+
+# -- help -----------------------------------------------------------------------------
+
+
+def test_the_version_is_the_packages():
+    assert call("--version").stdout == f"mesa-memory, version {__version__}\n"
+
+
+@pytest.mark.parametrize("command", [(), ("demo",), ("batch",)])
+def test_help_is_plain_ascii(command):
+    result = call(*command, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.isascii()
+
+
+def test_help_needs_nothing_heavy():
+    code = (
+        "import sys, mesa_memory.cli\n"
+        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'pandas', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    ran = python(code)
+    assert ran.returncode == 0, ran.stderr
+
+
+def test_a_terminal_gets_tables_with_lines():
+    from mesa_memory.examples.rumor import report
+    from mesa_memory.examples.rumor.model import RumorModel
+
+    model = RumorModel(3)
+    model.step()
+    file = io.StringIO()
+    Console(file=file, force_terminal=True).print(report.cost(model))
+    assert "┃" in file.getvalue()

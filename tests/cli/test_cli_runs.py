@@ -1,0 +1,214 @@
+"""The commands that read recorded runs."""
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from mesa_memory.cli import main
+from mesa_memory.cli.inspect import evidence_tree
+from mesa_memory.stores import open_store
+from tests.support.recorded import Story
+
+ODD = "poison [/red] [bold]:smile: \x1b[31m\nStep 9: forged"
+
+
+def call(*arguments):
+    runner = CliRunner(env={"COLUMNS": "200"})
+    return runner.invoke(main, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """A store with two runs: one is told by an agent who says odd things."""
+
+    def odd(step, batch):
+        if step == 2:
+            batch.opened[0]["text"] = ODD
+            batch.prompts[0]["text"] = ODD
+
+    place = tmp_path_factory.mktemp("cli") / "runs.sqlite"
+    store = open_store(place)
+    Story(store, name="first")
+    Story(store, name="odd", edit=odd)
+    store.close()
+    return place
+
+
+def test_the_overview_shows_the_run_its_agents_and_the_others(path):
+    result = call("inspect", path)
+    assert result.exit_code == 0, result.output
+    for part in ("odd", "finished", "Runs of this store", "first", "LayeredMemory"):
+        assert part in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+@pytest.mark.parametrize("given", ["#1", "#first"])
+def test_a_run_is_chosen_by_a_sign_or_an_option(path, given):
+    shown = call("inspect", f"{path}{given}").stdout
+    assert shown.startswith("id           1\n")
+    assert call("inspect", path, "--run", given[1:]).stdout == shown
+    both = call("inspect", f"{path}#1", "--run", "2")
+    assert both.exit_code == 2
+    assert "two runs are named" in both.stderr
+
+
+def test_a_path_with_the_sign_in_it_is_a_path(path, tmp_path):
+    same = tmp_path / "run#9"
+    same.write_bytes(path.read_bytes())
+    assert call("inspect", same).stdout.startswith("id           2\n")
+    assert call("inspect", f"{same}#1").stdout.startswith("id           1\n")
+
+
+def test_a_memory_is_shown_with_what_came_to_mind_and_the_prompt(path):
+    result = call("inspect", path, "--agent", 7, "--step", 3)
+    assert result.exit_code == 0, result.output
+    for part in (
+        "Agent 7 remembered at the end of step 3",
+        "The mill of ward 3 is on fire",
+        "Came to mind",
+        "fire",
+        "Was shown in that step:",
+        "  long memory of 7 in step 3:",
+    ):
+        assert part in result.stdout
+    assert "The well is poisoned" not in result.stdout  # deleted in step 3
+    facts = call(
+        "inspect", path, "--agent", "b", "--step", 2, "--layer", "facts"
+    ).stdout
+    assert "The well is poisoned" in facts
+    assert "summary" not in facts
+
+
+def test_a_record_is_shown_with_its_history_and_evidence(path):
+    result = call("inspect", path, "--record", "7/stlt/summary/2")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.count("UPDATE") == 4
+    assert (
+        "└── observation, step 2: I see field 2 [7/stlt/observation/2]" in result.stdout
+    )
+    assert "│   └── observation, step 1: I see field 1" in result.stdout
+
+
+def test_words_of_agents_are_shown_as_text(path):
+    for arguments in (("--agent", 7, "--step", 2), ("--record", "7/stlt/summary/2")):
+        shown = call("inspect", path, *arguments).stdout
+        assert r"poison [/red] [bold]:smile: \x1b[31m\nStep 9: forged" in shown
+        assert "\x1b" not in shown
+        assert not [n for n in shown.splitlines() if n.startswith("Step 9")]
+
+
+def test_a_tree_is_cut_where_it_is_too_deep_or_long():
+    lines = [
+        {"depth": n, "id": str(n), "parent": str(n - 1), "kind": "summary", "step": 1.0,
+         "text": "t", "missing": n == 3, "repeated": n == 2}
+        for n in range(500)
+    ]  # fmt: skip
+    tree = evidence_tree(lines)
+    assert str(tree.children[-1].label) == "… and 488 more"
+    assert "(see above)" in str(tree.children[0].children[0].label)
+    wide = [lines[0]] + [lines[1]] * 1000
+    assert len(evidence_tree(wide).children) == 200
+
+
+def test_cost_says_what_is_not_known(path):
+    result = call("cost", path)
+    assert result.exit_code == 0, result.output
+    rows = {line.split()[1]: line for line in result.stdout.splitlines() if "│" in line}
+    assert "3.0000" in rows["consolidate"]
+    assert "unknown (12 calls)" in rows["reasoning"]
+    assert "unknown (12 calls)" in rows["total"]
+    steps = call("cost", path, "--by", "agent", "--by", "step").stdout
+    assert steps.count("│ b ") == 6
+
+
+def test_diff_answers_by_its_exit_code(path):
+    equal = call("diff", f"{path}#1", f"{path}#1")
+    assert (equal.exit_code, equal.stdout) == (0, "The runs are equal.\n")
+    different = call("diff", f"{path}#1", f"{path}#2")
+    assert different.exit_code == 1
+    assert "first difference is at step 2, in records: text." in different.stdout
+    assert r"smile: \x1b[31m\nStep 9" in different.stdout
+    assert "The mill of ward 2 is on fire" in different.stdout
+    assert "\x1b" not in different.stdout
+
+
+def test_export_writes_files_and_says_where(path, tmp_path):
+    result = call("export", path, "--format", "jsonl", "--out", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    for name in ("records", "calls", "prompts"):
+        assert str(tmp_path / "out" / f"{name}.jsonl") in result.stdout
+        assert (tmp_path / "out" / f"{name}.jsonl").stat().st_size > 100
+    again = call("export", path, "--format", "jsonl", "--out", tmp_path / "out")
+    assert again.exit_code == 2
+    assert "is there already" in again.stderr
+
+
+def test_an_old_store_is_migrated_when_asked(path, tmp_path):
+    from mesa_memory.stores import schema
+
+    old = tmp_path / "old.sqlite"
+    old.write_bytes(path.read_bytes())
+    with sqlite3.connect(old) as file:
+        file.execute("DROP TABLE answers")
+        for table in ("vectors", "leases", "unfinished_calls"):
+            file.execute(f"DROP TABLE {table}")
+        file.execute("ALTER TABLE agents DROP COLUMN name")
+        file.execute("ALTER TABLE checkpoints DROP COLUMN kept")
+        file.execute("ALTER TABLE records DROP COLUMN graded_at")
+        file.execute("UPDATE schema_version SET version = 2")
+    file.close()
+    refused = call("inspect", old)
+    assert refused.exit_code == 2
+    assert "schema version 2" in refused.stderr
+    done = call("migrate", old)
+    assert done.exit_code == 0, done.output
+    assert f"has schema version {schema.VERSION}" in done.stdout
+    assert call("inspect", old).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("inspect", "{none}"), "no recorded run"),
+        (("inspect", "{path}#7"), "its runs are 1 'first', 2 'odd'"),
+        (("inspect", "{path}", "--agent", "8"), "its agents are 7, b"),
+        (("inspect", "{path}", "--agent", "7", "--step", "40"), "finished are 1, 2"),
+        (("inspect", "{path}", "--record", "7/x/1"), "no record '7/x/1'"),
+        (("inspect", "{path}", "--step", "1"), "need --agent"),
+        (("inspect", "mysql://x/y"), "no store can be kept in 'mysql'"),
+        (("cost", "{path}", "--by", "who"), "'who' is not one of"),
+        (("diff", "{path}", "{none}"), "no recorded run"),
+        (("export", "{path}", "--format", "xls", "--out", "x"), "'xls' is not one of"),
+        (("export", "{path}"), "Missing option '--out'"),
+        (("migrate", "{none}"), "no such file"),
+        (("inspect", __file__), "no SQLite file"),
+    ],
+)
+def test_what_goes_wrong_ends_in_one_line_and_exit_code_2(
+    path, tmp_path, arguments, message
+):
+    places = {"path": path, "none": tmp_path / "none.sqlite"}
+    result = call(*(a.format(**places) if "{" in a else a for a in arguments))
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert len(result.stderr.splitlines()) == (1 if "Usage" not in result.stderr else 4)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["inspect", "cost", "diff", "export", "migrate"])
+def test_help_is_plain_ascii(command):
+    result = call(command, "--help")
+    assert result.exit_code == 0
+    assert result.stdout.isascii()
+
+
+def test_help_needs_no_database():
+    code = (
+        "import sys, mesa_memory.cli\n"
+        "heavy = {'sqlalchemy', 'pandas', 'numpy', 'rich'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -1,0 +1,1 @@
+"""Tests that every backend of a kind must pass."""

@@ -1,0 +1,229 @@
+"""The litellm client: what it sends, what it takes from a reply, and its limits."""
+
+import json
+import os
+import time
+from dataclasses import replace
+
+import litellm
+import pytest
+
+from mesa_memory import LLMRejected, LLMUnavailable
+from mesa_memory.llm.litellm import reach_loopback_directly
+from mesa_memory.runtime.reasoning import ChatRequest
+from mesa_memory.tasks.grade import Grades
+from tests.support import network
+from tests.support.client import ask, ask_all, client, question
+from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
+
+elsewhere = network.elsewhere  # guards every test here
+
+PRICED = "openai/gpt-4o-mini"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+# -- what is sent --------------------------------------------------------------------
+
+
+def test_only_the_question_is_sent_by_default(server):
+    ask(client(), question(server))
+    (received,) = server.log
+    assert received.body == {
+        "model": "test",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "Write a summary."},
+        ],
+    }
+
+
+def test_settings_and_options_are_sent(server):
+    options = {"top_p": 0.5, "presence_penalty": 0.25}
+    ask(
+        client(temperature=0.0, seed=12, max_tokens=300, options=options),
+        question(server),
+    )
+    sent = server.log[0].body
+    expected = {"temperature": 0.0, "seed": 12, "max_tokens": 300, **options}
+    assert {key: sent.get(key) for key in expected} == expected
+
+
+def test_an_option_wins_over_a_setting(server):
+    llm = client(temperature=0.9, options={"temperature": 0.1, "timeout": 50})
+    ask(llm, question(server))
+    assert server.log[0].body["temperature"] == 0.1
+
+
+def test_a_schema_is_sent_only_to_models_that_take_one(server):
+    ask(client(), question(server, schema=Grades))
+    ask(client(), question(server, PRICED, schema=Grades))
+    without, with_schema = server.log
+    assert "response_format" not in without.body
+    sent = with_schema.body["response_format"]
+    assert sent["json_schema"]["schema"]["properties"].keys() == {"grades"}
+
+
+def test_a_repair_round_shows_the_refused_reply(server):
+    ask(client(), replace(question(server), repair=("nonsense", "it was no JSON")))
+    roles = [message["role"] for message in server.log[0].messages]
+    assert roles == ["system", "user", "assistant", "user"]
+    assert server.log[0].messages[2]["content"] == "nonsense"
+    assert "it was no JSON" in server.log[0].messages[3]["content"]
+
+
+def test_text_that_utf8_cannot_carry_is_sent_readably(server):
+    ask(client(), question(server, prompt="half a \ud83d face: \U0001f600"))
+    assert server.log[0].prompt == "half a \ufffd face: \U0001f600"
+
+
+def test_tools_of_a_reasoning_request_are_sent(server):
+    tool = {"type": "function", "function": {"name": "go", "parameters": {}}}
+    chat = ({"role": "user", "content": "Where to?"},)
+    request = ChatRequest(
+        "reasoning",
+        7,
+        3,
+        "",
+        "",
+        None,
+        model="openai/test",
+        api_base=server.base,
+        chat=chat,
+        given={"tools": [tool], "tool_choice": "required"},
+    )
+    reply = ask(client(), request)
+    assert reply.raw.choices[0].message.content == reply.text
+    assert server.log[0].body["tools"] == [tool]
+    assert server.log[0].body["tool_choice"] == "required"
+
+
+# -- what comes back -------------------------------------------------------------------
+
+
+def test_a_reply_says_what_it_took():
+    with OpenAIServer(latency=0.1) as server:
+        began = time.monotonic()
+        reply = ask(client(), question(server, prompt=f"summary {'x' * 392}"))
+        took = time.monotonic() - began
+    assert json.loads(reply.text).keys() == {"summary"}
+    assert reply.model == "openai/test"
+    assert reply.prompt_tokens == (400 + len("Be brief.")) // 4
+    assert reply.completion_tokens == len(reply.text) // 4
+    assert (reply.attempts, reply.finish) == (1, "stop")
+    assert 0.1 <= reply.latency <= took
+    assert reply.raw.choices[0].message.content == reply.text
+
+
+@pytest.mark.parametrize(
+    ("content", "finish"), [(None, "stop"), ("", "stop"), ("cut", "length")]
+)
+def test_an_unusable_reply_comes_through_as_it_is(content, finish):
+    with OpenAIServer(behave=always(Behaviour.text(content, finish))) as server:
+        reply = ask(client(), question(server))
+    assert (reply.text or "") == (content or "")
+    assert reply.finish == finish
+
+
+def test_an_unknown_price_is_none_and_a_known_one_is_worked_out(server):
+    assert ask(client(), question(server)).cost is None
+    reply = ask(client(), question(server, PRICED))
+    listed = litellm.model_cost["gpt-4o-mini"]
+    cost = (
+        reply.prompt_tokens * listed["input_cost_per_token"]
+        + reply.completion_tokens * listed["output_cost_per_token"]
+    )
+    assert reply.cost == pytest.approx(cost)
+    assert reply.cost > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "known"), [(PRICED, True), ("openai/test", False), (None, False)]
+)
+def test_prices_are_known_before_a_request_is_sent(model, known):
+    price = client().price(model)
+    assert (price is not None) == known
+    assert price is None or 0 < price[0] < price[1]
+
+
+# -- fallbacks -----------------------------------------------------------------------
+
+
+def by_model(**behaviours):
+    return lambda received: behaviours.get(received.model)
+
+
+@pytest.mark.parametrize("code", [401, 404, 500, 429])
+def test_the_next_model_answers_for_one_that_cannot(code):
+    behave = by_model(first=Behaviour.status(code), second=Behaviour.status(503))
+    with OpenAIServer(behave=behave) as server:
+        llm = client(attempts=2, fallbacks=("openai/second", "openai/third"))
+        reply = ask(llm, question(server, "openai/first"))
+        asked = [received.model for received in server.log]
+    assert reply.model == "openai/third"
+    tries = 1 if code in (401, 404) else 2
+    assert asked == ["first"] * tries + ["second"] * 2 + ["third"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "error"),
+    [
+        (401, 500, LLMUnavailable),
+        (500, 401, LLMUnavailable),
+        (401, 404, LLMRejected),
+        (500, 503, LLMUnavailable),
+    ],
+)
+def test_a_failure_of_all_models_passes_if_one_may_answer_later(first, second, error):
+    behave = by_model(first=Behaviour.status(first), second=Behaviour.status(second))
+    with OpenAIServer(behave=behave) as server, pytest.raises(error):
+        ask(client(fallbacks=("openai/second",)), question(server, "openai/first"))
+
+
+def test_another_providers_fallback_is_not_sent_to_this_ones_address(
+    monkeypatch,
+    elsewhere,
+):
+    monkeypatch.setenv("MISTRAL_API_KEY", "test")
+    other = ("mistral/small",)
+    with OpenAIServer(behave=always(Behaviour.status(401))) as server:
+        with pytest.raises(LLMUnavailable):
+            patient = client(attempts=1, fallbacks=other)
+            ask(patient, question(server))
+        assert [received.model for received in server.log] == ["test"]
+    assert all("mistral" in host for host in elsewhere)
+    assert elsewhere
+
+
+# -- the surroundings ------------------------------------------------------------------
+
+
+def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(monkeypatch, server):
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    reach_loopback_directly()
+    assert ask(client(attempts=1), question(server)).attempts == 1
+
+
+def test_hosts_that_need_no_proxy_stay_so(monkeypatch):
+    monkeypatch.setenv("NO_PROXY", "unused.example")
+    monkeypatch.setenv("no_proxy", "lab.example, ::1")
+    reach_loopback_directly()
+    assert os.environ["no_proxy"] == "lab.example,::1,localhost,127.0.0.1"
+
+
+def test_nothing_is_printed_and_nobody_else_is_asked(capfd, server, elsewhere):
+    server.behave = sequence(*[Behaviour.status(code) for code in (500, 429, 401)])
+    for model in ("openai/test", "nowhere/model", "openai/test"):
+        ask_all(client(attempts=2), [question(server, model)])
+    printed = "".join(capfd.readouterr())
+    assert "Give Feedback" not in printed
+    assert "Provider List" not in printed
+    assert printed == ""
+    assert elsewhere == []

@@ -1,0 +1,1 @@
+"""Tests that documentation, examples and benchmarks are true."""

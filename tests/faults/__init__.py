@@ -1,0 +1,1 @@
+"""Tests with failing providers, bad input, and Mesa-LLM's known defects."""

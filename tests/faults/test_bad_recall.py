@@ -1,0 +1,245 @@
+"""Bad input of a recall index: refused with a clear error or harmless, never half done."""
+
+import math
+
+import numpy as np
+import pytest
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.errors import EmbedderError
+from mesa_memory.retrieval.index import RecordIndex
+from mesa_memory.retrieval.scoring import PRESETS, Scoring
+
+TEXTS = ["The mill is on fire", "Bread is sold at dawn", "A wolf near the mill"]
+
+
+def record(number, step=0, grade=None, subject=None):
+    return MemoryRecord(f"1/x/{number}", 1, "x", "message", step, {}, grade, subject)
+
+
+def small(embedded=True):
+    """An index of three records, and the records."""
+    index, records = RecordIndex(), [record(n, n) for n in range(3)]
+    for n, (kept, text) in enumerate(zip(records, TEXTS, strict=True)):
+        row = np.eye(3)[n] if embedded else None
+        index.add(kept, text, row, source="test" if embedded else "")
+    return index, records
+
+
+def state(index):
+    """What a recall shows of all records."""
+    found = index.recall("mill", vector=[1, 1, 0], source=index.source, now=3)
+    return [(r.record.id, r.score, r.parts["dense"]) for r in found]
+
+
+WRONG_VECTORS = [
+    [math.nan, 0, 0], [math.inf, 0, 0], [1e300, 0, 0], [1, 0], [[1, 0, 0]], [], "abc",
+    [1, "x", 0], [1, [0], 0], 5.0,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("vector", WRONG_VECTORS, ids=str)
+def test_a_wrong_vector_changes_nothing(vector):
+    index, _ = small()
+    before = state(index)
+    with pytest.raises(EmbedderError):
+        index.add(record(9), "text", vector, source="test")
+    with pytest.raises(EmbedderError):
+        index.recall("mill", vector=vector, source="test")
+    assert state(index) == before
+    assert record(9) not in index
+
+
+@pytest.mark.filterwarnings("ignore:overflow")
+@pytest.mark.parametrize("vector", WRONG_VECTORS, ids=str)
+def test_one_wrong_vector_of_several_leaves_all_without(vector):
+    index, records = small(embedded=False)
+    with pytest.raises(EmbedderError):
+        index.embed_all(records, [[1, 0, 0], [0, 1, 0], vector], "test")
+    assert index.lacking() == records
+    assert (index.source, index.dim) == ("", 0)
+    index.embed_all(records, [[1, 0], [0, 1], [1, 1]], "another")
+    assert (index.source, index.dim) == ("another", 2)
+
+
+def test_too_few_vectors_and_records_from_elsewhere_leave_all_without():
+    index, records = small(embedded=False)
+    with pytest.raises(EmbedderError, match="2 vectors came for 3 records"):
+        index.embed_all(records, np.eye(2), "test")
+    with pytest.raises(KeyError):
+        index.embed_all([records[0], record(9)], np.eye(2), "test")
+    assert index.lacking() == records
+    index.embed_all([], [], "test")
+    assert index.dim == 0
+
+
+def test_vectors_of_two_embedders_never_meet():
+    index, records = small()
+    before = state(index)
+    for attempt in (
+        lambda: index.add(record(9), "text", [1, 0, 0], source="other"),
+        lambda: index.embed_all(records, np.eye(3), "other"),
+        lambda: index.recall("mill", vector=[1, 0, 0], source="other"),
+    ):
+        with pytest.raises(EmbedderError, match=r"'test'.*'other'"):
+            attempt()
+    assert state(index) == before
+
+
+@pytest.mark.parametrize(
+    ("kept", "text", "error"),
+    [
+        (record(9, math.nan), "text", ValueError),
+        (record(9, math.inf), "text", ValueError),
+        (record(9, 1, math.nan), "text", ValueError),
+        (record(9), None, TypeError),
+        (record(9), b"text", TypeError),
+        (record(0), "text", ValueError),
+        (record(9, subject=[]), "text", TypeError),
+    ],
+)
+def test_a_record_that_cannot_be_ranked_is_refused_whole(kept, text, error):
+    index, _ = small()
+    before = state(index)
+    with pytest.raises(error):
+        index.add(kept, text, [1, 0, 0], source="test")
+    assert state(index) == before
+    index.add(record(10), "the next one", [0, 0, 1], source="test")
+    assert len(state(index)) == 4
+
+
+def test_a_first_record_that_is_refused_does_not_settle_the_embedder():
+    index = RecordIndex()
+    with pytest.raises(TypeError):
+        index.add(record(0), None, [1, 0, 0], source="first")
+    index.add(record(0), "text", [1, 0], source="second")
+    assert (index.source, index.dim) == ("second", 2)
+
+
+def test_a_vector_of_zeros_is_like_nothing():
+    index, _ = small()
+    index.add(record(9), "nothing at all", np.zeros(3), source="test")
+    for recalled in index.recall("?", vector=np.zeros(3), source="test"):
+        assert recalled.parts["dense"] == 0
+        assert math.isfinite(recalled.score)
+
+
+@pytest.mark.parametrize("k", [True, False, 2.5, 2.0, "3", [1], math.nan])
+def test_k_that_is_not_a_whole_number_is_a_type_error(k):
+    with pytest.raises(TypeError, match="k must be a whole number or None, got"):
+        small()[0].recall("mill", k)
+
+
+def test_k_may_be_none_at_all_any_kind_of_int_or_too_large_and_not_negative():
+    index, _ = small()
+    assert index.recall("mill", 0) == []
+    assert len(index.recall("mill", np.int64(2))) == 2
+    assert len(index.recall("mill", 10**30)) == len(index.recall("mill", None)) == 3
+    with pytest.raises(ValueError, match="k must be 0 or more, got -1"):
+        index.recall("mill", -1)
+    with pytest.raises(ValueError, match="got -1"):
+        RecordIndex().recall("mill", -1)
+
+
+@pytest.mark.parametrize("scoring", [Scoring.preset(name) for name in PRESETS])
+def test_what_is_equal_in_everything_comes_in_order_of_arrival(scoring):
+    index = RecordIndex()
+    row = np.full(7, 1 / math.sqrt(7), dtype=np.float32)
+    for n in range(99):
+        index.add(record(n, 5, 3), "the same", row, place=n, source="test")
+    for k in (1, 10, 98, 99, None):
+        asked = {"vector": row, "source": "test", "scoring": scoring}
+        found = index.recall("the same", k, **asked)
+        assert [r.record.id for r in found] == [f"1/x/{n}" for n in range(99)][:k]
+
+
+def test_a_preset_has_a_name_and_an_unknown_one_says_which_there_are():
+    assert Scoring.preset("default") == Scoring()
+    assert Scoring.preset("mesa_llm") == Scoring.mesa_llm()
+    for name in ("best", "preset", "__init__", "", None):
+        with pytest.raises(ValueError, match="generative_agents"):
+            Scoring.preset(name)
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"now": math.nan}, "now must be a finite number"),
+        ({"now": math.inf}, "now must be a finite number"),
+        ({"query": 5}, "query must be a text"),
+        ({"query": ["mill"]}, "query must be a text"),
+        ({"scoring": "mesa_llm"}, "scoring must be a Scoring"),
+        ({"kinds": 5}, "not iterable"),
+    ],
+)
+def test_arguments_that_make_no_sense_are_refused(given, error):
+    with pytest.raises((TypeError, ValueError), match=error):
+        small()[0].recall(**given)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -0.1])
+@pytest.mark.parametrize(
+    "field", ["relevance", "importance", "recency", "named", "before", "after"]
+)
+def test_no_weight_is_negative_endless_or_not_a_number(field, value):
+    weights = {field: value}
+    if field in ("before", "after"):
+        pair = (value, 0.1) if field == "before" else (0.1, value)
+        weights = {"neighbours": pair}
+    with pytest.raises(ValueError, match="weights must be 0 or more"):
+        Scoring(**weights)
+
+
+def test_filters_that_fit_nothing_give_nothing():
+    index, records = small()
+    assert index.recall("mill", kinds=["unknown"]) == []
+    assert index.recall("mill", kinds=[]) == []
+    assert index.recall("mill", since=2, until=1) == []
+    assert index.recall("mill", since=math.nan) == []
+    assert index.recall("mill", subject=7) == []
+    assert index.recall("mill", without=records) == []
+    assert len(index.recall("mill", without=[record(99)])) == 3
+
+
+@pytest.mark.parametrize("query", ["", " ", "?!…", "what is the", "_", "\x00", "́"])
+def test_a_query_without_words_is_no_trouble(query):
+    found = small()[0].recall(query, vector=[0, 0, 1], source="test")
+    assert found[0].record.id == "1/x/2"
+    assert all(r.parts["lexical"] == 0 for r in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("磨坊着火了", "磨坊"), ("الطاحونة تحترق", "الطاحونة"), ("Мельница горит", "мельница"),
+        ("alarm 🔥🔥 now", "🔥"), ("Mühle brennt", "MÜHLE"), ("방앗간에 불이 났다", "방앗간"),
+    ],
+)  # fmt: skip
+def test_other_scripts_and_pictograms_are_found_by_their_words(text, query):
+    index, _ = small(embedded=False)
+    index.add(record(9), text)
+    best = index.recall(query, 1)[0]
+    assert best.record.id == "1/x/9"
+    assert best.parts["lexical"] > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mill " * 20_000,
+        "x" * 100_000,
+        "磨坊" * 17_000,
+        " ".join(map(str, range(17_000))),
+    ],
+    ids=["words", "one word", "no spaces", "all different"],
+)
+def test_a_text_of_100_kb_is_taken_whole_forgotten_whole_and_may_be_asked(text):
+    index, _ = small(embedded=False)
+    before = state(index)
+    long = record(9, 9)
+    index.add(long, text + " quince")
+    assert index.recall("quince", 1)[0].record is long
+    assert index.recall(text, 1)[0].record is long
+    index.remove(long)
+    assert state(index) == before

@@ -1,0 +1,36 @@
+"""What is public exists and is documented; importing it is light."""
+
+import subprocess
+import sys
+
+import pytest
+
+import mesa_memory
+
+
+def test_every_public_name_exists_and_is_documented():
+    assert mesa_memory.__all__ == sorted(mesa_memory.__all__)
+    for name in mesa_memory.__all__:
+        assert getattr(mesa_memory, name).__doc__, name
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Memery'"):
+        _ = mesa_memory.Memery
+
+
+def test_importing_the_package_is_light_and_opens_no_socket():
+    code = (
+        "import socket, sys\n"
+        "def refuse(*a, **k): raise AssertionError('a socket was opened')\n"
+        "socket.socket.connect = refuse\n"
+        "socket.getaddrinfo = refuse\n"
+        "import mesa_memory\n"
+        "heavy = {'litellm', 'mesa', 'mesa_llm', 'numpy', 'sqlalchemy'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+        "own = sorted(n for n in sys.modules if n.startswith('mesa_memory.'))\n"
+        "assert not own, own\n"
+        "from mesa_memory import STLTMemory, configure\n"
+        "import mesa_memory.llm.litellm\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=100)

@@ -1,0 +1,93 @@
+"""Who may import whom: judged room by room, also through other rooms."""
+
+import pytest
+
+from tests.house.layout import ROOT, TOP, arrows, place, reach, rooms_of
+
+#: rooms with no I/O, lowest first
+PURE = ("core", "retrieval", "tasks")
+BACKENDS = {"llm", "embedders", "stores"}
+#: imported by nobody inside
+EDGE = {"cli", "viz", "examples"}
+MOST_NAMES = 15
+LONGEST_CHAIN = 9
+
+#: room -> the rooms that it must not reach, not even through another one
+FORBIDDEN = {
+    "core": TOP - {"core", "errors"},
+    "retrieval": TOP - {"core", "errors", "retrieval"},
+    "tasks": TOP - {*PURE, "errors"},
+    "stores": TOP - {*PURE, "errors", "stores"},
+    "embedders": TOP - {*PURE, "errors", "embedders"},
+    "llm": TOP - {*PURE, "errors", "llm", "hosts"},
+    "hosts": BACKENDS | EDGE,
+    "memories": BACKENDS | EDGE | {"runtime", "recording", "runs"},
+    "runtime": EDGE | {"memories", "recording", "runs"},
+    "recording": EDGE | {"runs"},
+    "runs": TOP - {*PURE, "errors", "stores", "embedders", "hosts"},
+    "interventions": EDGE | {"runs"},
+    "viz": {"cli", "examples"},
+}
+
+#: (file, room it imports): what is not yet as it should be; each line is to go
+EXCEPTIONS = {
+    ("memories/asking.py", "runtime"),
+    ("memories/base.py", "runtime"),
+    ("memories/llm_override.py", "llm"),
+    ("memories/llm_override.py", "runtime"),
+    ("memories/recalling.py", "runtime"),
+    ("memories/saving.py", "runtime"),
+    ("runtime/configure.py", "recording"),
+    ("runtime/services.py", "recording"),
+}
+#: names at the top that are to go into another room
+EXTRA_NAMES = {"recording"}  # the part of runs/ that writes
+
+
+@pytest.mark.parametrize("room", sorted(FORBIDDEN))
+def test_no_room_reaches_what_it_must_not_know(room):
+    graph = arrows(EXCEPTIONS)
+    found = reach(graph, room) & (FORBIDDEN[room] - {room}) if room in graph else set()
+    assert not found, f"{room} reaches {sorted(found)}: {_ways(graph, room, found)}"
+
+
+def _ways(graph, room, found):
+    """Through which rooms, for the message."""
+    return {
+        there: sorted(n for n in graph[room] if n == there or there in reach(graph, n))
+        for there in sorted(found)
+    }
+
+
+def test_each_room_has_a_rule_or_is_at_the_edge():
+    known = set(FORBIDDEN) | EDGE | {"errors"}
+    assert known >= TOP, f"no rule for {sorted(TOP - known)}"
+
+
+def test_no_rooms_import_each_other_in_a_circle():
+    graph = arrows(EXCEPTIONS)
+    assert [room for room in sorted(graph) if room in reach(graph, room)] == []
+
+
+def test_no_chain_of_imports_is_longer_than_nine_rooms():
+    graph = arrows(EXCEPTIONS)
+
+    def longest(room):
+        return 1 + max(map(longest, sorted(graph[room])), default=0)
+
+    assert max(map(longest, graph)) <= LONGEST_CHAIN
+
+
+def test_the_top_of_the_package_can_be_taken_in_at_once():
+    assert len(TOP - EXTRA_NAMES) <= MOST_NAMES, sorted(TOP)
+
+
+def test_no_exception_is_stale():
+    stale = [
+        (file, there)
+        for file, there in sorted(EXCEPTIONS)
+        if not (ROOT / file).exists() or there not in rooms_of(ROOT / file)
+    ]
+    assert stale == [], "no longer needed"
+    assert EXTRA_NAMES <= TOP, "no longer needed"
+    assert all(place(ROOT / file) == file for file, _ in EXCEPTIONS)

@@ -1,0 +1,1 @@
+"""Tests of what memories remember, forget, show and cost."""

@@ -1,0 +1,69 @@
+"""No request made for one agent holds what only another one knows."""
+
+import re
+
+import pytest
+
+from tests.memories.test_no_event_lost import Moody
+from tests.support.client import warm_up
+from tests.support.fleet import ASKING, EXECUTIONS, HASTY, MIXED, MODES, Town
+from tests.support.openai_server import Behaviour, OpenAIServer
+
+SECRET = re.compile(r"secret-of-(\d+)")
+
+
+def confide(town):
+    """A script: each agent sees a secret, hears one, and says something harmless."""
+
+    def script(agent):
+        me, step = agent.unique_id, town.steps
+        town.show(agent, f"secret-of-{me} seen in step {step}")
+        town.tell(agent, f"secret-of-{me} heard in step {step}")
+        town.say_to_all(agent, f"good day {step}")
+
+    return script
+
+
+def told(texts):
+    """Whose secrets stand in texts."""
+    return {int(number) for text in texts for number in SECRET.findall(text)}
+
+
+@pytest.mark.parametrize("memory", [*ASKING, MIXED])
+@pytest.mark.parametrize("execution", EXECUTIONS)
+@pytest.mark.parametrize("mode", MODES)
+def test_no_request_tells_another_agents_secret(memory, mode, execution):
+    llm = Moody(failing=0.1, latency=0.001)
+    town = Town(memory, 10, llm=llm, execution=execution, max_pending_steps=100)
+    town.script = confide(town)
+    for _ in range(6):
+        town.advance(mode)
+    town.services.flush()
+    assert len(llm.requests) > 20
+    for request in llm.requests:
+        texts = [message["content"] for message in request.messages()]
+        assert told([*texts, repr(request.inputs)]) <= {request.agent}
+    for citizen in town.citizens:
+        assert told([citizen.memory.get_prompt_ready()]) == {citizen.unique_id}
+
+
+@pytest.mark.parametrize("memory", ASKING)
+def test_no_request_on_the_wire_tells_another_agents_secret(memory):
+    warm_up()
+    with OpenAIServer() as server:
+        faults = {5: Behaviour.status(500), 7: Behaviour.text("no {JSON")}
+        server.behave = lambda asked: faults.get(asked.number)
+        names = "openai/agent-{}"
+        town = Town(memory, 8, server.base, names, execution="deferred", **HASTY)
+        town.script = confide(town)
+        for _ in range(6):
+            town.advance("asyncio")
+        town.services.flush()
+        log = list(server.log)
+    assert {asked.model for asked in log} == {f"agent-{n}" for n in range(1, 9)}
+    secrets = 0
+    for asked in log:
+        who = told([str(asked.body)])
+        secrets += len(who)
+        assert who <= {int(asked.model.removeprefix("agent-"))}
+    assert secrets > 20

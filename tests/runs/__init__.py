@@ -1,0 +1,1 @@
+"""Tests of recorded runs: written, resumed, replayed, read, changed."""

@@ -1,0 +1,1 @@
+"""Tests of single modules: ``next`` and ``send``, no model, no thread."""

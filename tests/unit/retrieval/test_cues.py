@@ -1,0 +1,112 @@
+"""What a question says of the time that it asks about."""
+
+import math
+
+import pytest
+
+from mesa_memory.retrieval.temporal import LONG, TimeConstraint
+
+JUST_BEFORE_40 = math.nextafter(40, 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "step"),
+    [
+        ("Where was Ann at step 40?", "Where was Ann ?", 40),
+        ("Around Step 40.5, who sang?", ", who sang?", 40.5),
+        ("What of step 40 do you know?", "What of do you know?", 40),
+        ("Who sang before step 40?", "Who sang", JUST_BEFORE_40),
+        ("Who sang until step 40?", "Who sang", JUST_BEFORE_40),
+        ("Before step 40, who sang?", "who sang?", JUST_BEFORE_40),
+        ("Who sang after step 40?", "Who sang after step 40?", None),
+        ("Who sang since Step 40?", "Who sang since Step 40?", None),
+        ("From step 4 to step 9?", "From step 4 to step 9?", None),
+        ("Who takes the first step?", "Who takes the first step?", None),
+        ("Who sells footstep 40?", "Who sells footstep 40?", None),
+    ],
+)
+def test_a_step_is_read_and_left_out_of_what_is_embedded(query, body, step):
+    cues = TimeConstraint.of(query)
+    assert (cues.body, cues.step, cues.present) == (body, step, False)
+    assert cues.before == ()
+
+
+@pytest.mark.parametrize(
+    "when",
+    ["now", "right now", "nowadays", "today", "currently", "at present", "presently",
+     "these days", "at the moment", "at this moment", "Now", "current"],
+)  # fmt: skip
+def test_the_present_is_read(when):
+    cues = TimeConstraint.of(f"Where does Ann live {when}?")
+    assert cues.present
+    assert cues.body == "Where does Ann live ?"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["Who gave the present?", "Which moment was best?", "Who knows these people?",
+     "Where does Ann live?", "Wo wohnt Ann jetzt?", "李明现在住在哪里？", "Où est Zoë ?", ""],
+)  # fmt: skip
+def test_without_words_of_time_a_question_is_taken_as_it_is(query):
+    assert TimeConstraint.of(query) == TimeConstraint.none(query)
+    assert TimeConstraint.of(query).body == query
+
+
+@pytest.mark.parametrize(
+    ("query", "body", "before"),
+    [
+        (
+            "Where did Ann live before the old mill?",
+            "Where did Ann live",
+            "the old mill",
+        ),
+        ("Where did Ann stay until she moved?", "Where did Ann stay", "she moved"),
+        ("Before the mill, where was Ann, then?", "where was Ann, then?", "the mill"),
+    ],
+)
+def test_what_ended_the_time_asked_for_is_neither_embedded_nor_looked_for(
+    query, body, before
+):
+    cues = TimeConstraint.of(query)
+    assert (cues.body, " ".join(cues.before)) == (body, before)
+    assert not set(cues.said) & {"mill", "moved"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Did you meet Ann before?",
+        "What was before the mill?",
+        "before",
+        "Until Ann, who?",
+    ],
+)
+def test_before_needs_something_asked_and_something_that_ended_it(query):
+    cues = TimeConstraint.of(query)
+    assert cues.before == ()
+    assert cues.body == query
+
+
+def test_a_step_that_is_named_goes_before_what_ended_the_time():
+    cues = TimeConstraint.of("At step 40, what did Ann do before supper?")
+    assert (cues.step, cues.before) == (40, ())
+    assert "supper" in cues.said
+    assert cues.body == ", what did Ann do before supper?"
+
+
+@pytest.mark.parametrize("query", ["now", "step 40", "At step 40?", "Now, these days!"])
+def test_a_question_of_nothing_but_words_of_time_is_embedded_whole(query):
+    cues = TimeConstraint.of(query)
+    assert cues.body == query
+    assert cues.present or cues.step == 40
+
+
+def test_the_words_of_a_step_are_still_looked_for():
+    assert TimeConstraint.of("What did Ann say at step 40?").said[-2:] == ("step", "40")
+
+
+def test_texts_of_any_length_and_numbers_of_any_size_are_read():
+    for text in ("before " * 20_000, "step 4 " * 20_000, "now " * LONG):
+        assert TimeConstraint.of(text).body
+    assert TimeConstraint.of("at step " + "9" * 400).step == math.inf
+    assert TimeConstraint.of("at step ٤").step == 4

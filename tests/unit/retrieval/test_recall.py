@@ -1,0 +1,540 @@
+"""Recall: what comes to mind, in which order, and why."""
+
+import copy
+import io
+import pickle
+import random
+import subprocess
+import sys
+from collections import deque
+from pathlib import Path
+from types import SimpleNamespace
+
+import mesa
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.memory.episodic_memory import EpisodicMemory as MesaEpisodic
+from mesa_llm.memory.memory import MemoryEntry
+from mesa_llm.reasoning.cot import CoTReasoning
+from rich.console import Console
+
+from benchmarks.recall import locomo
+from mesa_memory import EpisodicMemory, MemoryStalled, Scoring, configure
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.errors import EmbedderError
+from mesa_memory.retrieval.index import RecordIndex
+
+
+def record(number, step=0, grade=None, kind="message"):
+    return MemoryRecord(f"1/x/{kind}/{number}", 1, "x", kind, step, {}, grade)
+
+
+def index_of(rows):
+    """An index of (step, grade, vector) rows, with the number as text."""
+    index = RecordIndex()
+    for number, (step, grade, vector) in enumerate(rows):
+        index.add(record(number, step, grade), str(number), vector, source="test")
+    return index
+
+
+def numbers(found):
+    return [int(recalled.record.id.rpartition("/")[2]) for recalled in found]
+
+
+# -- scoring ----------------------------------------------------------------------
+
+
+def test_generative_agents_gives_the_published_formula():
+    # cosines 1, 0, 0.5; grades 1, 5, 2; ages 2, 0, 1 with a decay of 0.5
+    rows = [(8, 1, [1, 0, 0, 0]), (10, 5, [0, 1, 0, 0]), (9, 2, [0.5, 0.5, 0.5, 0.5])]
+    found = index_of(rows).recall(
+        "anything",
+        vector=[1, 0, 0, 0],
+        source="test",
+        scoring=Scoring.generative_agents(decay=0.5),
+        now=10,
+    )
+    recency = [0, 1, (0.5 - 0.25) / (1 - 0.25)]
+    expected = {
+        0: 1 + 0 + recency[0],
+        1: 0 + 1 + recency[1],
+        2: 0.5 + 0.25 + recency[2],
+    }
+    scores = dict(zip(numbers(found), [r.score for r in found], strict=True))
+    assert scores == pytest.approx(expected, abs=1e-9)
+    assert numbers(found) == [1, 2, 0]
+    assert found[1].parts["recency"] == pytest.approx(1 / 3, abs=1e-9)
+
+
+def test_a_rescaled_part_that_is_equal_for_all_counts_nothing_or_as_in_mesa_llm_half():
+    index = index_of([(3, 2, [1, 0]), (3, 2, [1, 0])])
+    asked = {"vector": [1, 0], "source": "test"}
+    for scoring, score in [(Scoring.generative_agents(), 0), (Scoring.mesa_llm(), 1)]:
+        found = index.recall("x", scoring=scoring, **asked)
+        assert [r.score for r in found] == [score, score]
+        assert numbers(found) == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mesa_llm_scoring_orders_as_mesa_llm_does(seed):
+    draw = random.Random(seed)
+    rows = [(draw.randrange(30), draw.randint(1, 5)) for _ in range(40)]
+    rows.sort()
+    theirs = SimpleNamespace(
+        memory_entries=deque(
+            MemoryEntry(content={"n": n, "importance": grade}, step=step, agent=None)
+            for n, (step, grade) in enumerate(rows)
+        ),
+        agent=SimpleNamespace(model=SimpleNamespace(steps=30)),
+        recency_decay=0.995,
+        _extract_importance=lambda entry: entry.content["importance"],
+    )
+    expected = [e.content["n"] for e in MesaEpisodic.retrieve_top_k_entries(theirs, 25)]
+    index = index_of([(step, grade, None) for step, grade in rows])
+    found = index.recall(None, 25, scoring=Scoring.mesa_llm(), now=30)
+    assert numbers(found) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("relevance", -1), ("importance", float("nan")), ("recency", float("inf")),
+        ("decay", 0), ("decay", 1.1), ("lexical_share", 2), ("neighbours", (1,)),
+        ("neighbours", (-1, 0)), ("named", -0.1), ("refresh", "daily"),
+        ("refresh_every", 0),
+    ],
+)  # fmt: skip
+def test_a_scoring_that_makes_no_sense_is_refused(field, value):
+    with pytest.raises(ValueError, match=field if field != "neighbours" else "neigh"):
+        Scoring(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("refresh", "step", "seen"), [("off", 0, 0), ("always", 4, 4), ("throttled", 4, 0)]
+)
+def test_being_recalled_counts_as_an_access_if_the_scoring_says_so(refresh, step, seen):
+    index = index_of([(0, 3, None)])
+    scoring = Scoring(decay=0.5, refresh=refresh, refresh_every=5)
+    index.recall(None, scoring=scoring, now=step)
+    again = index.recall(None, scoring=scoring, now=5)[0]
+    assert again.parts["recency"] == pytest.approx(0.5 ** (5 - seen))
+
+
+# -- the index --------------------------------------------------------------------
+
+
+def test_score_is_the_weighted_sum_of_its_parts():
+    index = index_of([(n, 1 + n % 5, [n, 1]) for n in range(9)])
+    scoring = Scoring(0.7, 0.2, 0.4)
+    found = index.recall("7", 5, vector=[1, 0], source="test", scoring=scoring)
+    assert [r.rank for r in found] == [1, 2, 3, 4, 5]
+    for recalled in found:
+        parts = recalled.parts
+        total = 0.7 * parts["relevance"] + 0.2 * parts["importance"]
+        assert recalled.score == pytest.approx(total + 0.4 * parts["recency"])
+    assert found[0].parts["lexical"] > 0
+
+
+def test_what_stands_beside_the_answer_in_the_same_step_is_found_too():
+    index = RecordIndex()
+    texts = ["Where is the wolf?", "Behind the barn.", "It snows.", "The wolf!"]
+    for number, (step, text) in enumerate(zip([1, 1, 2, 3], texts, strict=True)):
+        index.add(record(number, step), text)
+    found = index.recall("wolf", scoring=Scoring.relevance_only())
+    assert set(numbers(found)[:2]) == {0, 3}
+    assert numbers(found)[2:] == [1, 2]
+    assert found[2].parts["relevance"] > 0 == found[3].parts["relevance"]
+
+
+@pytest.mark.parametrize(
+    ("who", "query", "named"),
+    [
+        ("Agent 4", "What did Agent 4 say?", True),
+        ("Agent 4", "What did Agent 44 say?", False),
+        ("Caroline", "Where is caroline's cat?", True),
+        ("李明", "李明昨天说了什么", True),
+        (None, "What did None say?", False),
+    ],
+)
+def test_who_is_named_in_the_query_is_preferred(who, query, named):
+    index = RecordIndex()
+    index.add(record(0), "rain", who="Agent 9")
+    index.add(record(1), "snow", who=who)
+    assert numbers(index.recall(query, 1)) == [1 if named else 0]
+
+
+def test_ties_go_to_the_earlier_step_and_then_to_the_earlier_arrival():
+    index = index_of([(2, 3, None), (1, 3, None), (2, 3, None), (1, 3, None)])
+    for k in (1, 3, 4, None):
+        found = index.recall(None, k, scoring=Scoring(recency=0))
+        assert numbers(found) == [1, 3, 0, 2][: k or 4]
+
+
+def test_removed_records_are_gone_and_the_others_stay_as_they_were():
+    draw = random.Random(1)
+    index, living = RecordIndex(), {}
+    for number in range(600):
+        kept = record(number, number // 4, 1 + number % 5)
+        vector = [draw.random(), draw.random()]
+        text = f"word{draw.randrange(9)} word{draw.randrange(9)}"
+        index.add(kept, text, vector, source="test")
+        living[number] = (kept, text, vector)
+        if number > 100 and draw.random() < 0.95:
+            index.remove(living.pop(draw.choice(list(living)))[0])
+    fresh = RecordIndex()
+    for kept, text, vector in living.values():
+        fresh.add(kept, text, vector, source="test")
+    asked = {"vector": [1, 0], "source": "test", "now": 150}
+    found, expected = index.recall("word3", **asked), fresh.recall("word3", **asked)
+    assert numbers(found) == numbers(expected)
+    assert len(index) == len(found) == len(living)
+    for one, other in zip(found, expected, strict=True):
+        assert one.score == pytest.approx(other.score, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("vector", "source"),
+    [
+        ([float("nan"), 1], "test"), ([1, 2, 3], "test"), ([[1, 2]], "test"),
+        ([], "test"), ([1, 0], "another"),
+    ],
+)  # fmt: skip
+def test_a_wrong_vector_is_refused_and_nothing_is_half_added(vector, source):
+    index = index_of([(0, 3, [1, 0])])
+    with pytest.raises(EmbedderError):
+        index.add(record(1), "text", vector, source=source)
+    with pytest.raises(EmbedderError):
+        index.recall("text", vector=vector, source=source)
+    assert len(index) == 1
+    assert len(index.recall("text", vector=[1, 0], source="test")) == 1
+    index.add(record(1), "text", [0, 1], source="test")
+    assert numbers(index.recall("text", 1, vector=[0, 1], source="test")) == [1]
+
+
+def test_filters_and_limits():
+    index = RecordIndex()
+    for number, kind in enumerate(["message", "action", "message", "plan"]):
+        index.add(record(number, number, kind=kind), "mill")
+    assert sorted(numbers(index.recall("mill", kinds=["message"]))) == [0, 2]
+    assert sorted(numbers(index.recall("mill", kinds="plan"))) == [3]
+    assert sorted(numbers(index.recall("mill", since=1, until=2))) == [1, 2]
+    assert index.recall("mill", kinds=["nothing"]) == []
+    assert index.recall("mill", 0) == []
+    assert len(index.recall("mill", 99)) == 4
+    with pytest.raises(ValueError, match="k must be 0 or more"):
+        index.recall("mill", -1)
+    assert RecordIndex().recall("mill", 3, vector=[1, 0], source="test") == []
+
+
+def test_importance_is_a_share_of_the_highest_grade():
+    index = RecordIndex()
+    index.top = 10
+    for number, grade in enumerate([1, 10, 5.5, None]):
+        index.add(record(number, grade=grade), "mill")
+    index.grade(record(0), 4)
+    parts = {r.record.id[-1]: r.parts["importance"] for r in index.recall("mill")}
+    assert parts == pytest.approx({"0": 1 / 3, "1": 1, "2": 0.5, "3": 0.5})
+
+
+def test_only_records_about_an_agent_are_found_if_asked_for():
+    index = RecordIndex()
+    for number, subject in enumerate([1, "1", None, 2, 1]):
+        kept = record(number, number)
+        kept.subject = subject
+        index.add(kept, "the mill")
+    assert sorted(numbers(index.recall("mill", subject=1))) == [0, 4]
+    assert numbers(index.recall("mill", subject="1")) == [1]
+    assert numbers(index.recall("mill", subject=1, since=1)) == [4]
+    assert index.recall("mill", subject=3) == []
+    assert len(index.recall("mill", subject=None)) == 5, "no filter"
+
+
+def test_neighbours_are_those_that_are_asked_for():
+    index = RecordIndex()
+    for number, kind in enumerate(["message", "action", "message"]):
+        index.add(record(number, 1, kind=kind), "mill" if number == 0 else "rain")
+    every = {r.record.id: r.parts["relevance"] for r in index.recall("mill")}
+    assert every["1/x/action/1"] > 0 == every["1/x/message/2"]
+    told = {r.record.id: r.parts for r in index.recall("mill", kinds="message")}
+    assert told["1/x/message/2"]["relevance"] > 0
+
+
+def test_what_changed_since_the_last_recall_counts_in_the_next():
+    index = index_of([(n, 3, None) for n in range(40)])
+    scoring = Scoring.without_query()
+
+    def best():
+        return numbers(index.recall(None, 1, scoring=scoring, now=50))
+
+    assert best() == [39]
+    index.grade(record(7), 5)
+    assert best() == [7]
+    index.add(record(50, 50, 5), "new")
+    assert best() == [50]
+    index.remove(record(50))
+    index.remove(record(7))
+    assert best() == [39]
+    always = Scoring(0.0, 1.0, 1.0, refresh="always")
+    index.recall(None, 1, scoring=always, now=50, until=0)
+    assert best() == [0]
+
+
+# -- the memory -------------------------------------------------------------------
+
+
+class Counting:
+    """An embedder of two dimensions that fails when told to."""
+
+    dim, batch = 2, 100
+
+    def __init__(self, name="counting"):
+        self.name, self.calls, self.broken = name, [], None
+
+    def embed(self, texts):
+        if self.broken:
+            raise self.broken
+        self.calls.append(list(texts))
+        return np.array([[float("mill" in t), 1.0] for t in texts], dtype=np.float32)
+
+
+def village(**services):
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", **services)
+    agent = LLMAgent(model, CoTReasoning, "openai/test", step_prompt="Live.")
+    return model, agent
+
+
+def memory_with(events, agent, model, **arguments):
+    memory = agent.memory = EpisodicMemory(agent, importance="offline", **arguments)
+    for step, text in events:
+        while model.steps < step:
+            model.step()
+        memory.add_to_memory("message", {"message": text, "sender": 7})
+        memory.process_step()
+    return memory
+
+
+EVENTS = [
+    (1, "The baker sells bread at dawn."),
+    (2, "A wolf was seen near the old mill."),
+    (3, "Taxes are due in the spring."),
+    (4, "My sister plays the violin."),
+]
+
+
+def test_a_query_finds_what_it_is_about_and_says_why():
+    model, agent = village()
+    memory = memory_with(EVENTS, agent, model)
+    found = memory.recall("Who makes music?", k=2)
+    assert "violin" in found[0].record.content["message"]
+    assert found[0].parts["dense"] > found[1].parts["dense"]
+    assert memory.recall("wolves?", 1)[0].record.step == 2
+    best = memory.retrieve_top_k_entries(1, query="bread")[0]
+    assert "baker" in best.content["message"]["message"]
+    assert [r.record.step for r in memory.recall("bread", since=2, until=3)] == [2, 3]
+
+
+def test_the_prompt_recalls_what_was_just_said():
+    model, agent = village()
+    memory = memory_with(EVENTS, agent, model, considered_entries=1)
+    assert "wolf" not in memory.format_long_term()
+    memory.add_to_memory("message", {"message": "Is the mill safe?", "sender": 9})
+    assert "wolf" in memory.format_long_term()
+    assert "safe" not in memory.format_long_term(), "shown in another section"
+
+
+def test_without_query_and_focus_importance_and_recency_decide():
+    model, agent = village()
+    memory = memory_with(EVENTS, agent, model)
+    for recalled in memory.recall():
+        parts = recalled.parts
+        assert recalled.score == pytest.approx(parts["importance"] + parts["recency"])
+        assert parts["relevance"] == 0
+
+
+def test_the_memorys_own_scoring_is_used_and_checked():
+    model, agent = village()
+    scoring = Scoring.generative_agents()
+    memory = memory_with(EVENTS, agent, model, scoring=scoring)
+    assert memory.recall("wolf")[0].score <= 3
+    with pytest.raises(TypeError, match="scoring"):
+        EpisodicMemory(agent, scoring="generative_agents")
+    with pytest.raises(TypeError, match="scoring"):
+        memory.recall("wolf", scoring="generative_agents")
+    with pytest.raises(TypeError, match="query"):
+        memory.recall(5)
+
+
+def test_a_question_is_read_for_time_and_the_focus_is_not():
+    model, agent = village()
+    moves = [(n, f"I live at the {p}.") for n, p in enumerate(["mill", "inn", "abbey"])]
+    memory = memory_with(moves, agent, model)
+    for query, step in [("now", 2), ("at step 1", 1), ("before the inn", 0)]:
+        found = memory.recall(f"Where does Agent 7 live {query}?")
+        nearest = max(found, key=lambda recalled: recalled.parts["asked"])
+        assert nearest.record.step == step
+        assert nearest.parts["asked"] > 0.9
+    memory.add_to_memory("message", {"message": "Do you live here now?", "sender": 7})
+    assert all(r.parts["asked"] == 0 for r in memory.recall(scoring=Scoring()))
+
+
+def test_a_query_is_embedded_without_the_names_and_times_that_count_beside_it():
+    embedder = Counting()
+    model, agent = village(embedder=embedder)
+    memory = memory_with(EVENTS, agent, model)
+    memory.recall("What does Agent 7 say of the mill at step 2?")
+    assert embedder.calls[-1] == ["What does say of the mill ?"]
+    memory.recall("Agent 7 now?", scoring=Scoring.generative_agents())
+    assert embedder.calls[-1] == ["Agent 7 now?"]
+
+
+def test_explain_prints_each_part():
+    model, agent = village()
+    memory = memory_with([*EVENTS, (5, "[b]bold[/x] wolf")], agent, model)
+    console = Console(file=io.StringIO(), width=200)
+    console.print(memory.explain("wolf at the mill"))
+    shown = console.file.getvalue()
+    for part in (
+        "relevance",
+        "dense",
+        "lexical",
+        "importance",
+        "recency",
+        "asked",
+        "[/x]",
+    ):
+        assert part in shown
+
+
+def test_all_events_of_a_step_are_embedded_in_one_request_as_what_was_said():
+    embedder = Counting()
+    _, agent = village(embedder=embedder)
+    memory = agent.memory = EpisodicMemory(agent, importance="offline")
+    for text in ("one", "two", "three"):
+        memory.add_to_memory("message", {"message": text, "sender": 7})
+    memory.process_step()
+    assert memory.messages()
+    assert embedder.calls == [["one", "two", "three"]]
+    assert memory.recall("Agent 7")[0].parts["lexical"] > 0, "words say who and when"
+
+
+def test_forgotten_events_leave_the_index():
+    model, agent = village()
+    events = [(step, f"Event number {step}") for step in range(1, 30)]
+    memory = memory_with(events, agent, model, max_capacity=5)
+    assert len(memory.memory_entries) == 5
+    assert len(memory.recall("event", 99)) == 5
+
+
+def test_copies_and_pickles_recall_the_same():
+    model, agent = village()
+    memory = memory_with(EVENTS, agent, model)
+    expected = [(r.record.id, r.score) for r in memory.recall("mill")]
+    for twin in (copy.deepcopy(memory), pickle.loads(pickle.dumps(agent)).memory):
+        assert [(r.record.id, r.score) for r in twin.recall("mill")] == expected
+    memory.memory_entries.clear()
+    assert memory.recall("mill") == []
+
+
+def test_entries_made_elsewhere_are_recalled_by_their_words():
+    model, agent = village()
+    memory = memory_with(EVENTS, agent, model)
+    content = {"message": {"message": "The chapel bell is cracked.", "importance": 2}}
+    memory.memory_entries.append(MemoryEntry(content=content, step=4, agent=agent))
+    assert memory.retrieve_top_k_entries(1, "chapel")[0].content == content
+    memory.memory_entries.pop()
+    assert len(memory.recall("chapel")) == 4
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+def test_an_outage_of_the_embedder_leaves_events_pending_until_it_is_over(execution):
+    embedder = Counting()
+    model, agent = village(embedder=embedder, execution=execution)
+    memory = memory_with(EVENTS[:1], agent, model)
+    assert memory.messages(), "a read waits for unfinished work"
+    embedder.broken = EmbedderError("no answer", passing=True)
+    memory.add_to_memory("message", {"message": "The mill burns", "sender": 7})
+    memory.process_step()
+    assert "mill burns" in memory.get_prompt_ready()
+    assert memory.recall(scoring=Scoring())[0].record
+    with pytest.raises(EmbedderError, match="no answer"):
+        memory.recall("mill")
+    embedder.broken = None
+    memory.add_to_memory("message", {"message": "And now rain", "sender": 7})
+    memory.process_step()
+    assert memory.recall("mill", 1)[0].parts["dense"] > 0.9
+    assert [len(texts) for texts in embedder.calls[:2]] == [1, 2]
+
+
+def test_an_outage_that_does_not_end_stops_the_run_and_a_lasting_fault_does_at_once():
+    embedder = Counting()
+    model, agent = village(embedder=embedder, on_failure="raise", execution="blocking")
+    memory = memory_with(EVENTS[:1], agent, model)
+    embedder.broken = EmbedderError("no answer", passing=True)
+    memory.add_to_memory("message", {"message": "The mill burns"})
+    with pytest.raises(MemoryStalled, match="embed has failed"):
+        memory.process_step()
+    embedder.broken = EmbedderError("no such model")
+    memory.add_to_memory("message", {"message": "Still"})
+    with pytest.raises(EmbedderError, match="no such model"):
+        memory.process_step()
+
+
+def test_vectors_of_two_embedders_are_not_mixed():
+    model, agent = village(embedder=Counting("first"))
+    memory = memory_with(EVENTS, agent, model)
+    configure(model, llm="offline", embedder=Counting("second"))
+    with pytest.raises(EmbedderError, match=r"'first'.*'second'"):
+        memory.recall("mill")
+
+
+def test_long_and_foreign_texts_are_found():
+    model, agent = village()
+    events = [*EVENTS, (5, "我昨天在图书馆见到了李明"), (6, "x " * 50_000 + "end")]
+    memory = memory_with(events, agent, model)
+    assert memory.recall("图书馆", 1)[0].record.step == 5
+    assert memory.recall("", 1) and memory.recall("x " * 50_000, 1)
+
+
+# -- the benchmark ----------------------------------------------------------------
+
+
+def test_the_locomo_benchmark_prints_one_object(tmp_path):
+    turns = [
+        {"id": f"D{s}:{i}", "speaker": who, "text": text, "session": s, "date": day}
+        for s, day in [(1, "1 May 2023"), (2, "9 June 2023")]
+        for i, (who, text) in enumerate(
+            [("Ann", f"I adopted a dog in session {s}"), ("Bo", f"Fine weather {s}")]
+        )
+    ]
+    question = {"question": "Which pet did Ann adopt on 1 May?", "evidence": ["D1:0"]}
+    file = tmp_path / "data.json"
+    data = {"conversations": [{"turns": turns, "questions": [question]}]}
+    file.write_text(locomo.json.dumps(data))
+    result = CliRunner().invoke(locomo.main, ["--data", str(file), "--json"])
+    assert result.exit_code == 0, result.output
+    assert locomo.json.loads(result.output) == {
+        "recall@5": 100.0, "recall@10": 100.0, "recall@25": 100.0,
+        "mrr": 100.0, "questions": 1,
+    }  # fmt: skip
+    table = CliRunner().invoke(locomo.main, ["--data", str(file), "--scoring", "all"])
+    assert "generative_agents" in table.output
+
+
+def test_the_speed_benchmark_prints_one_object():
+    little = ["--sizes", "50", "--turns", "2", "--json"]
+    answer = subprocess.run(
+        [sys.executable, "-m", "benchmarks.recall.speed", *little],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        check=True,
+        timeout=600,
+    )
+    found = locomo.json.loads(answer.stdout)
+    assert list(found["recall_us"]) == ["50"]
+    assert found["recall_us"]["50"]["ratio with words"] > 0
+    steps = found["thousand_agents_s"]
+    parts = steps["embed"] + steps["add"] + steps["embed_all"]
+    assert parts == pytest.approx(steps["total"])

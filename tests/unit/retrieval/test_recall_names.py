@@ -1,0 +1,240 @@
+"""Who is named, who is spoken of, and which time is asked for."""
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.retrieval.bm25 import LexicalIndex
+from mesa_memory.retrieval.dialogue import DialogueContext
+from mesa_memory.retrieval.index import RecordIndex
+from mesa_memory.retrieval.scoring import PRESETS, Scoring
+
+NAMED_ONLY = Scoring(1.0, 0.0, 0.0, asked=0.0)
+
+
+def index_of(told, remove=()):
+    """An index of (step, who, said), with texts that say when and who."""
+    index, records = RecordIndex(), []
+    for number, (step, who, said) in enumerate(told):
+        records.append(MemoryRecord(str(number), 1, "x", "message", step, {}))
+        index.add(records[-1], f"Step {step}: {who} says: {said}", who=who)
+    for number in remove:
+        index.remove(records[number])
+    return index
+
+
+def numbers(found):
+    return [int(recalled.record.id) for recalled in found]
+
+
+def named(index, query, **filters):
+    """Which records the naming of somebody lifts."""
+    plain = {
+        r.record.id: r.score
+        for r in index.recall(query, scoring=Scoring(1.0, 0.0, 0.0, named=0.0, asked=0.0), **filters)
+    }  # fmt: skip
+    lifted = index.recall(query, scoring=NAMED_ONLY, **filters)
+    return sorted(
+        int(r.record.id) for r in lifted if r.score > plain[r.record.id] + 0.1
+    )
+
+
+# -- names ------------------------------------------------------------------------
+
+TOWN = [
+    (1, "Agent 4", "rain"), (1, "Agent 5", "snow"), (1, "Agent 6", "Agent 4 is ill"),
+    (2, "Agent 7", "Agent 4 has a cart"), (2, "Agent 8", "Agent 44 has a dog"),
+    (4, "Agent 9", "hail"),
+]  # fmt: skip
+
+
+def test_who_is_named_is_found_where_they_speak_and_where_others_speak_of_them():
+    assert named(index_of(TOWN), "What of Agent 4?") == [0, 2, 3]
+    assert named(index_of(TOWN), "What of Agent 9?") == [5], "step 4 is no agent 4"
+    assert named(index_of(TOWN), "What of Agent 4?", until=1) == [0, 2]
+    assert named(index_of(TOWN), "What of Agent 44?") == [], "it has said nothing"
+
+
+def test_in_a_dialogue_of_theirs_a_name_is_an_address():
+    talk = [(1, "Ann", "Hello Bo"), (1, "Bo", "Hello Ann"), (1, "Ann", "Fine, Bo")]
+    absent = [*talk, (2, "Ann", "Bo was here"), (2, "Cy", "Bo was not")]
+    assert named(index_of(absent), "What of Bo?") == [1, 3, 4]
+    crowd = [*talk, (1, "Cy", "Hello Bo")]
+    assert named(index_of(crowd), "What of Bo?") == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("who", "said", "query"),
+    [
+        ("李明", "我昨天见到了李明", "李明在哪里"),
+        ("王小明", "我昨天见到王小明了", "王小明在哪里"),
+        ("Zoë", "Zoë lost a shoe", "Where is Zoë?"),
+        ("Caroline", "Caroline's cat ran away", "Where is caroline?"),
+        ("Anna-Maria Lopez", "I met Anna-Maria Lopez", "Where is Anna-Maria Lopez?"),
+        ("O'Brien", "I saw O'Brien", "Where is O'Brien?"),
+    ],
+)
+def test_names_of_all_kinds_are_found_in_what_others_say(who, said, query):
+    told = [(1, who, "rain"), (2, "B", said), (3, "C", "nothing at all")]
+    assert named(index_of(told), query) == [0, 1]
+
+
+def test_a_name_with_a_function_word_is_found_where_its_bearer_speaks_only():
+    told = [(1, "Agent A", "rain"), (2, "Agent B", "the agent is here"), (3, "C", "no")]
+    assert named(index_of(told), "Where is Agent A?") == [0]
+
+
+def test_whom_only_forgotten_events_knew_is_no_name_any_more():
+    index = index_of([*TOWN, (5, "Agent 10", "Agent 9 has left")], remove=[5])
+    assert named(index, "What of Agent 9?") == []
+    assert index.body("What of Agent 9?", Scoring()) == "What of Agent 9?"
+
+
+def test_an_index_that_forgot_ranks_as_one_that_never_knew():
+    draw = random.Random(1)
+    told = [
+        (
+            n // 3,
+            f"Agent {draw.randrange(5)}",
+            f"Agent {draw.randrange(5)} met w{n % 7}",
+        )
+        for n in range(300)
+    ]
+    gone = sorted(draw.sample(range(300), 200))
+    index, left = index_of(told), [n for n in range(300) if n not in gone]
+    query = "What did Agent 3 say of Agent 1 and w4 before w5?"
+    index.recall(query)
+    for number in gone:
+        index.remove(MemoryRecord(str(number), 1, "x", "message", 0, {}))
+    fresh = index_of([told[n] for n in left])
+    found, expected = (i.recall(query, now=100) for i in (index, fresh))
+    assert numbers(found) == [left[n] for n in numbers(expected)]
+
+
+def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
+    index = index_of([(1, "Agent 4", "rain"), (1, "王小明", "snow")])
+    query = "Where does Agent 4 live now?"
+    assert index.body(query, Scoring()) == "Where does live ?"
+    assert index.body(query, Scoring(named=0.0)) == "Where does Agent 4 live ?"
+    assert index.body(query, Scoring(asked=0.0)) == "Where does live now?"
+    assert index.body(query, Scoring.generative_agents()) == query
+    assert index.body("王小明住在哪里", Scoring()) == "住在哪里"
+    assert index.body("Agent 44 and agent-4!", Scoring()) == "Agent 44 and !"
+    for alone in ("Agent 4", "Agent 4 now", "now", "?", ""):
+        assert bool(index.body(alone, Scoring())) == bool(alone)
+
+
+# -- dialogues and crowds ---------------------------------------------------------
+
+
+def test_more_than_two_speakers_side_by_side_in_a_step_are_a_crowd():
+    places = np.array([1, 1, 1, 2, 2, 2, 3, 3, 1])
+    who = np.array([5, 0, 7, 1, 3, 2, 0, 0, 6], dtype="i4")
+    company = DialogueContext.of(places, who)
+    assert company.crowd.tolist() == [False, True, False, False]
+    assert company.joined.tolist() == [1, 1, 0, 0, 0, 0, 1, 0]
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_turns_lean_on_each_other_in_a_dialogue_and_not_in_a_crowd(others):
+    told = [(1, "Ann", "Where is the wolf?"), (1, "Bo", "Behind the barn.")]
+    told += [(1, "Cy", "It snows."), (2, "Bo", "It rains.")][1 - others :]
+    found = index_of(told).recall("wolf", scoring=Scoring.relevance_only())
+    relevance = {n: r.parts["relevance"] for n, r in zip(numbers(found), found)}
+    assert (relevance[1] > 0) == (not others)
+
+
+# -- times ------------------------------------------------------------------------
+
+MOVES = [
+    (10, "Ann", "I live at the mill"), (20, "Bo", "I live at the inn"),
+    (30, "Ann", "I live at the abbey"), (31, "Bo", "The inn is full"),
+    (50, "Ann", "I live at the school"), (60, "Bo", "The abbey is cold"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("Where does Ann live now?", 4),
+        ("Where did Ann live at step 45?", 2),
+        ("Where did Ann live at step 30?", 2),
+        ("Where did Ann live before step 30?", 0),
+        ("Where did Ann live in step 12?", 0),
+        ("Where did Ann live before the school?", 2),
+        ("Where did Ann live until the abbey?", 0),
+        ("Before the abbey, where did Ann live?", 0),
+        ("Where did Ann live at step 9999?", 4),
+    ],
+)
+def test_the_time_that_is_asked_for_decides_between_what_is_alike(query, answer):
+    assert numbers(index_of(MOVES).recall(query, 1)) == [answer]
+    off = Scoring(asked=0.0)
+    scores = [r.parts["asked"] for r in index_of(MOVES).recall(query, scoring=off)]
+    assert scores == [0.0] * len(MOVES)
+
+
+def test_a_score_is_the_weighted_sum_of_its_parts_for_each_kind_of_question():
+    scoring, index = Scoring(), index_of(MOVES)
+    for query in (
+        "Ann",
+        "Ann now",
+        "Ann at step 30",
+        "home of Ann before the abbey",
+        None,
+    ):
+        for found in index.recall(query, scoring=scoring, now=70):
+            parts = found.parts
+            total = parts["relevance"] + scoring.importance * parts["importance"]
+            total += scoring.recency * parts["recency"] + scoring.asked * parts["asked"]
+            assert found.score == pytest.approx(total, abs=1e-9)
+
+
+def test_what_came_later_than_the_time_asked_for_is_a_candidate_still():
+    found = index_of(MOVES).recall("Ann at step 30", scoring=Scoring(decay=0.5), now=70)
+    near = {int(r.record.id): r.parts["asked"] for r in found}
+    assert near == pytest.approx(
+        {0: 0.5**20, 1: 0.5**10, 2: 1, 3: 0, 4: 0, 5: 0}, abs=1e-12
+    )
+
+
+def test_words_that_nobody_used_end_no_time():
+    for found in index_of(MOVES).recall("Where did Ann live before the earthquake?"):
+        assert found.parts["asked"] == 0
+
+
+@pytest.mark.parametrize("name", [n for n in PRESETS if n != "default"])
+def test_no_preset_but_the_default_reads_a_question_for_time(name):
+    assert Scoring.preset(name).asked == 0
+    index = index_of(MOVES)
+    for query in ("Ann now", "Ann at step 30", "home of Ann before the abbey"):
+        for found in index.recall(query, scoring=Scoring.preset(name)):
+            assert found.parts["asked"] == 0
+
+
+# -- the lexical index ------------------------------------------------------------
+
+
+def test_a_name_is_looked_for_word_by_word_and_only_newer_texts_the_next_time():
+    index = LexicalIndex()
+    texts = ["Agent 4 sings", "Step 4: Agent 5 sings", "4 agents", "an agent, 4 dogs"]
+    for text in texts:
+        index.add(text)
+    assert index.holding(["agent", "4"]).tolist() == [0, 3]
+    index.add("nobody")
+    index.add("It is agent 4!")
+    assert index.holding(["agent", "4"]).tolist() == [0, 3, 5]
+    index.remove(1)
+    index.compact()
+    assert index.holding(["agent", "4"]).tolist() == [0, 2, 4]
+    assert index.holding(["agent", "99"]).tolist() == []
+    assert index.holding(["the"]).tolist() == []
+
+
+def test_asked_must_be_a_weight():
+    for wrong in (-0.1, math.nan, math.inf):
+        with pytest.raises(ValueError, match="asked"):
+            Scoring(asked=wrong)

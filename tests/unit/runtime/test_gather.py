@@ -1,0 +1,251 @@
+"""Gathered flows go each at its own pace, and end alike in whatever order replies come."""
+
+import asyncio
+import random
+
+import pytest
+
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRequest,
+    LLMUnavailable,
+    MemoryStalled,
+    OfflineLLM,
+    Services,
+    configure,
+)
+from mesa_memory.core.flow import first_fault, gather
+from mesa_memory.core.requests import Await, Claim, Gather, Publish
+from mesa_memory.errors import EmbedderError
+from tests.support.models import citizen, live, said
+from tests.support.stored import rows
+from tests.support.waiting import HUNG
+
+
+class Late:
+    """Answers as the offline model does, each request after a while of its own."""
+
+    def __init__(self, seed=0, longest=0.004):
+        self.requests = []
+        self._model = OfflineLLM()
+        self._random, self._longest = random.Random(seed), longest
+
+    async def acomplete(self, request):
+        self.requests.append(request)
+        await asyncio.sleep(self._random.random() * self._longest)
+        return self._model.complete(request)
+
+
+class Instant:
+    """The same at once, in the simulation's own thread."""
+
+    instant = True
+
+    def __init__(self):
+        self.requests = []
+        self._model = OfflineLLM()
+
+    def complete(self, request):
+        self.requests.append(request)
+        return self._model.complete(request)
+
+
+class Gathering(EpisodicMemory):
+    """Runs what a test gives it, side by side."""
+
+    flows = staticmethod(lambda memory: [])
+    outcomes = None
+
+    def remember(self):
+        self.outcomes = yield from gather(self.flows(self))
+        if fault := first_fault(self.outcomes):
+            raise fault
+
+
+def gathering(flows, llm, execution, **services):
+    agent = citizen()
+    configure(agent.model, llm=llm, execution=execution, **services)
+    agent.memory = Gathering(agent)
+    agent.memory.flows = flows
+    return agent.memory
+
+
+def thought(memory):
+    """One step with one event, joined."""
+    live(memory, said("The bridge is broken!"))
+    Services.of(memory.agent.model).flush()
+    return memory.outcomes
+
+
+def grading(memory):
+    """Two flows that grade the same event."""
+    events = [memory._loner(*said("The bridge is broken!")) for _ in range(2)]
+    return [memory._grade([event]) for event in events]
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("llm", [Late, Instant])
+def test_two_flows_that_grade_the_same_event_ask_once(llm, execution):
+    asked = llm()
+    first, second = thought(gathering(grading, asked, execution))
+    assert first == second
+    assert first.grades == {0: 3}
+    assert len(asked.requests) == 1
+
+
+def request(memory, purpose, inputs):
+    agent = memory.agent
+    return LLMRequest(purpose, agent.unique_id, agent.model.steps, "", "", None, inputs)
+
+
+def asking(memory, count, purpose="grade"):
+    def flow():
+        for _ in range(count):
+            inputs = {"events": [("message", "Hello!")], "top": 5}
+            yield request(memory, purpose, inputs)
+        return count
+
+    return flow()
+
+
+def test_a_flow_of_several_requests_does_not_wait_for_a_slow_one():
+    finished = []
+    others = asyncio.Event()
+
+    class Paced(Late):
+        async def acomplete(self, request):
+            if request.purpose == "questions":
+                await asyncio.wait_for(others.wait(), HUNG)
+            finished.append(request.purpose)
+            if len(finished) == 3:
+                others.set()
+            return self._model.complete(request)
+
+    def flows(memory):
+        return [asking(memory, 3), failing(memory)]
+
+    def failing(memory):
+        yield request(memory, "questions", {"lines": ["a"], "count": 1})
+
+    memory = gathering(flows, Paced(), "deferred")
+    assert thought(memory)[0] == 3
+    assert finished == ["grade"] * 3 + ["questions"]
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("llm", [Late, Instant])
+def test_a_passing_error_of_any_kind_ends_only_its_own_flow(llm, execution):
+    def flows(memory):
+        return [broken(EmbedderError("gone", passing=True)), asking(memory, 2),
+                broken(LLMUnavailable("down"))]  # fmt: skip
+
+    def broken(error):
+        raise error
+        yield
+
+    memory = gathering(flows, llm(), execution, max_pending_steps=2)
+    embedder, count, model = thought(memory)
+    assert isinstance(embedder, EmbedderError)
+    assert isinstance(model, LLMUnavailable)
+    assert count == 2
+    with pytest.raises(MemoryStalled):
+        thought(memory)
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("llm", [Late, Instant])
+def test_a_bug_in_one_flow_is_raised_as_it_is(llm, execution):
+    def flows(memory):
+        def buggy():
+            raise ZeroDivisionError("a bug")
+            yield
+
+        return [asking(memory, 2), buggy()]
+
+    with pytest.raises(ZeroDivisionError, match="a bug"):
+        thought(gathering(flows, llm(), execution))
+
+
+def test_what_waiting_cannot_cure_is_raised_first():
+    cures = [None, LLMUnavailable("down"), EmbedderError("no such model")]
+    assert first_fault(cures) is cures[2]
+    assert first_fault(cures[:2]) is cures[1]
+    assert first_fault([1, None]) is None
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("llm", [Late, Instant])
+def test_flows_that_hold_what_the_other_waits_for_both_end(llm, execution):
+    def holding(mine, other):
+        yield Claim((mine,))
+        claimed = yield Claim((other,))
+        found = claimed.known.get(other)
+        for key in claimed.others:
+            found = yield Await(key)
+        yield Publish({mine: mine})
+        return found
+
+    def flows(_):
+        return [holding("a", "b"), holding("b", "a")]
+
+    assert len(thought(gathering(flows, llm(), execution))) == 2
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+def test_a_claim_of_a_flow_that_failed_is_free_while_its_siblings_go_on(execution):
+    def failing(memory):
+        yield Claim(("key",))
+        yield from asking(memory, 1)
+        raise LLMUnavailable("down")
+
+    def waiting(_):
+        claimed = yield Claim(("key",))
+        assert claimed.others == ["key"]
+        answer = yield Await("key")
+        claimed = yield Claim(("key",))
+        return answer, claimed.ours
+
+    def flows(memory):
+        return [failing(memory), waiting(memory)]
+
+    memory = gathering(flows, Late(), execution)
+    assert thought(memory)[1] == (None, ["key"])
+
+
+def test_a_gather_is_driven_with_next_and_send():
+    flow = gather([iter(()), iter(())])
+    effect = next(flow)
+    assert isinstance(effect, Gather) and len(effect.flows) == 2
+    with pytest.raises(StopIteration) as ended:
+        flow.send(["one", "two"])
+    assert ended.value.value == ["one", "two"]
+    with pytest.raises(StopIteration) as ended:
+        next(gather([]))
+    assert ended.value.value == []
+
+
+def recorded(seed, execution):
+    """The calls of a run in which several flows ask several times."""
+
+    def flows(memory):
+        def nested(count):
+            return (yield from gather([asking(memory, count), asking(memory, 1)]))
+
+        return [asking(memory, 2), nested(2), asking(memory, 1), nested(1)]
+
+    memory = gathering(flows, Late(seed), execution, record=True)
+    for _ in range(3):
+        thought(memory)
+    recorder = Services.of(memory.agent.model).recorder
+    recorder.close()
+    kept = ("step", "agent", "purpose", "occurrence", "prompt_hash")
+    return [tuple(row[name] for name in kept) for row in rows(recorder.store, "calls")]
+
+
+def test_calls_are_recorded_in_one_order_whatever_order_their_replies_come_in():
+    expected = recorded(0, "blocking")
+    assert len(expected) == 3 * 8
+    assert len(set(expected)) == len(expected)
+    for seed in range(1, 4):
+        for execution in ("blocking", "deferred"):
+            assert recorded(seed, execution) == expected

@@ -1,0 +1,1 @@
+"""Tests of the dashboard: data, views, pages in a browser."""

@@ -1,0 +1,240 @@
+"""What the views show, without a browser."""
+
+import numpy as np
+import pytest
+
+from mesa_memory import Services, open_run
+from mesa_memory.viz.data import agent, layers, population, reading, wording
+from mesa_memory.viz.data.activity import activity
+from mesa_memory.viz.run_feed import Feed
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.recorded_town import RecordedTown
+
+AGENTS, STEPS = 7, 9
+
+
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def run(request, tmp_path_factory):
+    if request.param == "sqlite":
+        place = str(tmp_path_factory.mktemp("viz") / "run.sqlite")
+    else:
+        place = request.getfixturevalue("postgres").database()
+    town = RecordedTown(place, n=AGENTS)
+    for _ in range(STEPS):
+        town.step()
+    Services.of(town).recorder.close()
+    with open_run(place) as opened:
+        yield opened
+
+
+def test_the_heat_map_counts_what_the_run_holds(run):
+    found = activity(run)
+    assert found.agents == list(range(1, AGENTS + 1))
+    events = population.heat(found, "events").values
+    assert events.shape == (AGENTS, STEPS)
+    history = run.history(agent=3, as_records=True)
+    raw = ("message", "observation", "action")
+    opened = [r for r in history if r["operation"] != "DELETE" and r["kind"] in raw]
+    for place, step in enumerate(run.steps):
+        assert events[2, place] == sum(r["step"] == step for r in opened)
+    calls = run.cost(("agent", "step"), as_records=True)
+    for row in calls:
+        place = found.agents.index(row["agent"]), found.steps.index(row["step"])
+        assert found["calls"][place] == row["calls"]
+        assert found["tokens"][place] == row["tokens_in"] + row["tokens_out"]
+    assert found["calls"].sum() == sum(row["calls"] for row in calls) > 0
+
+
+def test_the_mean_grade_of_no_event_is_not_a_number(run):
+    grades = population.heat(activity(run), "importance").values
+    assert np.isnan(grades).any()
+    known = grades[~np.isnan(grades)]
+    assert known.size
+    assert ((known >= 1) & (known <= 5)).all()
+
+
+def test_another_measure_is_refused_by_name(run):
+    with pytest.raises(ValueError, match=r"measure is one of events, .*got 'joy'"):
+        population.heat(activity(run), "joy")
+
+
+def test_activity_that_grew_with_the_run_is_that_of_the_whole_run():
+    town = RecordedTown("", record=True, n=4)
+    recorder = Services.of(town).recorder
+    grown = None
+    with open_run(recorder.store) as going:
+        for _ in range(20):
+            town.step()
+            recorder.sync()
+            grown = activity(going, grown)
+        assert np.array_equal(grown.counts, activity(going).counts)
+        assert grown.steps == going.steps
+        assert grown["events"].sum() > 200
+    recorder.close()
+
+
+def test_layers_that_grew_with_the_run_are_those_of_the_whole_run():
+    town = RecordedTown("", record=True, n=6)
+    recorder = Services.of(town).recorder
+    grown = None
+    with open_run(recorder.store) as going:
+        for number in range(20):
+            town.step()
+            recorder.sync()
+            if number % 3:
+                grown = layers.occupancy(going, grown)
+        whole = layers.occupancy(going, None)
+        grown = layers.occupancy(going, grown)
+        assert grown.steps == whole.steps == going.steps
+        assert grown.series == whole.series
+        assert any(ended.any() for ended in grown.closed.values())
+        # Of an old step nothing is read again.
+        assert reading.opened(going, grown.ends[-2][1], None) != []
+        assert reading.opened(going, grown.ends[-1][1], None) == []
+    recorder.close()
+
+
+def test_layers_of_a_run_that_was_taken_back_are_counted_again():
+    town = RecordedTown("", record=True, n=4)
+    recorder = Services.of(town).recorder
+    for _ in range(6):
+        town.step()
+    recorder.sync()
+    with open_run(recorder.store) as going:
+        before = layers.occupancy(going)
+        recorder.close()
+        recorder.store.truncate(going.id, 3)
+        after = layers.occupancy(going, before)
+        assert after.steps == [1, 2, 3]
+        assert after.series == layers.occupancy(going).series
+
+
+def test_layers_count_what_came_after_the_last_step_once():
+    town = RecordedTown("", record=True, n=1)
+    recorder = Services.of(town).recorder
+    with open_run(recorder.store) as going:
+        town.step()
+        recorder.sync()
+        before = layers.occupancy(going)
+        town.citizens[0].memory.add_to_memory("observation", {"seen": "rain"})
+        recorder.close()
+        after = layers.occupancy(going, before)
+        assert after.series == layers.occupancy(going).series
+        kept = len(going.state(1, as_records=True))
+        assert sum(one["counts"][-1] for one in after.series) == kept
+        assert sum(one["counts"][-1] for one in before.series) == kept - 1
+
+
+def test_layers_hold_as_many_records_as_all_memories_together(run):
+    held = layers.occupancy(run)
+    assert held.steps == run.steps
+    for place in (0, 4, STEPS - 1):
+        step = run.steps[place]
+        kept = sum(len(run.state(a, step, as_records=True)) for a in range(1, 8))
+        assert sum(one["counts"][place] for one in held.series) == kept > 0
+
+
+def test_a_past_is_what_the_run_says_at_every_step(run):
+    for who in (1, 2, 4):
+        past = agent.past(run, who)
+        for step in run.steps:
+            expected = run.state(who, step, as_records=True)
+            found = past.at(step)
+            assert [r["id"] for r in found] == [r["id"] for r in expected]
+            assert [r["importance"] for r in found] == [
+                r["importance"] for r in expected
+            ]
+
+
+def test_what_a_step_changed_leads_from_one_state_to_the_next(run):
+    past = agent.past(run, 2)
+    for before, step in zip(run.steps, run.steps[1:]):
+        rows = agent.changed(past, run.steps, step)
+        added = {r["id"] for r in rows if r["change"] == "added"}
+        ended = {r["id"] for r in rows if r["change"] != "added"}
+        kept = {r["id"] for r in past.at(before)}
+        assert (kept | added) - ended == {r["id"] for r in past.at(step)}
+
+
+def test_a_summary_stands_alone_beside_the_version_before_it(run):
+    summaries = [
+        found
+        for step in run.steps
+        for shelf in agent.shelves(agent.past(run, 2), step)
+        for found in shelf.texts
+    ]
+    assert summaries
+    row, before = summaries[-1]
+    assert row["kind"] == before["kind"] == "summary"
+    assert before["valid_to"] == row["valid_from"]
+
+
+def test_a_kind_of_record_that_nobody_knows_has_a_table_with_its_numbers():
+    known = {
+        "layer": "facts", "step": 2.0, "valid_from": 2.0, "valid_to": None,
+        "importance": None, "subject": None, "superseded_by": None, "graded_at": None,
+    }  # fmt: skip
+    rows = [
+        known
+        | {
+            "id": f"1/facts/fact/{n}", "kind": "fact", "seq": n, "sources": ["x"],
+            "text": f"fact {n}", "content": {"text": f"fact {n}", "doubt": n / 4},
+        }
+        for n in (1, 2)
+    ]  # fmt: skip
+    (shelf,) = agent.shelves(agent.Past(rows), 2.0)
+    assert list(shelf.tables) == ["fact"]
+    names = agent.columns(shelf.tables["fact"])
+    assert names == ["step", "text", "doubt"]
+    assert agent.cells(rows, names) == [[2.0, "fact 1", 0.25], [2.0, "fact 2", 0.5]]
+
+
+def test_the_prompt_is_shown_as_it_was_with_its_tokens(run):
+    (row,) = agent.shown(run, 3, 5)
+    assert row["text"] == run.prompt(3, 5)
+    assert row["tokens"] == pytest.approx(len(row["text"]) / 4, abs=1)
+    assert row["times"] == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("The mill burns.", "The old mill burns again."),
+        ("", "new"),
+        ("gone", ""),
+        ("a  b\n\nc", "a b\nc"),
+        ("same", "same"),
+        ("word " * 4000, "words " * 4000),
+    ],
+)
+def test_changes_hold_both_versions_of_a_text(old, new):
+    pieces = wording.changes(old, new)
+    after = "".join(text for mark, text in pieces if mark != wording.REMOVED)
+    assert after == new
+    before = [text for mark, text in pieces if mark != wording.ADDED]
+    assert "".join(before).split() == old.split()
+
+
+def test_an_answer_is_worked_out_once_until_there_are_new_steps():
+    town = RecordedTown("", record=True, n=3)
+    recorder = Services.of(town).recorder
+    town.step()
+    recorder.sync()
+    asked = []
+
+    def count(run, unit):
+        asked.append(unit)
+        return len(run.steps)
+
+    feed = Feed(open_run(recorder.store), "town")
+    source = feed.source
+    assert [source.of(count, "steps"), source.of(count, "steps")] == [1, 1]
+    assert asked == ["steps"]
+    assert feed.refresh() is source
+    town.step()
+    recorder.sync()
+    newer = feed.refresh()
+    assert newer is not source
+    assert newer.of(count, "steps") == 2
+    assert (source.steps, newer.steps) == ([1.0], [1.0, 2.0])
+    recorder.close()

@@ -1,0 +1,239 @@
+"""The dashboard of running models, in a browser."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from mesa_memory.viz.data import recall
+from mesa_memory.viz.data.agent import past
+from tests.support.browser import Window, browser, served
+from tests.support.live_views import READ, VIEWS, Twin, both, press, rows, show
+from tests.support.pages import HOSTILE
+
+STARTING = "Solara server is starting at"
+HARM = ".mm-page script, .mm-page img, [href^=javascript], .mm-page svg[onload]"
+
+
+@pytest.fixture(scope="module")
+def address():
+    page = str(Path(__file__).parent.with_name("support") / "live_pages.py")
+    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
+    with served(
+        *("-m", "solara", "run", page, "--host", "127.0.0.1", *options),
+        announces=STARTING,
+    ) as base:
+        yield base
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def twin():
+    made = Twin()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def page(chromium, address):
+    """A page in which the model has made its first step; its window is wide."""
+    with Window(chromium, address) as window:
+        window.page.set_viewport_size({"width": 1900, "height": 1000})
+        window.open("minds", see="text=No step is finished yet")
+        press(window, "Step")
+        window.until(lambda: window.step() == "1")
+        yield window
+
+
+def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
+    with Window(chromium, address) as window:
+        window.open(see="text=No step is finished yet")
+        press(window, "Step")
+        window.until(lambda: window.step() == "1")
+        window.until(lambda: "Layers over time" in window.text())
+        press(window, "▶")
+        window.until(lambda: int(window.step()) >= 4)
+        press(window, "❚❚")
+        window.page.get_by_label("Step back").click()
+        window.until(lambda: "newest" not in window.text(".mm-timeline"))
+        before, last = window.step(), window.text(".mm-of")
+        press(window, "Step")
+        window.until(lambda: window.text(".mm-of") != last)
+        assert window.step() == before
+
+
+def test_reset_begins_a_new_run(chromium, address):
+    with Window(chromium, address) as window:
+        window.open("ours", see="text=No step is finished yet")
+        press(window, "Step")
+        window.until(lambda: window.step() == "1")
+        press(window, "Step")
+        window.until(lambda: window.step() == "2")
+        press(window, "Reset")
+        window.until(lambda: "No step is finished yet" in window.text())
+        press(window, "Step")
+        window.until(lambda: window.step() == "1")
+
+
+def test_what_agents_say_stays_inert(chromium, address):
+    with Window(chromium, address) as window:
+        address = "hostile?view=agent&agent=1&other_agent=2&text=click"
+        window.open(address, see="text=No step is finished yet")
+        window.page.set_viewport_size({"width": 1900, "height": 1000})
+        assert "1 of 4 agents cannot be shown; they have: 1 no memory" in window.text()
+        press(window, "Step")
+        window.until(lambda: "Shown to the agent" in window.text())
+        for text in HOSTILE:
+            assert text in window.text(".mm-columns .mm-table"), text
+            assert text in window.text(".mm-prompt"), text
+        for tab in VIEWS:
+            window.page.get_by_role("tab", name=tab).click()
+            window.page.wait_for_selector(".mm-section, .mm-empty")
+            assert not window.page.query_selector(HARM), tab
+
+
+def test_a_table_is_downloaded_without_formulas(chromium, address):
+    with Window(chromium, address) as window:
+        window.open("hostile?view=agent&agent=1", see="text=No step is finished yet")
+        press(window, "Step")
+        window.until(lambda: "Shown to the agent" in window.text())
+        with window.page.expect_download() as download:
+            window.page.get_by_role("button", name="CSV").first.click()
+        file = Path(download.value.path())
+        assert download.value.suggested_filename == "agent-1-step-1-changes.csv"
+        rows = list(csv.DictReader(file.open(encoding="utf-8-sig", newline="")))
+        assert {row["text"].removeprefix("Agent 2 says: ") for row in rows} == {
+            *HOSTILE
+        }
+        assert not any(row["text"].startswith("=") for row in rows)
+
+
+def test_a_chart_is_downloaded_as_png_and_svg(chromium, address):
+    with Window(chromium, address, color_scheme="dark") as window:
+        window.open("ours", see="text=No step is finished yet")
+        press(window, "Step")
+        window.until(lambda: "Layers over time" in window.text())
+        window.page.wait_for_selector(".mm-chart canvas")
+        chart = window.page.locator(".mm-chart")
+        for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg")):
+            with window.page.expect_download() as download:
+                chart.get_by_role("button", name=kind).click()
+            assert Path(download.value.path()).read_bytes().startswith(begins)
+
+
+@pytest.mark.parametrize("tab", VIEWS)
+def test_step_and_play_change_what_a_view_says(page, twin, tab):
+    choices, *functions = VIEWS[tab]
+    show(page, tab, choices)
+    before, must = both(page, twin, *functions)
+    assert before == must
+    first = int(page.step())
+    press(page, "Step")
+    # The last steps of a play before may come to the page together with this one.
+    page.until(lambda: int(page.step()) > first)
+    said, must = both(page, twin, *functions)
+    assert said == must
+    assert said != before
+    press(page, "▶")
+    page.until(lambda: int(page.step()) >= first + 3)
+    press(page, "❚❚")
+    said, must = both(page, twin, *functions)
+    assert said == must
+
+
+def test_the_past_stays_on_the_page_while_the_model_goes_on(page, twin):
+    choices, *functions = VIEWS["Agent"]
+    show(page, "Agent", choices)
+    press(page, "Step")
+    page.until(lambda: int(page.step()) >= 2)
+    page.page.get_by_label("Step back").click()
+    page.until(lambda: "newest" not in page.text(".mm-step"))
+    page.until(lambda: f"step={page.step()}" in page.query())
+    before, must = both(page, twin, *functions)
+    assert before == must
+    chosen, last = page.step(), page.text(".mm-of")
+    press(page, "Step")
+    page.until(lambda: page.text(".mm-of") != last)
+    assert page.step() == chosen
+    assert both(page, twin, *functions) == [before, before]
+    page.page.get_by_label("Newest step").click()
+    page.until(lambda: "newest" in page.text(".mm-step"))
+    said, must = both(page, twin, *functions)
+    assert said == must
+    assert said != before
+
+
+def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
+    while int(page.step()) < 3:
+        number = int(page.step())
+        press(page, "Step")
+        page.until(lambda: page.step() == str(number + 1))
+    show(page, "Evidence", {"Agent": "1"})
+    run = twin.until(int(page.step()))
+    made = run.state(1, int(page.step()), kind="reflection", as_records=True)
+    page.page.locator("tbody tr", has_text="reflection").first.click()
+    page.until(lambda: "record=1%2F" in page.query())
+    title = page.page.locator("h3", has_text="Evidence of").inner_text()
+    record = title.removeprefix("Evidence of ")
+    assert record in {row["id"] for row in made}
+    lines = run.because(record, as_records=True)
+    page.page.get_by_role("button", name="Open all").click()
+    tree = page.page.get_by_role("treeitem")
+    page.until(lambda: tree.count() == len(lines) > 1)
+    events = {row["text"] for row in lines if row["kind"] == "message"}
+    assert all(text in page.text(".mm-tree") for text in events)
+
+
+def test_weights_rank_again_what_came_to_mind_just_now(page, twin):
+    show(page, "Recall", {"Agent": "1"})
+    step = int(page.step())
+    run = twin.until(step)
+    (row,) = recall.recalls(run, 1, step)
+    found = recall.understood(row, past(run, 1))
+
+    def was():
+        held = rows(page.page.evaluate(READ), "What would it have recalled")
+        return [cells[1] for cells in held]
+
+    def must(weights):
+        ranked = recall.ranked(found, weights)[:25]
+        return [str(one.candidate.rank) for one in ranked]
+
+    page.page.get_by_role("button", name="All the same").click()
+    page.until(lambda: "weights=1%2C1%2C1" in page.query())
+    page.until(lambda: was() == must((1.0, 1.0, 1.0)))
+    page.page.get_by_role("button", name="As it was").click()
+    page.until(lambda: "weights" not in page.query())
+    page.until(lambda: was() == must(None))
+
+
+@pytest.mark.parametrize(
+    ("place", "told", "shown"),
+    [
+        ("theirs", "2 of 2 agents cannot be shown; they have: 2 mesa_llm's", False),
+        ("none", "2 of 2 agents cannot be shown; they have: 2 no memory", False),
+        ("mixed", "5 of 6 agents cannot be shown; they have: 2 mesa_llm's", True),
+    ],
+)
+def test_agents_with_other_memories_break_no_page(
+    chromium, address, place, told, shown
+):
+    with Window(chromium, address) as window:
+        window.open(place, see=".mm-note")
+        assert told in window.text()
+        press(window, "Step")
+        window.until(lambda: "Time: 1.0" in window.text())
+        if shown:
+            window.until(lambda: window.step() == "1")
+            for tab in VIEWS:
+                window.page.get_by_role("tab", name=tab).click()
+                window.page.wait_for_selector(".mm-section, .mm-empty")
+        else:
+            assert "This model is not recorded" in window.text()
+            assert not window.page.query_selector(".mm-section")
+        assert "error" not in window.text().lower()

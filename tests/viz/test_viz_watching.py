@@ -1,0 +1,374 @@
+"""How a page looks for new steps, and what a simulation notices of it."""
+
+import threading
+
+import pytest
+import solara
+
+from mesa_memory import Services, open_run
+from mesa_memory.errors import StoreUnavailable
+from mesa_memory.viz.hooks import look, use_chosen, use_newest
+from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.selection import Choice
+from mesa_memory.viz.throttle import LONGEST, Pace
+from tests.support.recorded_town import RecordedTown
+from tests.support.waiting import until
+
+
+class Times:
+    """A clock, the processor time of this thread, and the step of a simulation."""
+
+    def __init__(self):
+        self.now, self.spent, self.step = 100.0, 0.0, None
+
+    def pace(self, share=0.1):
+        return Pace(share, lambda: self.step, lambda: self.now, lambda: self.spent)
+
+    def work(self, pace, seconds):
+        with pace.work():
+            self.spent += seconds
+            self.now += seconds
+
+
+@pytest.fixture
+def town():
+    """A recorded town that has made a step."""
+    made = RecordedTown("", record=True, n=3)
+    made.step()
+    yield made
+    Services.of(made).recorder.close()
+
+
+def test_work_is_followed_by_a_rest_so_that_its_share_of_the_time_is_bounded():
+    times = Times()
+    pace = times.pace(share=0.1)
+    assert pace.left == 0
+    times.work(pace, 0.2)
+    assert pace.left == pytest.approx(1.8)
+    times.now += 1.8
+    assert pace.left == 0
+
+
+def test_work_before_the_rest_is_over_makes_it_longer():
+    times = Times()
+    pace = times.pace(share=0.5)
+    times.work(pace, 1.0)
+    times.work(pace, 0.5)
+    assert pace.left == pytest.approx(1.0)
+
+
+def test_no_work_delays_the_next_look_for_longer_than_ten_seconds():
+    times = Times()
+    pace = times.pace(share=0.01)
+    times.work(pace, 5.0)
+    assert pace.left == LONGEST == 10
+
+
+def test_work_while_the_simulation_rests_needs_no_rest():
+    times = Times()
+    pace = times.pace()
+    times.step = (3.0,)
+    times.work(pace, 0.2)
+    assert pace.left == 0
+    with pace.work():
+        times.spent, times.step = 1.0, (4.0,)  # it went on meanwhile
+    assert pace.left > 0
+
+
+def test_a_simulation_that_rests_needs_no_rest_of_earlier_work():
+    times = Times()
+    pace = times.pace()
+    times.work(pace, 0.2)
+    assert pace.left > 0
+    times.step = (3.0,)
+    times.work(pace, 0.2)
+    assert pace.left == 0
+
+
+def test_work_inside_of_work_is_counted_once():
+    times = Times()
+    pace = times.pace(share=0.5)
+    with pace.work():
+        times.work(pace, 1.0)
+        ended = pace.begin()
+        times.spent += 1.0
+        ended()
+    assert pace.left == pytest.approx(2.0)
+
+
+def test_what_another_thread_does_is_counted_there():
+    times = Times()
+    pace = times.pace(share=0.5)
+
+    def render():
+        ended = pace.begin()
+        times.spent += 3.0
+        ended()
+
+    thread = threading.Thread(target=render)
+    with pace.work():
+        times.spent = 0.0
+        thread.start()
+        thread.join()
+        assert pace.left == pytest.approx(3.0)
+
+
+def test_a_live_run_is_looked_at_once_for_each_step(town):
+    feed = live_feed(town)
+    assert not feed.due(feed.source)
+    town.step()
+    shown = feed.source
+    assert feed.due(shown)
+    until(lambda: feed.look().steps == [1.0, 2.0])
+    assert not feed.due(feed.source)
+    assert feed.due(shown)  # another window has it already
+
+
+def test_nobody_looks_during_the_rest_while_the_model_steps(town):
+    feed = live_feed(town)
+    town.step()
+    town.steps += 1  # in the midst of a step
+    assert feed.due(feed.source)
+    with feed.pace.work():
+        sum(range(100_000))
+    assert not feed.due(feed.source)
+    town.steps -= 1
+
+
+def test_a_pause_is_noticed_although_there_is_a_rest(town):
+    feed = live_feed(town)
+    with feed.pace.work():
+        town.step()
+        sum(range(3_000_000))
+    feed.delays()
+    assert feed.pace.left > 1
+    assert not feed.due(feed.source)
+    until(lambda: feed.due(feed.source))
+    with feed.pace.work():
+        until(lambda: feed.look().steps == [1.0, 2.0])
+    assert feed.pace.left == 0
+
+
+def test_looking_does_not_wait_for_the_writer(town, monkeypatch):
+    feed = live_feed(town)
+
+    def sync():
+        raise AssertionError("somebody waits for the writer")
+
+    monkeypatch.setattr(Services.of(town).recorder, "sync", sync)
+    town.step()
+    until(lambda: feed.look().steps == [1.0, 2.0])
+
+
+def test_a_store_that_fails_is_told_and_asked_again_after_a_while(town, monkeypatch):
+    feed = live_feed(town)
+    recorder = Services.of(town).recorder
+
+    def sync():
+        raise StoreUnavailable("is full. Make room.", location="run.sqlite")
+
+    monkeypatch.setattr(recorder, "sync", sync)
+    monkeypatch.setattr(recorder, "step", 2.0)
+    monkeypatch.setattr(town, "steps", 2)
+    assert feed.due(feed.source)
+    assert look(feed).fault is None  # it may still be writing
+    feed._since -= 100
+    feed._looked -= 100
+    assert feed.due(feed.source)
+    assert "is full. Make room." in str(look(feed).fault)
+    assert not feed.due(feed.source)
+    monkeypatch.undo()
+
+
+def test_new_steps_are_rendered_and_not_by_the_thread_that_steps(town):
+    feed, seen, threads = live_feed(town), [], set()
+
+    @solara.component
+    def Page():
+        found = use_newest(feed)
+        seen.append(found.source.steps[-1])
+        threads.add(threading.get_ident())
+        solara.Text(str(seen[-1]))
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        threads.clear()
+        for step in (2.0, 3.0, 4.0):
+            town.step()
+            until(lambda: seen[-1] == step)
+        assert threading.get_ident() not in threads
+    finally:
+        context.close()
+
+
+def test_the_last_steps_of_a_run_are_seen_although_it_has_ended(town):
+    feed, seen = live_feed(town), []
+
+    @solara.component
+    def Page():
+        seen.append(use_newest(feed).source.steps)
+        solara.Text("page")
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        town.step()
+        Services.of(town).recorder.close()
+        until(lambda: seen[-1] == [1.0, 2.0])
+        until(lambda: not feed.live)
+    finally:
+        context.close()
+
+
+def test_another_run_is_shown_from_its_first_state_on(town):
+    other = RecordedTown("", record=True, n=3)
+    feeds = [live_feed(town), live_feed(other)]
+    which, seen = solara.Reactive(0), []
+
+    @solara.component
+    def Page():
+        feed = feeds[which.value]
+        seen.append((which.value, use_newest(feed).feed is feed))
+        solara.Text("page")
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        which.value = 1
+        which.value = 0
+        assert {number for number, _ in seen} == {0, 1}
+        assert all(fits for _, fits in seen)
+    finally:
+        context.close()
+        Services.of(other).recorder.close()
+
+
+def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
+    feed, told, threads = live_feed(town), [], set()
+    looked = feed.look
+    monkeypatch.setattr(
+        feed, "look", lambda: threads.add(threading.get_ident()) or looked()
+    )
+
+    def subscribe(stepped):
+        told.append(stepped)
+        return told.clear
+
+    @solara.component
+    def Page():
+        solara.Text(str(use_newest(feed, subscribe).source.steps))
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        for _ in range(8):
+            town.step()
+            told[0]()
+        assert threads == {threading.get_ident()}
+        assert feed.pace.left > 0
+        until(lambda: feed.source.steps[-1] == 9.0)  # as soon as it has ended
+        assert len(threads) == 2
+    finally:
+        context.close()
+    assert not told
+
+
+def test_a_past_step_stays_as_it_is_until_something_else_is_chosen(town):
+    recorder = Services.of(town).recorder
+    recorder.sync()
+    feed = Feed(open_run(recorder.store), "town")
+    now, seen = solara.Reactive((feed.source, Choice(step=1.0))), []
+
+    @solara.component
+    def Page():
+        seen.append(use_chosen(*now.value))
+        solara.Text("page")
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        first = feed.source
+        town.step()
+        recorder.sync()
+        second = feed.refresh()
+        now.value = second, Choice(step=1.0)
+        assert seen[-1] is first
+        now.value = second, Choice(step=1.0, agent="2")
+        assert seen[-1] is second
+        town.step()
+        recorder.sync()
+        now.value = feed.refresh(), Choice()
+        assert seen[-1] is feed.source
+        town.step()
+        recorder.sync()
+        now.value = feed.refresh(), Choice()
+        assert seen[-1] is feed.source
+    finally:
+        context.close()
+
+
+def test_a_step_that_is_still_to_come_is_waited_for(town):
+    recorder = Services.of(town).recorder
+    recorder.sync()
+    feed = Feed(open_run(recorder.store), "town")
+    now, seen = solara.Reactive((feed.source, Choice(step=2.0))), []
+
+    @solara.component
+    def Page():
+        seen.append(use_chosen(*now.value))
+        solara.Text("page")
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        town.step()
+        recorder.sync()
+        now.value = feed.refresh(), Choice(step=2.0)
+        assert seen[-1].steps == [1.0, 2.0]
+    finally:
+        context.close()
+
+
+def test_what_changes_beside_the_dashboard_does_not_walk_through_its_data():
+    walks = []
+
+    class Data(list):
+        def __iter__(self):
+            walks.append(len(self))
+            return super().__iter__()
+
+    data, count = Data(range(1000)), solara.Reactive(0)
+
+    @solara.component
+    def View():
+        solara.v.Html(tag="p", attributes={"data": data})
+
+    @solara.component
+    def Counter():
+        solara.Text(str(count.value))
+
+    @solara.component
+    def Page():
+        View()
+        Counter()
+
+    _, context = solara.render(Page(), handle_error=False)
+    try:
+        assert walks
+        walks.clear()
+        count.value = 1
+        assert not walks
+    finally:
+        context.close()
+
+
+def test_what_grows_is_given_what_there_was_and_asked_once_for_each_state(town):
+    recorder = Services.of(town).recorder
+    recorder.sync()
+    feed, given = Feed(open_run(recorder.store), "town"), []
+
+    def count(run, before):
+        given.append(before)
+        return len(run.steps)
+
+    assert [feed.source.grown(count), feed.source.grown(count)] == [1, 1]
+    town.step()
+    recorder.sync()
+    assert feed.refresh().grown(count) == 2
+    assert given == [None, 1]
