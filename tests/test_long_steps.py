@@ -9,7 +9,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LongTermMemory, STLTMemory, configure, register_policy
-from mesa_memory.grounding import check_summary
+from mesa_memory.tasks.grounding import check_summary
 from mesa_memory.stores import open_store
 
 MIB = 1024

