@@ -9,8 +9,8 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LongTermMemory, STLTMemory, configure, register_policy
-from mesa_memory.tasks.grounding import check_summary
 from mesa_memory.stores import open_store
+from mesa_memory.tasks.grounding import check_summary
 
 MIB = 1024
 
