@@ -1,6 +1,7 @@
 """Mesa-LLM's defects D1-D6 and D14-D17: memories that are lost or falsified."""
 
 import asyncio
+import threading
 
 import pytest
 
@@ -19,16 +20,32 @@ from tests.support.models import (
 )
 
 
+class _Held(StubLLM):
+    """Answers when it may."""
+
+    def __init__(self):
+        super().__init__()
+        self.began, self.may = threading.Event(), threading.Event()
+
+    async def agenerate(self, *prompt, **given):
+        self.began.set()
+        while not self.may.is_set():
+            await asyncio.sleep(0.001)
+        return await super().agenerate(*prompt, **given)
+
+
 @each("LongTermMemory")
 async def test_d01_events_that_arrive_during_a_consolidation_are_kept(make):
-    llm = StubLLM(delay=0.1)
+    llm = _Held()
     memory = make(citizen(), llm)
     memory.agent.model.step()
     await memory.aprocess_step(pre_step=True)
     memory.add_to_memory(*seen("dawn"))
     ending = asyncio.create_task(memory.aprocess_step())
-    await asyncio.sleep(0.03)
+    while not llm.began.is_set():
+        await asyncio.sleep(0.001)
     await memory.aadd_to_memory(*said("too late?"))
+    llm.may.set()
     await ending
     memory.agent.model.step()
     await memory.aprocess_step(pre_step=True)

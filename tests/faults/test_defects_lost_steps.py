@@ -114,15 +114,17 @@ def test_d11_a_step_cancelled_by_another_agents_error_loses_nothing(make):
         raise ZeroDivisionError
 
     async def rest(agent):
-        await asyncio.sleep(0.01)
+        await asyncio.sleep(0)
+
+    async def wait(agent):
+        await asyncio.Event().wait()
 
     llm, town = StubLLM(), Town()
     culprit, other = _Walker(town), _Walker(town)
     make(culprit, llm)
     memory = make(other, llm)
     memory.add_to_memory(*said("wait for me"))
-    other.doing = rest
-    for culprit.doing in (fail, rest):
+    for culprit.doing, other.doing in ((fail, wait), (rest, rest)):
         town.step()
         with suppress(ZeroDivisionError):
             step_agents_parallel_sync([culprit, other])
@@ -197,7 +199,7 @@ async def test_d13_overlapping_consolidations_lose_no_batch(make):
     def repeat(prompt):
         return " ".join(sorted(set(re.findall(r"sight-\d", prompt))))
 
-    llm = StubLLM(answer=repeat, delay=0.03)
+    llm = StubLLM(answer=repeat, turns=50)
     memory = make(citizen(), llm, short_term_capacity=1, consolidation_capacity=1)
     endings = []
     for number in range(1, 5):

@@ -6,7 +6,6 @@ import io
 import json
 import pickle
 import sys
-import time
 import weakref
 from dataclasses import asdict
 
@@ -26,6 +25,7 @@ from tests.support.models import (
     said,
     seen,
 )
+from tests.support.waiting import until
 
 ALL = ("ShortTermMemory", "STLTMemory", "LongTermMemory", "EpisodicMemory")
 
@@ -133,12 +133,12 @@ def test_d43_a_copy_of_a_memory_is_of_the_same_agent(make):
 
 def _freed(watched):
     """True once the object is gone, also if a background thread still lets it go."""
-    for _ in range(5):
+
+    def gone():
         gc.collect()
-        if watched() is None:
-            return True
-        time.sleep(0.01)
-    return False
+        return watched() is None
+
+    return until(gone, "it is still held")
 
 
 def _lived_in(town, make, answer):

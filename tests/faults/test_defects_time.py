@@ -115,7 +115,8 @@ class _Speaker(Citizen):
     """Tells the others what it knows, after a while."""
 
     async def astep(self):
-        await asyncio.sleep(self.latency)
+        for _ in range(self.latency):
+            await asyncio.sleep(0)
         others = [agent for agent in self.model.agents if agent is not self]
         text = f"greetings of agent {self.unique_id}, day {self.model.steps}"
         await self.asend_message(text, others)
@@ -140,7 +141,7 @@ async def _histories(make, latencies):
 
 @each("ShortTermMemory", "STLTMemory")
 async def test_d23_latency_does_not_decide_when_something_was_heard(make):
-    quick, slow = 0.0, 0.01
+    quick, slow = 1, 50  # rounds of the event loop
     first = await _histories(make, [quick, slow])
     assert len(first[0]) == len(first[1]) == 6
     assert await _histories(make, [slow, quick]) == first

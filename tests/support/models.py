@@ -7,7 +7,6 @@ A test of a defect takes ``make`` from ``each``. It must fail with Mesa-LLM's cl
 import asyncio
 import json
 import re
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -78,16 +77,16 @@ class StubLLM:
     Args:
         first: what the first requests get: text, None, or an error to raise.
         answer: what all others get; a function is given the prompt.
-        delay: seconds that an answer takes.
+        turns: how often an event loop goes round before it has an answer.
 
     Attributes:
         answered: system prompt and prompt of each request that got an answer.
     """
 
-    def __init__(self, *first: Any, answer: Any = retell, delay: float = 0.0):
+    def __init__(self, *first: Any, answer: Any = retell, turns: int = 0):
         self.first = list(first)
         self.answer = answer
-        self.delay = delay
+        self.turns = turns
         self.system_prompt: str | None = None
         self.answered: list[str] = []
 
@@ -97,11 +96,11 @@ class StubLLM:
         return "\n".join(self.answered)
 
     def generate(self, prompt: Any = None, *_: Any, **__: Any) -> Any:
-        time.sleep(self.delay)
         return self._response(prompt)
 
     async def agenerate(self, prompt: Any = None, *_: Any, **__: Any) -> Any:
-        await asyncio.sleep(self.delay)
+        for _ in range(self.turns):
+            await asyncio.sleep(0)
         return self._response(prompt)
 
     def _response(self, prompt: Any) -> Any:

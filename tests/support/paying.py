@@ -49,7 +49,7 @@ def main():
     def stand_still():
         read()
         print("asked", flush=True)
-        time.sleep(60)
+        time.sleep(3600)
 
     last.get_prompt_ready = stand_still
     street.step()

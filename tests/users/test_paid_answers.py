@@ -2,15 +2,17 @@
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
-import time
+from contextlib import closing
 
 import pytest
 
 from mesa_memory import Services, open_run, resume
 from tests.support.openai_server import OpenAIServer
 from tests.support.paying import PayingStreet
+from tests.support.waiting import until
 
 
 @pytest.fixture
@@ -24,6 +26,13 @@ def asked(server):
     return [received.prompt for received in server.log]
 
 
+def written(file):
+    """How many answers are in the file, whether their step has ended or not."""
+    with closing(sqlite3.connect(file)) as found:
+        both = "SELECT prompt_hash FROM calls UNION ALL SELECT prompt_hash FROM "
+        return len(found.execute(both + "unfinished_calls").fetchall())
+
+
 def test_answers_of_a_step_that_was_killed_are_used_when_it_is_played_again(
     tmp_path, server
 ):
@@ -32,7 +41,8 @@ def test_answers_of_a_step_that_was_killed_are_used_when_it_is_played_again(
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout.readline().strip() == "1"  # the first step has ended
         assert child.stdout.readline().strip() == "asked"
-        time.sleep(1)
+        # The answers are written by a thread of their own.
+        until(lambda: written(file) == len(server.log))
         os.kill(child.pid, signal.SIGKILL)
     before = asked(server)
     assert len(before) == len(set(before)) and before

@@ -7,6 +7,7 @@ import solara
 
 from mesa_memory import Services, open_run
 from mesa_memory.errors import StoreUnavailable
+from mesa_memory.viz import hooks
 from mesa_memory.viz.hooks import look, use_chosen, use_newest
 from mesa_memory.viz.live import live_feed
 from mesa_memory.viz.run_feed import Feed
@@ -125,15 +126,21 @@ def test_a_live_run_is_looked_at_once_for_each_step(town):
     assert feed.due(shown)  # another window has it already
 
 
-def test_nobody_looks_during_the_rest_while_the_model_steps(town):
-    feed = live_feed(town)
+def test_nobody_looks_during_the_rest_while_the_model_steps(town, monkeypatch):
+    feed, looked = live_feed(town), []
     town.step()
-    town.steps += 1  # in the midst of a step
-    assert feed.due(feed.source)
-    with feed.pace.work():
-        sum(range(100_000))
-    assert not feed.due(feed.source)
-    town.steps -= 1
+
+    def in_the_midst_of_a_step():
+        looked.append(feed.due(feed.source))
+        with feed.pace.work():
+            sum(range(100_000))
+        looked.append(feed.due(feed.source))
+
+    # After any work at all there is a rest of some seconds.
+    monkeypatch.setattr(feed.pace, "share", 1e-6)
+    monkeypatch.setattr(town.citizens[0], "step", in_the_midst_of_a_step)
+    town.step()
+    assert looked == [True, False]
 
 
 def test_a_pause_is_noticed_although_there_is_a_rest(town):
@@ -244,7 +251,10 @@ def test_another_run_is_shown_from_its_first_state_on(town):
 
 def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
     feed, told, threads = live_feed(town), [], set()
-    looked = feed.look
+    looked, often = feed.look, hooks.OFTEN
+    # However slow the machine is, the steps come often, and work is followed by a rest.
+    monkeypatch.setattr(hooks, "OFTEN", 3600)
+    monkeypatch.setattr(feed.pace, "share", 1e-6)
     monkeypatch.setattr(
         feed, "look", lambda: threads.add(threading.get_ident()) or looked()
     )
@@ -259,11 +269,13 @@ def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
 
     _, context = solara.render(Page(), handle_error=False)
     try:
+        told[0]()
         for _ in range(8):
             town.step()
             told[0]()
         assert threads == {threading.get_ident()}
         assert feed.pace.left > 0
+        monkeypatch.setattr(hooks, "OFTEN", often)
         until(lambda: feed.source.steps[-1] == 9.0)  # as soon as it has ended
         assert len(threads) == 2
     finally:
