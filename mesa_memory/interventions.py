@@ -9,12 +9,10 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.content import plain
-from mesa_memory.core.flow import run
 from mesa_memory.core.importance import GRADE_MAX, valid
 from mesa_memory.core.records import EDITED, ERASED, SWAPPED, MemoryRecord
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
-from mesa_memory.memories.base import MemoryModule
-from mesa_memory.memories.recalling import Recalling
+from mesa_memory.memories.host import MemoryModule
 from mesa_memory.tasks import PROBE
 
 #: so many events come to mind for the question of a probe
@@ -41,9 +39,9 @@ def implant(
     memory = _changing(agent)
     top = getattr(memory, "importance_scale", GRADE_MAX)
     grade = None if importance is None else valid(importance, "importance", top)
-    record = memory._arrive(kind, content)
+    record = memory.arrive(kind, content)
     if grade is not None:
-        memory._journal.grade(record, grade)
+        memory.layer_context.grade(record, grade)
     _note(memory, "implant", {"record": record.id})
     return record
 
@@ -60,9 +58,9 @@ def erase(agent: Any, record: MemoryRecord | str) -> None:
     """
     memory = _changing(agent)
     old = _current(memory, record)
-    kept = {held.id: held for held in memory._held() if held is not old}
+    kept = {held.id: held for held in memory.held_records() if held is not old}
     state = without(encode(memory.snapshot()), old.id)
-    memory._journal.close(old, memory._now(), ERASED)
+    memory.layer_context.close(old, ERASED)
     _restore(memory, state, kept)
     _note(memory, "erase", {"record": old.id})
 
@@ -92,9 +90,9 @@ def edit(
     if missing:
         raise ValueError(f"the content of a {old.kind} must have {missing}, too")
     state = encode(memory.snapshot())
-    known = {held.id: held for held in memory._held()}
+    known = {held.id: held for held in memory.held_records()}
     new = _copy(memory, old, plain(content), old.sources)
-    memory._journal.close(old, memory._now(), EDITED, by=new)
+    memory.layer_context.close(old, EDITED, by=new)
     _restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})
     return new
@@ -118,18 +116,18 @@ def swap(one: Any, other: Any) -> None:
             f"{type(right).__name__} of agent {other.unique_id}"
         )
     for memory in (left, right):
-        memory._settled()
+        memory.settle()
     states = {m: encode(m.snapshot()) for m in (left, right)}
-    held = {m: [(r, r.current) for r in m._held()] for m in (left, right)}
+    held = {m: [(r, r.current) for r in m.held_records()] for m in (left, right)}
     for memory, records in held.items():
         for record, _ in records:
-            memory._journal.close(record, memory._now(), SWAPPED)
+            memory.layer_context.close(record, SWAPPED)
     for memory, source in ((left, right), (right, left)):
         copies = {}
         for record, current in held[source]:
             copy = _copy(memory, record, record.content, (record.id,))
             if not current:  # of the message history
-                memory._journal.close(copy, memory._now(), SWAPPED)
+                memory.layer_context.close(copy, SWAPPED)
             copies[record.id] = copy
         _restore(memory, states[source], copies)
     _note(left, "swap", {"with": plain(other.unique_id)})
@@ -146,7 +144,7 @@ def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
         ended: ids of the records that have ended.
     """
     state = encode(memory.snapshot())
-    held = {record.id: record for record in memory._held()}
+    held = {record.id: record for record in memory.held_records()}
     copies = {}
     for name, record in held.items():
         if name in ended and record.current:
@@ -177,7 +175,7 @@ def probe(agent: Any, question: str) -> str:
         known = memory.get_prompt_ready()
         found = _recalled(memory, asked)
     flow = memory.ask(PROBE, question=asked, memory=known, recalled=found)
-    return run(flow, memory._performer())
+    return memory.layer_context.outside.run(flow)
 
 
 def _memory(agent: Any) -> MemoryModule:
@@ -196,7 +194,7 @@ def _changing(agent: Any) -> MemoryModule:
     if memory.services.recorder:
         # So that the run can still go on from the end of the step before.
         memory.services.recorder.checkpoint()
-    memory._settled()
+    memory.settle()
     memory.close_dropped()
     return memory
 
@@ -216,14 +214,14 @@ def _copy(
     memory: MemoryModule, old: MemoryRecord, content: Any, sources: tuple[str, ...]
 ) -> MemoryRecord:
     """A new record of this memory that says when and what the old one is about."""
-    return memory._open(
+    return memory.layer_context.open(
         old.kind,
         old.step,
         content,
         importance=old.importance,
         subject=old.subject,
         sources=sources,
-        valid_from=memory._now(),
+        valid_from=memory.layer_context.now,
     )
 
 
@@ -239,18 +237,17 @@ def _restore(
 
 def _recalled(memory: MemoryModule, question: str) -> list[str]:
     """What the question brings to mind, in memories that can recall."""
-    if not isinstance(memory, Recalling):
+    recall = getattr(memory, "recall", None)
+    if recall is None:
         return []
-    found = memory.recall(question, PROBED)
-    return [
-        f"Step {render.value_text(each.record.step)}: {memory._told(each.record)}"
-        for each in found
-    ]
+    found = [each.record for each in recall(question, PROBED)]
+    line = memory.layer_context.line
+    return [f"Step {render.value_text(r.step)}: {line(r)}" for r in found]
 
 
 def _note(memory: MemoryModule, kind: str, detail: dict[str, Any]) -> None:
     """Tells the recorder."""
     recorder = memory.services.recorder
     if recorder:
-        agent, step = memory.agent.unique_id, memory._now()
+        agent, step = memory.agent.unique_id, memory.layer_context.now
         recorder.intervened(agent, step, kind, detail)

@@ -13,6 +13,7 @@ from mesa_memory.hosts.changed import changed
 ADVICE = "Use one that is known: pip install 'mesa-llm>=0.3.2,<0.5'."
 
 try:
+    from mesa_llm.llm_agent import LLMAgent
     from mesa_llm.memory.memory import Memory, MemoryEntry
     from mesa_llm.module_llm import ModuleLLM
 except ImportError as error:
@@ -22,7 +23,14 @@ except ImportError as error:
         "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5,<4'.",
     ) from error
 
-__all__ = ["LLMPlace", "Memory", "MemoryEntry", "ModuleLLM", "show_memory_to_actions"]
+__all__ = [
+    "LLMAgent",
+    "LLMPlace",
+    "Memory",
+    "MemoryEntry",
+    "ModuleLLM",
+    "show_memory_to_actions",
+]
 
 #: providers that take ``think``
 _THINKERS = ("ollama", "ollama_chat")

@@ -11,7 +11,7 @@ _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
 class Mark:
-    """A value that a thread or task puts on a memory for a while; no other sees it."""
+    """A value that a thread or task puts on an object for a while; no other sees it."""
 
     def __init__(self, name: str) -> None:
         self._marks: ContextVar[Mapping[int, Any]] = ContextVar(name)
@@ -22,7 +22,7 @@ class Mark:
 
     @contextmanager
     def on(self, memory: Any, value: Any = True) -> Iterator[None]:
-        """Puts a value on the memory meanwhile."""
+        """Puts a value on the object meanwhile."""
         before = self.of(memory)
         self._put(memory, value)
         try:
@@ -35,33 +35,41 @@ class Mark:
         self._marks.set(others if value is None else {**others, id(memory): value})
 
 
-#: the batch of steps that is being settled
+#: the batch of steps that is being settled; on a memory's context
 SETTLING = Mark("settling")
-#: a read that is part of another one
+#: a read that is part of another one; on a memory
 SHOWING = Mark("showing")
-#: the text of a query and its embedding, which were awaited before the read
+#: the text of a query and its embedding, which were awaited; on a recollection
 EMBEDDED = Mark("embedded")
-#: reads that leave no trace
+#: reads that leave no trace; on a memory's context
 UNNOTICED = Mark("unnoticed")
 
+#: what an agent is shown, by the method that it asks
+SHOWN = {
+    "get_prompt_ready": "memory",
+    "format_long_term": "long term",
+    "format_short_term": "short term",
+    "get_communication_history": "messages",
+}
 #: what a memory is read by, whole with respect to other threads
 _WHOLE = (
-    "get_prompt_ready", "format_long_term", "format_short_term",
-    "get_communication_history", "messages", "recall", "retrieve_top_k_entries",
+    *SHOWN, "messages", "recall", "retrieve_top_k_entries",
     "memory_entries", "short_term_memory", "long_term_memory", "impressions",
     "revisions", "current_records",
 )  # fmt: skip
 
 
-def make_whole(cls: type) -> None:
-    """Lets no other thread change a memory while one of these methods looks at it."""
+def prepare_reads(cls: type) -> None:
+    """Makes the reads of a class of memories whole, and known to the recorder."""
     for name in _WHOLE:
         found = vars(cls).get(name)
         if isinstance(found, property):
             get = found.fget and whole(found.fget)
             setattr(cls, name, property(get, found.fset, found.fdel, found.__doc__))
         elif callable(found):
-            setattr(cls, name, whole(found))
+            read = whole(found)
+            section = SHOWN.get(name)
+            setattr(cls, name, noted(read, section) if section else read)
 
 
 def whole(read: Callable) -> Callable:
@@ -69,8 +77,48 @@ def whole(read: Callable) -> Callable:
 
     @wraps(read)
     def reading(self: Any, *args: Any, **given: Any) -> Any:
-        self._settled()
-        with self._alone():
+        self.settle()
+        with self.alone():
             return read(self, *args, **given)
 
     return reading
+
+
+def noted(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
+    """A read that tells the recorder its text, unless it is part of another one."""
+
+    @wraps(read)
+    def reading(self: Any) -> str:
+        if SHOWING.of(self):
+            return read(self)
+        with SHOWING.on(self):
+            text = read(self)
+        recorder = self.services.recorder
+        if recorder and not UNNOTICED.of(self.layer_context):
+            recorder.shown(self.layer_context.whose(), section, text)
+        return text
+
+    return reading
+
+
+class PassedOn:
+    """An attribute of a memory that is one of its parts' attributes.
+
+    Args:
+        part: the memory's attribute that holds the part.
+        told: its docstring.
+        name: of the part's attribute, by default the same name.
+    """
+
+    def __init__(self, part: str, told: str, name: str = "") -> None:
+        self._part, self._name = part, name
+        self.__doc__ = told
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = self._name or name
+
+    def __get__(self, memory: Any, owner: type | None = None) -> Any:
+        return self if memory is None else getattr(vars(memory)[self._part], self._name)
+
+    def __set__(self, memory: Any, value: Any) -> None:
+        setattr(vars(memory)[self._part], self._name, value)

@@ -220,6 +220,18 @@ def entry_snapshots(entries: Sequence[MemoryEntry]) -> list[Any]:
     return [entry_snapshot(entry) for entry in entries]
 
 
+def restored(kept: Sequence[Any], context: Any) -> MemoryEntry:
+    """The entry of an ``entry_snapshot``.
+
+    Args:
+        context: of the layer that holds it.
+    """
+    step, held = kept
+    if isinstance(held, dict):
+        return MemoryEntry(content=held, step=step, agent=context.agent)
+    return Entry.of(context.agent, step, held, context.additive_event_types)
+
+
 def importance_of(entry: MemoryEntry) -> float | None:
     """An entry's grade; of one made elsewhere the number found in its content, or 1."""
     if isinstance(entry, Entry):

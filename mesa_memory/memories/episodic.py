@@ -1,27 +1,35 @@
 """The memory stream: events with importance, recalled by what they are about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-from mesa_llm.memory.memory import MemoryEntry
+from rich.table import Table
 
 from mesa_memory.core import importance as grading
 from mesa_memory.core import render
+from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
-from mesa_memory.core.records import EVICTED
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.doing import EMBEDDED
-from mesa_memory.memories.entry import entry_lines, importance_of
+from mesa_memory.memories.doing import EMBEDDED, PassedOn
+from mesa_memory.memories.doing import whole as whole_read
+from mesa_memory.memories.entry import entry_lines
+from mesa_memory.memories.explaining import as_table
+from mesa_memory.memories.grading import Grader
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.lines import in_steps, of_entries
+from mesa_memory.memories.recalling import RecallResult, Recollection
+from mesa_memory.memories.recalls import Recalls
+from mesa_memory.memories.reflecting import Reflector
 from mesa_memory.memories.reflection import Reflection
-from mesa_memory.memories.streaming import Stream, Streaming, is_ungraded
-from mesa_memory.retrieval import scoring as retrieval
+from mesa_memory.memories.stream import EventStream, Stream
 from mesa_memory.retrieval.index import Recalled
 from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.tasks import GRADE, Task
 
 
-class EpisodicMemory(Streaming):
+class EpisodicMemory(MemoryModule):
     """Events recalled by relevance, importance and recency.
 
     All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
@@ -59,13 +67,15 @@ class EpisodicMemory(Streaming):
     """
 
     layer = "episodic"
-    _loose: dict
-
-    def __new__(cls, *args: Any, **kwargs: Any) -> "EpisodicMemory":
-        """See ``MemoryModule``."""
-        self = super().__new__(cls, *args, **kwargs)
-        self._loose = {}
-        return self
+    max_capacity = PassedOn("_stream", "Graded events that are kept.", "capacity")
+    considered_entries = PassedOn("_recollection", "Recalled at a time.", "considered")
+    recency_decay = PassedOn("_recollection", "Factor per step of age.", "decay")
+    scoring = PassedOn("_recollection", "How recall ranks; None by ``recency_decay``.")
+    importance = PassedOn("_grader", "Who grades.")
+    importance_scale = PassedOn("_grader", "The highest grade.", "top")
+    grade_context = PassedOn("_grader", "Events that the grader is shown.", "shown")
+    reflection = PassedOn("_reflector", "How to reflect; None never.", "plan")
+    reflect_threshold = PassedOn("_reflector", "Importance for one.", "threshold")
 
     def __init__(
         self,
@@ -86,27 +96,62 @@ class EpisodicMemory(Streaming):
         reflect_threshold: float | None = None,
         **limits: int,
     ) -> None:
-        self.max_capacity = whole("max_capacity", max_capacity)
-        self.considered_entries = whole("considered_entries", considered_entries)
-        self.recency_decay = recency_decay
-        Scoring(decay=recency_decay)  # checks it
-        self.importance = grading.check(importance)
-        self.grade_context = whole("grade_context", grade_context, least=0)
-        self.importance_scale = grading.check_scale(importance_scale)
-        self._index.top = self.importance_scale
-        if not isinstance(scoring, Scoring | None):
-            raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
-        self.scoring = scoring
-        self._reflect_as(reflection, reflect_threshold)
-        self._stream = Stream(capacity=max_capacity)
+        capacity = whole("max_capacity", max_capacity)
+        considered = whole("considered_entries", considered_entries)
+        shown = whole("grade_context", grade_context, least=0)
+        self._grader = Grader(importance, importance_scale, shown)
+        self._recollection = Recollection(considered, recency_decay, scoring)
+        self._reflector = Reflector(reflection, reflect_threshold)
+        parts = self._grader, self._recollection, self._reflector
+        self._stream = EventStream(*parts, capacity)
+        self._recalls = Recalls(self, self._recollection)
+        self._loose: dict = {}
         super().__init__(
             agent,
             llm_model,
             display,
             api_base,
             additive_event_types,
+            layers=[self._stream],
             **limits,
         )
+
+    # -- arrival ----------------------------------------------------------------------
+
+    def add_to_memory(self, type: str, content: dict) -> None:
+        """Stages an event; a replaced ``grade_event_importance`` grades it at once."""
+        event = self.arrive(type, content)
+        if self._is_replaced("grade_event_importance"):
+            grade = self.grade_event_importance(type, content)
+            self._take_grade(event, grade, "grade_event_importance")
+
+    async def aadd_to_memory(self, type: str, content: dict) -> None:
+        """``add_to_memory``; a replaced ``agrade_event_importance`` grades at once."""
+        if not self._is_replaced("agrade_event_importance"):
+            self.add_to_memory(type, content)
+            return await self.aprepare(type)
+        event = self.arrive(type, content)
+        grade = await self.agrade_event_importance(type, content)
+        self._take_grade(event, grade, "agrade_event_importance")
+        await self.aprepare(type)
+
+    def grade_event_importance(self, type: str, content: dict) -> float:
+        """The grade of one event in a request of its own."""
+        context = self.layer_context
+        event = MemoryRecord(
+            "", self.agent.unique_id, self.layer, type, context.now, plain(content)
+        )
+        flow = self._grader.grade([event], self._stream.newest)
+        graded = context.outside.run(flow)
+        if 0 not in graded.grades:
+            assert graded.problem is not None
+            raise graded.problem
+        return graded.grades[0]
+
+    async def agrade_event_importance(self, type: str, content: dict) -> float:
+        """``grade_event_importance``, for event loops."""
+        grade = EpisodicMemory.grade_event_importance
+        return await asyncio.to_thread(grade, self, type, content)
 
     @property
     def step_content(self) -> dict:
@@ -121,51 +166,125 @@ class EpisodicMemory(Streaming):
     def memory_entries(self) -> Stream:
         """The stream, with what has arrived until now; waits for unfinished work."""
         self._admit_all()
-        return self._stream
+        return self._stream.held
 
-    # -- thinking -----------------------------------------------------------------
+    @property
+    def system_prompt(self) -> str:
+        """The grader's rubric, with the agent's task of this moment."""
+        task = getattr(self.agent, "step_prompt", None)
+        return GRADE.system({"top": self.importance_scale}, task)
 
-    def remember(self) -> Flow[None]:
-        """Grades all new events in one request, embeds them in one, then forgets.
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """See ``MemoryModule``; ``system_prompt`` for grades."""
+        own = task is GRADE
+        return self.system_prompt if own else super().system_for(task, inputs)
 
-        A failure leaves them new: what was done is not done again. Then reflects, if it
-        is due, and takes up the insights in the same way.
+    def instant(self) -> bool:
+        """See ``MemoryModule``; without a model, embedding alone may take time."""
+        asks = self._grader.asks or self.reflection is not None
+        return self.services.embeds_here and (not asks or super().instant())
+
+    def recount(self, observer: Any) -> None:
+        """See ``MemoryModule``; embeddings too, as far as there are any."""
+        super().recount(observer)
+        told = {record.id for record in self.held_records()}
+        records, vectors, source = self._stream.index.embedded()
+        rows = [row for row, record in enumerate(records) if record.id in told]
+        if rows:
+            observer.embedded([records[row] for row in rows], vectors[rows], source)
+
+    def _is_replaced(self, name: str) -> bool:
+        """True if a subclass or the user has put its own grading method in place."""
+        own = getattr(type(self), name) is not getattr(EpisodicMemory, name)
+        return own or name in vars(self)
+
+    def _take_grade(self, event: MemoryRecord, grade: float, source: str) -> None:
+        top = self.importance_scale
+        self.layer_context.grade(event, grading.valid(grade, source, top))
+
+    def _admit_all(self) -> None:
+        self.settle()
+        for event in self.layer_context.inbox.draw():
+            self._stream.admit(event.step, [event])
+
+    # -- recall -----------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        kinds: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        subject: Any = None,
+    ) -> list[Recalled]:
+        """What comes to mind, best first, with the parts of its score.
+
+        Args:
+            query: what it is about; None takes the step's focus: the newest observation
+                and the messages that are not graded yet. Without either, importance and
+                recency count alone.
+            k: at most so many; None is ``considered_entries``.
+            scoring: by default the memory's own.
+            kinds: only events of these kinds, such as ``["message"]``.
+            since, until: only events of these steps, both included.
+            subject: only events about the agent with this unique id, and no other: what
+                it said, what it alone was told, and when it alone was seen.
+
+        Raises:
+            EmbedderError: if the query cannot be embedded.
+            ValueError: if k is negative.
+            TypeError: if query or scoring is of another type.
         """
-        yield from self._take_up()
-        if self._due():
-            yield from self._reflect()
-            yield from self._take_up()
+        filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
+        found = self._recalled(query, k, scoring, **filters)
+        # What is noted is written later.
+        return found.own() if self.services.recorder else found.records
 
-    def _forget(self) -> None:
-        """Closes what exceeds the capacity, the lowest score first.
+    async def arecall(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        kinds: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        subject: Any = None,
+    ) -> list[Recalled]:
+        """``recall``, for event loops: work and embedder are awaited.
 
-        What waits for its grade is neither counted nor forgotten.
+        What several agents ask at the same moment is embedded in one request.
         """
-        if len(self._stream) <= self.max_capacity:
-            return
-        waiting = set(map(id, self._fresh))
-        entries = {p: e for p, e in enumerate(self._stream) if id(e) not in waiting}
-        surplus = max(0, len(entries) - self.max_capacity)
-        scores = self._scores(list(entries.values()))
-        places = list(entries)
-        forgotten = {places[place] for place in retrieval.lowest(scores, surplus)}
-        kept = []
-        for position, entry in enumerate(self._stream):
-            if position not in forgotten:
-                kept.append(entry)
-                continue
-            for event in getattr(entry, "events", ()):
-                self._journal.close(event, self._now(), EVICTED)
-        self._stream.clear()
-        self._stream.extend(kept)
+        with EMBEDDED.on(
+            self._recollection, await self._recalls.foresee(query, scoring)
+        ):
+            return self.recall(query, k, scoring, kinds, since, until, subject)
 
-    def _context(self, count: int) -> list[str]:
-        """The newest graded events as lines, oldest first."""
-        graded = [e for e in self._stream if not is_ungraded(e)]
-        newest = graded[len(graded) - min(count, len(graded)) :]
-        return [line for e in newest for line in entry_lines(e, self.event_chars)]
+    def explain(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> Table:
+        """``recall`` as a table to print with rich."""
+        found = self._recalled(query, k, scoring, **filters)
+        title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
+        return as_table(found, title, self.layer_context.names)
 
-    # -- reading ------------------------------------------------------------------
+    async def aexplain(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> Table:
+        """``explain``, for event loops."""
+        with EMBEDDED.on(
+            self._recollection, await self._recalls.foresee(query, scoring)
+        ):
+            return self.explain(query, k, scoring, **filters)
 
     def retrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
         """The ``k`` best entries, best first.
@@ -178,29 +297,45 @@ class EpisodicMemory(Streaming):
             ValueError: if k is negative.
         """
         self._admit_all()
-        self._take_in()
-        found = self._recall(query, k)
-        self._note_recall("entries", found)
-        return [self._entry_of[r.record.id] for r in found.records]
+        found = self._recalls.noted("entries", query, k)
+        return [self._stream.index.entry_of[r.record.id] for r in found.records]
 
     async def aretrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
         """``retrieve_top_k_entries``, for event loops."""
-        with EMBEDDED.on(self, await self._foresee(query, None)):
+        with EMBEDDED.on(self._recollection, await self._recalls.foresee(query, None)):
             return self.retrieve_top_k_entries(k, query)
+
+    @whole_read
+    def _recalled(
+        self,
+        query: str | None,
+        k: int | None,
+        scoring: Scoring | None,
+        **filters: Any,
+    ) -> RecallResult:
+        return self._recalls.noted("query", query, k, scoring, **filters)
+
+    async def aprepare(self, kind: str, once: bool = False) -> None:
+        """See ``MemoryModule``; embeds what the next recall will be about."""
+        await self._recalls.aprepare(kind, once)
+
+    # -- reading ------------------------------------------------------------------
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
-        self._settled()
-        self._take_in()
-        listed = [event for entry in self._ungraded() for event in entry.events]
-        found = self._recall(None, None, without=listed)
+        self.settle()
+        index, outside = self._stream.index, self.layer_context.outside
+        index.refresh()
+        listed = [event for entry in self._stream.ungraded() for event in entry.events]
+        find = self._recollection.find
+        found = find(None, None, self._recalls.vector_of, without=listed)
         chosen = self._with_room(found.records)
-        recalled = [entry for key, entry in self._entry_of.items() if key in chosen]
-        self._note_recall("prompt", found, lambda r: r.record.id in chosen)
-        text = render.section(self._by_step(recalled), self.section_chars)
+        recalled = [entry for key, entry in index.entry_of.items() if key in chosen]
+        outside.note_recall("prompt", found, lambda r: r.record.id in chosen)
+        blocks = in_steps(of_entries(recalled, self.event_chars))
         left_out = len(found.records) - len(chosen)
         note = f"({left_out} memories of less weight not shown)\n" if left_out else ""
-        return note + text
+        return note + render.section(blocks, self.section_chars)
 
     def get_prompt_ready(self) -> str:
         """What was recalled, and what has just happened."""
@@ -216,7 +351,9 @@ class EpisodicMemory(Streaming):
         steps: set[float] = set()
         used = 0
         for record in (each.record for each in found):
-            text = "\n".join(entry_lines(self._entry_of[record.id], self.event_chars))
+            text = "\n".join(
+                entry_lines(self._stream.index.entry_of[record.id], self.event_chars)
+            )
             used += len(render.step_text(record.step, [text])) + 1
             if record.step in steps:  # its heading is there already
                 used -= len(render.step_text(record.step, ())) + 1
@@ -225,15 +362,3 @@ class EpisodicMemory(Streaming):
             chosen.add(record.id)
             steps.add(record.step)
         return chosen
-
-    def _scores(self, entries: Sequence[MemoryEntry]) -> np.ndarray:
-        """Importance and recency: what forgetting goes by."""
-        top = self.importance_scale
-        grades = [retrieval.importance_of(importance_of(e), top) for e in entries]
-        steps = np.array([entry.step or 0 for entry in entries], dtype=float)
-        recency = retrieval.recency_part(steps, self._now(), self.recency_decay)
-        return np.array(grades) + recency
-
-    def _admit_all(self) -> None:
-        self._settled()
-        self._admit([(event.step, [event]) for event in self._staging.draw()])

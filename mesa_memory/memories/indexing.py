@@ -1,11 +1,9 @@
 """Keeps the index of a stream of events in line with its entries."""
 
-from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from mesa_llm.memory.memory import MemoryEntry
 
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded, EmbedRequest
@@ -13,193 +11,194 @@ from mesa_memory.core.events import by_id, is_dump, is_state, sight
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
+from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry, entry_events, entry_lines, importance_of
-from mesa_memory.memories.grading import Grading
 from mesa_memory.retrieval.index import RecordIndex
 
 
-class Indexing(Grading):
-    """A memory whose entries, one for each event, stand in an index."""
+class EventIndex:
+    """The entries of a stream, one for each event, by what they are about.
 
-    _index: RecordIndex
-    _entry_of: dict[str, MemoryEntry]  # by the id of its record
-    _strangers: int  # entries here that were made elsewhere
-    _strangers_met: int  # all of those so far, which numbers them
-    _in_question: list[MemoryRecord]  # in the index and without a grade
+    Args:
+        held: the stream's entries, which users may change.
+        top: the highest grade.
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Indexing":
-        """See ``MemoryModule``."""
-        self = super().__new__(cls, *args, **kwargs)
-        self._index = RecordIndex()
-        self._entry_of = {}
-        self._strangers = self._strangers_met = 0
-        self._in_question = []
-        return self
+    Attributes:
+        ranking: the index itself.
+        entry_of: entry by the id of its record, as of the last ``align``.
+    """
 
-    def recount(self, observer: Any) -> None:
-        """See ``MemoryModule``; embeddings too, as far as there are any."""
-        super().recount(observer)
-        told = {record.id for record in self._held()}
-        records, vectors = self._index.embedded()
-        rows = [row for row, record in enumerate(records) if record.id in told]
-        if rows:
-            known = [records[row] for row in rows]
-            observer.embedded(known, vectors[rows], self._index.source)
+    context: LayerContext
 
-    def _forget_index(self) -> None:
-        """Starts a new index; it is filled again at the next recall."""
-        top = self._index.top
-        self._index = RecordIndex()
-        self._index.top = top
-        self._entry_of, self._in_question = {}, []
+    def __init__(self, held: Any, top: int) -> None:
+        self.held, self._top = held, top
+        self._strangers_met = 0  # entries made elsewhere so far, which numbers them
+        self.clear()
 
-    def _take_in(self) -> None:
+    def clear(self) -> None:
+        """Starts anew; the index is filled again at the next recall."""
+        self.ranking = RecordIndex()
+        self.ranking.top = self._top
+        self.entry_of: dict[str, Any] = {}
+        self._strangers = 0  # entries here that were made elsewhere
+        self._in_question: list[MemoryRecord] = []  # in the index and without a grade
+
+    def restore(self, accessed: Mapping[str, float], fresh: Iterable[str]) -> None:
+        """Starts anew with other entries.
+
+        Args:
+            accessed: step of the last access by record id.
+            fresh: ids of events that are embedded when they are graded.
+        """
+        self.clear()
+        if not self.context.outside.embeds_here:  # only what is new is embedded later
+            self.align()
+            bare = [r for r in self.ranking.lacking() if r.id not in set(fresh)]
+            if bare:
+                self._embed_here(bare)
+        if accessed:
+            self.align()  # what a local embedder has to do is done at the next recall
+            self.ranking.set_accessed(accessed)
+
+    def accessed(self) -> dict[str, float]:
+        """Record id -> step of its last access, for those recalled since they came."""
+        return self.ranking.accessed()
+
+    def embedded(self) -> tuple[list[MemoryRecord], Any, str]:
+        """The records with an embedding, a row for each, and whose embeddings."""
+        return (*self.ranking.embedded(), self.ranking.source)
+
+    def refresh(self) -> None:
         """Brings the index up to date, as late as possible: at a recall.
 
         A local embedder then has the new events of all agents in one call; a remote one
         was asked when they were graded.
         """
-        self._align()
+        self.align()
         for record in self._in_question:
-            if record.importance is not None and record in self._index:
-                self._index.grade(record, record.importance)
+            if record.importance is not None and record in self.ranking:
+                self.ranking.grade(record, record.importance)
         still = [r for r in self._in_question if r.importance is None]
         self._in_question = still
-        if self.services.embeds_here and (bare := self._index.lacking()):
+        if self.context.outside.embeds_here and (bare := self.ranking.lacking()):
             self._embed_here(bare)
 
-    def _announce(self, entries: Iterable[Entry]) -> None:
+    def announce(self, entries: Iterable[Entry]) -> None:
         """These entries will be embedded here, with those of other agents."""
         texts = {entry.events[0].id: self._body_of(entry) for entry in entries}
-        self.services.pool.announce(texts)
+        self.context.outside.announce(texts)
 
-    def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
-        def embed(texts: Sequence[str]) -> Any:
-            request = EmbedRequest(tuple(texts), self.agent.unique_id, self._now())
-            return self.services.embed(request).vectors
-
-        rows = self.services.pool.take(
-            [record.id for record in bare],
-            lambda key: self._body_of(self._entry_of[key]),
-            embed,
-        )
-        found = Embedded(np.stack(rows), self.services.embedder.name)
-        self._index.embed_all(bare, found.vectors, found.source)
-        self._note_embedded(bare, found)
-
-    def _align(self) -> None:
+    def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
-        entries = self._kept()
-        if len(entries) == len(self._index) and not self._strangers:
+        entries = self.held
+        if len(entries) == len(self.ranking) and not self._strangers:
             # Nobody puts new entries between old ones.
             ends = [entries[0], entries[-1]] if entries else []
-            if all(isinstance(e, Entry) and e.events[0] in self._index for e in ends):
+            if all(isinstance(e, Entry) and e.events[0] in self.ranking for e in ends):
                 return
-        present: dict[str, MemoryEntry] = {}
+        present: dict[str, Any] = {}
         for entry in entries:
-            record = self._record_of(entry)
+            record = self.record_of(entry)
             present[record.id] = entry
-            if record not in self._index:
+            if record not in self.ranking:
                 self._add(entry, record)
-        for key in self._entry_of.keys() - present.keys():
-            self._index.remove(self._record_of(self._entry_of[key]))
-        self._entry_of = present
+        for key in self.entry_of.keys() - present.keys():
+            self.ranking.remove(self.record_of(self.entry_of[key]))
+        self.entry_of = present
         self._strangers = sum(not isinstance(e, Entry) for e in entries)
 
-    def _add(self, entry: MemoryEntry, record: MemoryRecord) -> None:
-        sender = None
-        if record.kind == "message" and isinstance(record.content, dict):
-            sender = record.content.get("sender")
-        who = None if sender is None else by_id(sender)
-        name = "" if sender is None else self._names.name(sender)
-        self._index.add(record, self._words_of(entry), who=who, alias=name)
-        if record.importance is None:
-            self._in_question.append(record)
-
-    def _text_of(self, entry: MemoryEntry) -> str:
-        """Says when and who: both are asked for as often as what was said."""
-        lines = "\n".join(entry_lines(entry, self.event_chars))
-        return f"Step {render.value_text(entry.step)}: {lines}"
-
-    def _words_of(self, entry: MemoryEntry) -> str:
-        """A text to find an entry by: of a state, only who was in sight."""
-        if not any(is_state(*event) for event in entry_events(entry)):
-            return self._text_of(entry)
-        return f"Step {render.value_text(entry.step)}: {self._body_of(entry)}"
-
-    def _body_of(self, entry: MemoryEntry) -> str:
-        """What was said or done, to be embedded: who and when would blur it.
-
-        The state of all things in sight has words for every query, so of an
-        observation only those in sight count.
-        """
-        return "\n".join(
-            sight(content, self._names)
-            if is_state(kind, content)
-            else render.event_text(kind, _unsigned(kind, content), self.event_chars)
-            for kind, content in entry_events(entry)
-        )
-
-    def _embed(self, entries: Iterable[Entry]) -> Flow[None]:
+    def embed(self, entries: Iterable[Entry]) -> Flow[None]:
         """Embeds entries of the index, all in one request."""
-        new = [e for e in entries if e.events[0] in self._index]
+        new = [e for e in entries if e.events[0] in self.ranking]
         if not new:
             return
-        request = self._embed_request(new)
+        agent, now = self.context.agent.unique_id, self.context.now
+        request = EmbedRequest(tuple(map(self._body_of, new)), agent, now)
         try:
             embedded: Embedded = yield request
         except EmbedderError as error:
             error.agent, error.step = request.agent, request.step
             raise
-        records = [entry.events[0] for entry in new]
-        self._index.embed_all(records, embedded.vectors, embedded.source)
-        self._note_embedded(records, embedded)
+        self._take([entry.events[0] for entry in new], embedded)
 
-    def _note_embedded(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
-        if recorder := self.services.recorder:
-            recorder.embedded(records, found.vectors, found.source)
+    def text_of(self, record: MemoryRecord) -> str:
+        """Says when and who: both are asked for as often as what was said."""
+        return self._text_of(self.entry_of[record.id])
 
-    def _embed_request(self, entries: Iterable[MemoryEntry]) -> EmbedRequest:
-        texts = tuple(self._body_of(entry) for entry in entries)
-        return EmbedRequest(texts, self.agent.unique_id, self._now())
-
-    def _dumps(self) -> list[MemoryRecord]:
+    def dumps(self) -> list[MemoryRecord]:
         """The records that say how things were, which nobody has to be reminded of."""
-        records = map(self._record_of, self._kept())
+        records = map(self.record_of, self.held)
         dumps = [r for r in records if is_dump(r.kind, r.content)]
-        return dumps if len(dumps) < len(self._index) else []
+        return dumps if len(dumps) < len(self.ranking) else []
 
-    def _record_of(self, entry: MemoryEntry) -> MemoryRecord:
+    def strangers(self) -> list[MemoryRecord]:
+        """Records made up for entries that were made elsewhere."""
+        return [self.record_of(e) for e in self.held if not isinstance(e, Entry)]
+
+    def record_of(self, entry: Any) -> MemoryRecord:
         """An entry's record; one is made up for an entry that was made elsewhere."""
         if isinstance(entry, Entry):
             return entry.events[0]
         record = vars(entry).get("_record")
         if record is None:
-            kind = next(iter(entry.content), "memory")
-            record = self._stranger(kind, entry)
-            vars(entry)["_record"] = record
+            record = vars(entry)["_record"] = self._stranger(entry)
         record.importance = importance_of(entry)
-        if record in self._index:
-            self._index.grade(record, record.importance)
+        if record in self.ranking:
+            self.ranking.grade(record, record.importance)
         return record
 
-    def _stranger(self, kind: str, entry: MemoryEntry) -> MemoryRecord:
-        agent, step = self.agent.unique_id, entry.step or 0
+    def _stranger(self, entry: Any) -> MemoryRecord:
+        agent, layer = self.context.agent.unique_id, self.context.layer
+        kind = next(iter(entry.content), "memory")
         self._strangers_met += 1
-        name = f"{agent}/{self.layer}/elsewhere/{self._strangers_met}"
-        return MemoryRecord(name, agent, self.layer, kind, step, entry.content)
+        name = f"{agent}/{layer}/elsewhere/{self._strangers_met}"
+        return MemoryRecord(name, agent, layer, kind, entry.step or 0, entry.content)
 
-    def _instant(self) -> bool:
-        here = self.services.embeds_here
-        return here and (self.importance != "llm" or self._asks_instantly())
+    def _add(self, entry: Any, record: MemoryRecord) -> None:
+        sender = None
+        if record.kind == "message" and isinstance(record.content, dict):
+            sender = record.content.get("sender")
+        who = None if sender is None else by_id(sender)
+        name = "" if sender is None else self.context.names.name(sender)
+        self.ranking.add(record, self._words_of(entry), who=who, alias=name)
+        if record.importance is None:
+            self._in_question.append(record)
 
-    @abstractmethod
-    def _kept(self) -> Any:
-        """The entries that may be recalled, oldest first."""
+    def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
+        outside = self.context.outside
+        rows = outside.embedded_together(
+            [record.id for record in bare],
+            lambda key: self._body_of(self.entry_of[key]),
+        )
+        self._take(bare, Embedded(np.stack(rows), outside.embedder_name))
 
-    @abstractmethod
-    def _ungraded(self) -> list[Entry]:
-        """The newest entries, which wait for their grade."""
+    def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
+        self.ranking.embed_all(records, found.vectors, found.source)
+        self.context.outside.note_embedded(records, found)
+
+    def _text_of(self, entry: Any) -> str:
+        lines = "\n".join(entry_lines(entry, self.context.event_chars))
+        return f"Step {render.value_text(entry.step)}: {lines}"
+
+    def _words_of(self, entry: Any) -> str:
+        """A text to find an entry by: of a state, only who was in sight."""
+        if not any(is_state(*event) for event in entry_events(entry)):
+            return self._text_of(entry)
+        return f"Step {render.value_text(entry.step)}: {self._body_of(entry)}"
+
+    def _body_of(self, entry: Any) -> str:
+        """What was said or done, to be embedded: who and when would blur it.
+
+        The state of all things in sight has words for every query, so of an
+        observation only those in sight count.
+        """
+        limit = self.context.event_chars
+        return "\n".join(
+            sight(content, self.context.names)
+            if is_state(kind, content)
+            else render.event_text(kind, _unsigned(kind, content), limit)
+            for kind, content in entry_events(entry)
+        )
 
 
 def _unsigned(kind: str, content: Any) -> Any:

@@ -3,15 +3,17 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mesa_llm.memory.memory import MemoryEntry
-
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.memories.entry import Entry, entry_snapshot
-from mesa_memory.memories.summary import Summarizing
+from mesa_memory.memories.doing import PassedOn
+from mesa_memory.memories.entry import Entry, entry_snapshot, restored
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.memories.window import Window
+from mesa_memory.tasks import CONSOLIDATE, Task
 
 
-class LongTermMemory(Summarizing):
+class LongTermMemory(MemoryModule):
     """A summary that takes up each step, at most one request a step.
 
     Args:
@@ -24,9 +26,12 @@ class LongTermMemory(Summarizing):
         long_term_memory: the summary's text.
         buffer: the newest step's entry; while the agent steps, what had arrived
             before, with step None (as in Mesa-LLM).
+        summary_chars: longest accepted summary.
     """
 
     layer = "long_term"
+    summary_chars = PassedOn("_summary", "Longest accepted summary.")
+    buffer = PassedOn("_window", "The newest step's entry.", "newest")
 
     def __init__(
         self,
@@ -37,20 +42,44 @@ class LongTermMemory(Summarizing):
         additive_event_types: Iterable[str] | None = None,
         **limits: int,
     ) -> None:
+        self._window = Waiting(None)
+        self._summary = RunningSummary(self._window)
         super().__init__(
             agent,
             llm_model,
             display,
             api_base,
             additive_event_types,
+            layers=[self._window, self._summary],
             **limits,
         )
-        self.buffer: MemoryEntry | None = None
 
-    def remember(self) -> Flow[None]:
-        """Folds what is not yet in the summary into it."""
-        while self._window:
-            yield from self._fold(len(self._window))
+    @property
+    def long_term_memory(self) -> str:
+        """The summary; setting it closes the old one and opens a new one."""
+        self.settle()
+        return self._summary.text
+
+    @long_term_memory.setter
+    def long_term_memory(self, text: str) -> None:
+        self.settle()
+        with self.alone():
+            self._summary.set_by_hand(text)
+
+    @property
+    def system_prompt(self) -> str:
+        """The summariser's instructions, with the agent's task of this moment."""
+        return CONSOLIDATE.system({}, getattr(self.agent, "step_prompt", None))
+
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """See ``MemoryModule``; ``system_prompt`` for the summary."""
+        own = task is CONSOLIDATE
+        return self.system_prompt if own else super().system_for(task, inputs)
+
+    def format_long_term(self) -> str:
+        """The summary; empty if there is none."""
+        self.settle()
+        return self._summary.shown()
 
     def get_prompt_ready(self) -> str:
         """The summary, and what has happened since."""
@@ -59,27 +88,42 @@ class LongTermMemory(Summarizing):
             f"Short term memory:\n{self.format_short_term()}"
         )
 
+    def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
+        """As in Mesa-LLM, what waits for the step is seen in ``buffer``."""
+        self._window.begin(now, waiting)
+
+    def step_ends(self, now: float) -> None:
+        """The buffer is of this step."""
+        if self.buffer is not None and self.buffer.step is None:
+            self.buffer.step = now
+
+
+class Waiting(Window):
+    """The steps that are not in the summary yet; remembers the newest of all.
+
+    Attributes:
+        newest: the entry of the newest step, also when the summary has it.
+    """
+
+    newest: Any = None
+
+    def begin(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
+        """Takes what waits for a step as the newest, of a step that has no number."""
+        self.newest = self.entry(now, waiting)
+        self.newest.step = None
+
+    def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
+        """See ``Window``."""
+        self.newest = super().append(step, events)
+        return self.newest
+
     def snapshot(self) -> dict[str, Any]:
-        """See ``MemoryModule``; the buffer."""
-        buffer = self.buffer and entry_snapshot(self.buffer)
-        return super().snapshot() | {"buffer": buffer}
+        """See ``Window``; and the newest entry."""
+        newest = self.newest and entry_snapshot(self.newest)
+        return super().snapshot() | {"buffer": newest}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """See ``MemoryModule``."""
+        """See ``Window``."""
         super().restore(snapshot, shelf)
         kept = snapshot["buffer"]
-        self.buffer = kept and self._entry_from(kept)
-
-    def _freeze(self, now: float) -> None:
-        waiting = self._staging.freeze(now)
-        self.buffer = self._entry(now, waiting)
-        self.buffer.step = None  # type: ignore[assignment]
-
-    def _commit(self, now: float) -> None:
-        if self.buffer is not None and self.buffer.step is None:
-            self.buffer.step = now  # type: ignore[assignment]
-        super()._commit(now)
-
-    def _append(self, step: float, events: Sequence) -> Entry:
-        self.buffer = super()._append(step, events)
-        return self.buffer
+        self.newest = kept and restored(kept, self.context)

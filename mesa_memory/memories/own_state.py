@@ -108,6 +108,32 @@ def take_up(memory: Any, state: Mapping[str, Any]) -> None:
             vars(memory)[name] = value
 
 
+def packed(value: Any) -> Any:
+    """A value for a snapshot: plain data and records, at any depth.
+
+    Raises:
+        NotKept: if it is neither.
+    """
+    return _packed(None, value)
+
+
+def unpacked(kept: Any) -> Any:
+    """The value again; a record that was erased since is missing in it."""
+    return _unpacked(kept)
+
+
+def records_in(value: Any) -> Iterator[MemoryRecord]:
+    """The records in a value that ``packed`` takes."""
+    if isinstance(value, MemoryRecord):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from records_in(pair)
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        for item in value:
+            yield from records_in(item)
+
+
 def _own(memory: Any) -> dict[str, Any]:
     """What a user's class has added, without what it has from its agent."""
     ours, given = _our_names(memory), (memory.agent, memory.agent.model)
@@ -181,7 +207,8 @@ def _packed(memory: Any, value: Any) -> Any:
     if kind is float:
         return value if math.isfinite(value) else {"float": repr(value)}
     if kind is MemoryRecord:
-        if (value.agent, value.layer) == (memory.agent.unique_id, memory.layer):
+        whose = (value.agent, value.layer)
+        if memory is None or whose == (memory.agent.unique_id, memory.layer):
             return value
         raise NotKept("it holds a record of another memory")
     if kind is dict:

@@ -1,17 +1,16 @@
 """Draws insights from a stream of events, with evidence, when enough has happened."""
 
-from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.flow import FAULTS, first_fault, gather
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import number
+from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry
-from mesa_memory.memories.recalling import Recalling, RecallResult
+from mesa_memory.memories.recalling import RecallResult, Recollection
 from mesa_memory.memories.reflection import THRESHOLD, Reflection
 from mesa_memory.tasks import QUESTIONS, REFLECT
 
@@ -21,76 +20,78 @@ KIND = "reflection"
 type Drawn = tuple[str, list[MemoryRecord]]
 
 
-class Reflecting(Recalling):
-    """A memory whose events, once they matter enough together, are reflected on.
+class Reflector:
+    """Reflects on events once they matter enough together.
 
-    Attributes:
-        reflection: how; None never.
-        reflect_threshold: importance that the events since the last reflection must
-            have together.
+    Args:
+        plan: how; None never.
+        threshold: importance that the events since the last reflection must have
+            together. Alone, it means ``Reflection.direct()``.
+
+    Raises:
+        TypeError: if the plan is no ``Reflection``.
+        ValueError: if the threshold is not above 0.
     """
 
-    reflection: Reflection | None = None
-    reflect_threshold = THRESHOLD
-    _gathered = 0.0  # importance of the events since the last reflection
-    _open_questions: list[str | None]  # of a reflection under way; None asks nothing
+    context: LayerContext
+    recollection: Recollection  #: of the stream
 
-    def __new__(cls, *args: object, **kwargs: object) -> "Reflecting":
-        """See ``MemoryModule``."""
-        self = super().__new__(cls, *args, **kwargs)
-        self._open_questions = []
-        return self
-
-    def _reflect_as(self, plan: Reflection | None, threshold: float | None) -> None:
-        """Sets how and when to reflect; a threshold alone means the direct form."""
+    def __init__(self, plan: Reflection | None, threshold: float | None = None) -> None:
         if not isinstance(plan, Reflection | None):
             raise TypeError(
                 f"reflection must be a Reflection or None, got {plan!r}; make one with "
                 "Reflection.direct() or Reflection.questions()"
             )
+        self.threshold = THRESHOLD
         if threshold is not None:
-            number("reflect_threshold", threshold, above=True)
-            self.reflect_threshold = threshold
+            self.threshold = number("reflect_threshold", threshold, above=True)
             plan = plan or Reflection.direct()
-        self.reflection = plan
+        self.plan = plan
+        self.gathered = 0.0  #: importance of the events since the last reflection
+        self._open: list[str | None] = []  # questions under way; None asks nothing
 
     def snapshot(self) -> dict[str, Any]:
-        """See ``MemoryModule``; how far the next reflection is."""
-        reflecting = {"gathered": self._gathered, "open": list(self._open_questions)}
-        return super().snapshot() | reflecting
+        """How far the next reflection is."""
+        return {"gathered": self.gathered, "open": list(self._open)}
 
-    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """See ``MemoryModule``."""
-        super().restore(snapshot, shelf)
-        self._gathered = snapshot["gathered"]
-        self._open_questions = list(snapshot["open"])
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Takes up a snapshot."""
+        self.gathered = snapshot["gathered"]
+        self._open = list(snapshot["open"])
 
-    def _gather(self, event: MemoryRecord) -> None:
+    def count(self, event: MemoryRecord) -> None:
         """Counts an event's grade; insights do not call for more insights."""
         if event.kind != KIND and event.importance is not None:
-            self._gathered += event.importance
+            self.gathered += event.importance
 
-    def _due(self) -> bool:
+    def due(self) -> bool:
         """True if a reflection is due, or one under way is not finished."""
-        if self.reflection is None:
+        if self.plan is None:
             return False
-        return bool(self._open_questions) or self._gathered >= self.reflect_threshold
+        return bool(self._open) or self.gathered >= self.threshold
 
-    def _reflect(self) -> Flow[None]:
+    def reflect(
+        self, keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], None]
+    ) -> Flow[None]:
         """One reflection; what fails stays due, what was found is kept.
 
+        Args:
+            keep: is given each insight's content and evidence; one that is known
+                already is left out.
+
         Raises:
-            LLMError, EmbedderError: the first fault, after the other questions were answered.
+            LLMError, EmbedderError: the first fault, after the other questions were
+                answered.
         """
-        plan = self.reflection
+        plan = self.plan
         assert plan is not None
-        self._take_in()
+        self.recollection.index.refresh()
         newest = self._statements()[-plan.last :]
-        if not self._open_questions and newest:
-            self._open_questions = yield from self._ask_questions(plan, newest)
+        if not self._open and newest:
+            self._open = yield from self._ask_questions(plan, newest)
         if not newest:  # the user has emptied the stream
-            self._open_questions = []
-        questions = list(self._open_questions)
+            self._open = []
+        questions = list(self._open)
         vectors = yield from self._embed_questions(questions)
         shown = [
             newest if question is None else self._bring_to_mind(question, vector)
@@ -100,33 +101,28 @@ class Reflecting(Recalling):
         outcomes = yield from gather(flows)
         for question, outcome in zip(questions, outcomes, strict=True):
             if not isinstance(outcome, FAULTS):
-                self._keep_insights(outcome)
-                self._open_questions.remove(question)
+                self._keep(outcome, keep)
+                self._open.remove(question)
         if fault := first_fault(outcomes):
             raise fault
-        self._gathered = 0.0
+        self.gathered = 0.0
 
     def _statements(self) -> list[MemoryRecord]:
         """What may be evidence, oldest first."""
-        events = [e.events[0] for e in self._kept() if isinstance(e, Entry)]
+        held = self.recollection.index.held
+        events = [e.events[0] for e in held if isinstance(e, Entry)]
         return [event for event in events if not self._too_deep(event)]
 
     def _too_deep(self, record: MemoryRecord) -> bool:
-        return self.reflection is not None and _depth(record) >= (
-            self.reflection.max_depth
-        )
+        return self.plan is not None and _depth(record) >= self.plan.max_depth
 
     def _ask_questions(
         self, plan: Reflection, newest: Sequence[MemoryRecord]
     ) -> Flow[list[str | None]]:
         if not plan.asked:
             return [None]
-        lines = self._lines(newest)
-        return (yield from self.ask(QUESTIONS, lines=lines, count=plan.asked))
-
-    def _instant(self) -> bool:
-        thinks = self.reflection is not None
-        return super()._instant() and (not thinks or self._asks_instantly())
+        ask = self.context.ask
+        return (yield from ask(QUESTIONS, lines=self._lines(newest), count=plan.asked))
 
     def _embed_questions(
         self, questions: Sequence[str | None]
@@ -135,29 +131,31 @@ class Reflecting(Recalling):
         texts = tuple(question for question in questions if question is not None)
         if not texts:
             return [None for _ in questions]
-        request = EmbedRequest(texts, self.agent.unique_id, self._now())
-        found: Embedded = yield request
+        agent, now = self.context.agent.unique_id, self.context.now
+        found: Embedded = yield EmbedRequest(texts, agent, now)
         return [(vector, found.source) for vector in found.vectors]
 
     def _bring_to_mind(
         self, question: str, vector: tuple[object, str] | None
     ) -> list[MemoryRecord]:
         """What a question recalls, oldest first."""
-        assert self.reflection is not None
+        assert self.plan is not None
         row, source = vector or (None, "")
-        deep = [r for r in map(self._record_of, self._kept()) if self._too_deep(r)]
-        strange = [self._record_of(e) for e in self._kept() if not isinstance(e, Entry)]
-        scoring = self.scoring or self._usual(True)
-        found = self._index.recall(
+        index = self.recollection.index
+        deep = [r for r in map(index.record_of, index.held) if self._too_deep(r)]
+        scoring = self.recollection.scoring_of(question)
+        found = index.ranking.recall(
             question,
-            self.reflection.per_question,
+            self.plan.per_question,
             vector=row,
             source=source,
             scoring=scoring,
-            now=self._now(),
-            without=[*deep, *strange],
+            now=self.context.now,
+            without=[*deep, *index.strangers()],
         )
-        self._note_recall("reflect", RecallResult(question, scoring, found))
+        self.context.outside.note_recall(
+            "reflect", RecallResult(question, scoring, found)
+        )
         return sorted((r.record for r in found), key=lambda record: record.step)
 
     def _infer(
@@ -166,7 +164,7 @@ class Reflecting(Recalling):
         question: str | None,
         shown: Sequence[MemoryRecord],
     ) -> Flow[list[Drawn]]:
-        insights = yield from self.ask(
+        insights = yield from self.context.ask(
             REFLECT,
             lines=self._lines(shown),
             count=plan.insights,
@@ -175,25 +173,16 @@ class Reflecting(Recalling):
         return [(text, [shown[p] for p in places]) for text, places in insights]
 
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
-        return [self._text_of(self._entry_of[record.id]) for record in records]
+        return [self.recollection.index.text_of(record) for record in records]
 
-    def _keep_insights(self, found: Sequence[Drawn]) -> None:
-        """Adds insights to the stream; one that is known already adds nothing."""
+    def _keep(self, found: Sequence[Drawn], keep: Callable[..., None]) -> None:
+        """Hands on what is not known already."""
         known = {r.content["text"] for r in self._statements() if _depth(r)}
-        now = self._now()
         for text, evidence in found:
-            if text in known:
-                continue
-            known.add(text)
-            depth = 1 + max(map(_depth, evidence))
-            content = {"text": text, "depth": depth}
-            sources = tuple(record.id for record in evidence)
-            record = self._open(KIND, now, content, sources=sources)
-            self._admit([(now, [record])])
-
-    @abstractmethod
-    def _admit(self, groups: Sequence) -> None:
-        """Takes up what came, or was found, at each step."""
+            if text not in known:
+                known.add(text)
+                depth = 1 + max(map(_depth, evidence))
+                keep({"text": text, "depth": depth}, evidence)
 
 
 def _depth(record: MemoryRecord) -> int:

@@ -1,14 +1,16 @@
 """The last n steps, word for word."""
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
-from mesa_memory.core.inbox import Group
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.window import ShortTerm
+from mesa_memory.memories.doing import PassedOn
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.window import Window
 
 
-class ShortTermMemory(ShortTerm):
+class ShortTermMemory(MemoryModule):
     """Keeps the last ``n`` steps in which something happened; needs no model.
 
     Args:
@@ -35,14 +37,23 @@ class ShortTermMemory(ShortTerm):
         additive_event_types: Iterable[str] | None = None,
         **limits: Any,
     ) -> None:
-        self.n = whole("n", n)
+        self._window = Window(whole("n", n))
         super().__init__(
             agent=agent,
             display=display,
             additive_event_types=additive_event_types,
+            layers=[self._window],
             **limits,
         )
 
-    def _admit(self, groups: Sequence[Group]) -> None:
-        super()._admit(groups)
-        self._keep(self.n)
+    n = PassedOn("_window", "How many steps are kept.", "capacity")
+
+    @property
+    def short_term_memory(self) -> deque[Any]:
+        """The entries kept, oldest first; may be changed or replaced."""
+        self.settle()
+        return self._window.held
+
+    @short_term_memory.setter
+    def short_term_memory(self, entries: Iterable[Any]) -> None:
+        self._window.replace(entries)

@@ -1,23 +1,63 @@
 """Recent steps word for word, older ones in a running summary."""
 
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mesa_llm.memory.memory import MemoryEntry
-
-from mesa_memory.core import render
-from mesa_memory.core.inbox import Group
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
 from mesa_memory.memories import consolidation as policies
 from mesa_memory.memories.consolidation import EveryBatch, Policy
+from mesa_memory.memories.doing import PassedOn
 from mesa_memory.memories.entry import Entry
-from mesa_memory.memories.summary import Summarizing
-from mesa_memory.memories.window import ShortTerm
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.memories.window import Window
+from mesa_memory.tasks import CONSOLIDATE, Task
 
 
-class STLTMemory(Summarizing, ShortTerm):
+class Consolidation:
+    """When entries of a window go into a summary: a policy, and what nobody would see.
+
+    Attributes:
+        capacity: how many entries the window is meant to keep.
+        size: how many go at a time if there is no other policy; None drops the oldest.
+        policy: in place of ``EveryBatch(size)``.
+    """
+
+    def __init__(self, capacity: int, size: int | None, policy: Policy | None) -> None:
+        self.capacity, self.size, self.policy = capacity, size, policy
+
+    def __call__(self, window: Window) -> int:
+        """How many of the oldest entries are due."""
+        policy = self.policy or (EveryBatch(self.size) if self.size else None)
+        if policy is None:
+            window.keep(max(0, self.capacity))
+            return 0
+        sizes = [window.size(entry) for entry in window.held]
+        return policy.due(sizes, self.capacity) or unseen(window)
+
+
+def unseen(window: Window) -> int:
+    """How many of the oldest entries the next step will push out of the section.
+
+    That step is taken to be as long as the newest one.
+    """
+    held, limit = window.held, window.context.section_chars
+    half = limit // 2
+    if held and isinstance(held[-1], Entry) and window.chars(held[-1]) > half:
+        window.split(held[-1], -half)
+    chars = [window.chars(entry) for entry in held]
+    room = limit - min(half, chars[-1] if chars else 0)
+    used = 0
+    for count in range(len(chars), 0, -1):
+        used += chars[count - 1]
+        if used > room and count < len(chars):
+            return count
+    return 0
+
+
+class STLTMemory(MemoryModule):
     """Short-term and long-term memory with consolidation.
 
     Args:
@@ -36,13 +76,16 @@ class STLTMemory(Summarizing, ShortTerm):
             one of what had arrived before.
         long_term_memory: the summary's text.
         capacity, consolidation_capacity: as given; may be changed.
+        summary_chars: longest accepted summary.
 
     Raises:
         ValueError: for a wrong capacity or policy.
     """
 
     layer = "stlt"
-    _before_step: Entry | None = None
+    capacity = PassedOn("_due", "How many steps to keep word for word.")
+    consolidation_capacity = PassedOn("_due", "How many go at a time, or None.", "size")
+    summary_chars = PassedOn("_summary", "Longest accepted summary.")
 
     def __init__(
         self,
@@ -57,30 +100,59 @@ class STLTMemory(Summarizing, ShortTerm):
         consolidation: Policy | None = None,
         **limits: int,
     ) -> None:
-        self.capacity = whole("short_term_capacity", short_term_capacity)
+        capacity = whole("short_term_capacity", short_term_capacity)
         if consolidation_capacity != 0:
             whole("consolidation_capacity", consolidation_capacity)
-        self.consolidation_capacity = consolidation_capacity or None
-        self._own_policy = (
-            None if consolidation is None else policies.check(consolidation)
-        )
+        policy = None if consolidation is None else policies.check(consolidation)
+        self._due = Consolidation(capacity, consolidation_capacity or None, policy)
+        self._window = Window(None)
+        self._summary = RunningSummary(self._window, self._due)
         super().__init__(
             agent,
             llm_model,
             display,
             api_base,
             additive_event_types,
+            layers=[self._window, self._summary],
             **limits,
         )
 
-    def remember(self) -> Flow[None]:
-        """Consolidates the oldest entries that the policy says are due."""
-        policy = self._policy()
-        if policy is None:
-            self._keep(max(0, self.capacity))
-            return
-        while due := policy.due(self._sizes(), self.capacity) or self._unseen():
-            yield from self._fold(due)
+    @property
+    def short_term_memory(self) -> deque[Any]:
+        """The entries kept, oldest first; may be changed or replaced."""
+        self.settle()
+        return self._window.held
+
+    @short_term_memory.setter
+    def short_term_memory(self, entries: Iterable[Any]) -> None:
+        self._window.replace(entries)
+
+    @property
+    def long_term_memory(self) -> str:
+        """The summary; setting it closes the old one and opens a new one."""
+        self.settle()
+        return self._summary.text
+
+    @long_term_memory.setter
+    def long_term_memory(self, text: str) -> None:
+        self.settle()
+        with self.alone():
+            self._summary.set_by_hand(text)
+
+    @property
+    def system_prompt(self) -> str:
+        """The summariser's instructions, with the agent's task of this moment."""
+        return CONSOLIDATE.system({}, getattr(self.agent, "step_prompt", None))
+
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """See ``MemoryModule``; ``system_prompt`` for the summary."""
+        own = task is CONSOLIDATE
+        return self.system_prompt if own else super().system_for(task, inputs)
+
+    def format_long_term(self) -> str:
+        """The summary; empty if there is none."""
+        self.settle()
+        return self._summary.shown()
 
     def get_prompt_ready(self) -> str:
         """Both sections as prompt text."""
@@ -89,71 +161,10 @@ class STLTMemory(Summarizing, ShortTerm):
             f"Long term memory:\n{self.format_long_term()}"
         )
 
-    def _unseen(self) -> int:
-        """How many of the oldest entries the next step will push out of the section.
-
-        That step is taken to be as long as the newest one.
-        """
-        held, half = self._window, self.section_chars // 2
-        if held and isinstance(held[-1], Entry) and self._chars(held[-1]) > half:
-            self._split(held[-1], -half)
-        chars = [self._chars(entry) for entry in held]
-        room = self.section_chars - min(half, chars[-1] if chars else 0)
-        used = 0
-        for count in range(len(chars), 0, -1):
-            used += chars[count - 1]
-            if used > room and count < len(chars):
-                return count
-        return 0
-
-    def _chars(self, entry: MemoryEntry) -> int:
-        """About the length of an entry's text."""
-        events = len(entry.events) if isinstance(entry, Entry) else 1
-        return 4 * self._size(entry) + len("Step 100:\n") + len("- ") * events
-
-    def _policy(self) -> Policy | None:
-        """The policy of this moment; None drops what is over capacity."""
-        if self._own_policy is not None:
-            return self._own_policy
-        size = self.consolidation_capacity
-        return EveryBatch(size) if size else None
-
-    def _sizes(self) -> list[int]:
-        return [self._size(entry) for entry in self._window]
-
-    def _size(self, entry: MemoryEntry) -> int:
-        """Tokens of an entry; an own entry does not change, so it is counted once."""
-        known = getattr(entry, "size", None)
-        if known is not None:
-            return known
-        lengths = self._line_lengths(entry)
-        size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
-        if isinstance(entry, Entry):
-            entry.size = size
-        return size
-
-    def _freeze(self, now: float) -> None:
+    def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, what waits for the step is seen in ``short_term_memory``."""
-        self._thaw()
-        waiting = self._staging.freeze(now)
-        if waiting:
-            self._before_step = self._entry(now, waiting)
-            self._window.append(self._before_step)
+        self._window.look_ahead(now, waiting)
 
-    def _thaw(self) -> None:
-        if self._before_step is not None:
-            self._window = deque(self._entries())
-            self._before_step = None
-
-    def _commit(self, now: float) -> None:
-        self._thaw()
-        super()._commit(now)
-
-    def _entries(self) -> list[MemoryEntry]:
-        return [e for e in self._window if e is not self._before_step]
-
-    def _admit(self, groups: Sequence[Group]) -> None:
-        for entry in self._window:
-            if entry.step is None:  # put there by hand, in Mesa-LLM's manner
-                entry.step = self._now()  # type: ignore[assignment]
-        super()._admit(groups)
+    def step_ends(self, now: float) -> None:
+        """What waited for the step is seen as what it is."""
+        self._window.forget_ahead()

@@ -1,64 +1,125 @@
-"""A window of recent steps, word for word: what three of the memories share."""
+"""A window of recent steps, word for word."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mesa_llm.memory.memory import MemoryEntry
-
-from mesa_memory.core.inbox import Group, superseded
+from mesa_memory.core import render
+from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.memories.base import MemoryModule
-from mesa_memory.memories.entry import Entry, entry_lines, entry_snapshots
+from mesa_memory.memories.entry import Entry, entry_lines, entry_snapshots, restored
+from mesa_memory.memories.layer import Layer
+from mesa_memory.memories.lines import Line, of_entries
 
 
-class Windowed(MemoryModule):
-    """Keeps entries, one for each step in which something happened."""
+class Window(Layer):
+    """Keeps entries, one for each step in which something happened.
 
-    _window: deque[MemoryEntry]
+    Args:
+        capacity: how many of the newest to keep; None keeps all until another layer
+            takes them over, see ``RunningSummary``.
 
-    def __new__(cls, *args: Any, **kwargs: Any) -> "Windowed":
-        """See ``MemoryModule``."""
-        self = super().__new__(cls, *args, **kwargs)
-        self._window = deque()
-        return self
+    Attributes:
+        held: the entries, oldest first; may be changed by hand.
+        ahead: an entry in ``held`` of events that are not admitted yet.
+    """
 
-    def _entries(self) -> list[MemoryEntry]:
-        return list(self._window)
+    name = "window"
 
-    def snapshot(self) -> dict[str, Any]:
-        """See ``MemoryModule``; the entries kept."""
-        return super().snapshot() | {"window": entry_snapshots(self._entries())}
+    def __init__(self, capacity: int | None = 5) -> None:
+        self.capacity = capacity
+        self.held: deque[Any] = deque()
+        self.ahead: Entry | None = None
 
-    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """See ``MemoryModule``."""
-        super().restore(snapshot, shelf)
-        self._window = deque(
-            self._entry_from(kept) for kept in snapshot["window"] if kept[1]
-        )
+    # -- as a layer ---------------------------------------------------------------------
 
-    def _keeps(self) -> Iterator[MemoryRecord]:
-        yield from super()._keeps()
-        for entry in self._window:
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Adds the step's entry; see ``Layer``."""
+        for entry in self.held:
+            if entry.step is None:  # put there by hand, in Mesa-LLM's manner
+                entry.step = self.now
+        self.context.outside.show(self.append(step, events))
+        if self.capacity is not None:
+            self.keep(self.capacity)
+
+    def entries(self) -> list[Any]:
+        """The entries of what is admitted, oldest first."""
+        return [entry for entry in self.held if entry is not self.ahead]
+
+    def recent(self) -> list[Line]:
+        """The events of the entries, oldest first."""
+        return of_entries(self.entries(), self.context.event_chars)
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """The records of its entries."""
+        for entry in self.held:
             yield from getattr(entry, "events", ())
 
-    def _admit(self, groups: Sequence[Group]) -> None:
-        for step, events in groups:
-            self._show(self._append(step, events))
+    def snapshot(self) -> dict[str, Any]:
+        """The entries."""
+        return {"window": entry_snapshots(self.entries())}
 
-    def _append(self, step: float, events: Sequence) -> Entry:
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up the entries, as far as there are events left in them."""
+        context = self.context
+        self.held = deque(
+            restored(kept, context) for kept in snapshot["window"] if kept[1]
+        )
+        self.ahead = None
+
+    # -- its entries --------------------------------------------------------------------
+
+    def look_ahead(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Puts an entry of events at the end that are not admitted yet, if any."""
+        self.forget_ahead()
+        if events:
+            self.ahead = self.entry(step, events)
+            self.held.append(self.ahead)
+
+    def forget_ahead(self) -> None:
+        """Takes the entry of ``look_ahead`` out again."""
+        if self.ahead is not None:
+            self.held = deque(self.entries())
+            self.ahead = None
+
+    def replace(self, entries: Iterable[Any]) -> None:
+        """Puts entries in place of those held; what is not among them is erased."""
+        before = self.entries()
+        self.held = entries if isinstance(entries, deque) else deque(entries)
+        kept = set(map(id, self.held))
+        for entry in before:
+            if id(entry) not in kept:
+                self.end(entry, ERASED)
+
+    def keep(self, count: int) -> None:
+        """Forgets all but the newest ``count`` entries."""
+        while len(self.held) > count:
+            self.end(self.held.popleft(), EVICTED)
+
+    def end(self, entry: Any, because: str) -> None:
+        """An entry has left the window: the lifetimes of its records end."""
+        for event in getattr(entry, "events", ()):
+            self.close(event, because)
+
+    def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
-        held = self._window
+        held = self.held
         if held and isinstance(held[-1], Entry) and held[-1].step == step:
             events = [*held.pop().events, *events]
-        entry = self._entry(step, events)
+        entry = self.entry(step, events)
         held.append(entry)
-        for event in superseded(events, self.additive_event_types):
-            self._journal.close(event, step, SUPERSEDED)
+        for event in superseded(events, self.context.additive_event_types):
+            self.context.log.close(event, step, SUPERSEDED)
         return entry
 
-    def _split(self, entry: Entry, chars: int) -> bool:
+    def entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
+        """An entry of a step's events, not held yet."""
+        return Entry.of(self.agent, step, events, self.context.additive_event_types)
+
+    # -- their sizes --------------------------------------------------------------------
+
+    def split(self, entry: Entry, chars: int) -> bool:
         """Makes two entries of one whose oldest or newest events fill ``chars``.
 
         Args:
@@ -75,33 +136,39 @@ class Windowed(MemoryModule):
             parts = _fitting(lengths, chars)
         if not 0 < parts < len(lengths):
             return False
-        place = list(self._window).index(entry)
-        oldest, self._window[place] = entry.parts(parts, lengths)
-        self._window.insert(place, oldest)
+        place = list(self.held).index(entry)
+        oldest, self.held[place] = entry.parts(parts, lengths)
+        self.held.insert(place, oldest)
         return True
 
     def _lengths(self, entry: Entry) -> Sequence[int]:
         """Of each event's line; what is left of a long step is not told again."""
         if entry.lengths is not None:
             return entry.lengths
-        return [len(self._told(event)) for event in entry.events]
+        return [len(self.context.line(event)) for event in entry.events]
 
-    def _line_lengths(self, entry: MemoryEntry) -> Sequence[int]:
+    def line_lengths(self, entry: Any) -> Sequence[int]:
         """Of each line of an entry's text."""
         # A call and the action that came of it make one line.
         if isinstance(entry, Entry) and not entry.calls:
             return self._lengths(entry)
-        return [len(line) for line in entry_lines(entry, self.event_chars)]
+        return [len(line) for line in entry_lines(entry, self.context.event_chars)]
 
-    def _keep(self, count: int) -> None:
-        """Forgets all but the newest ``count`` entries."""
-        while len(self._window) > count:
-            self._end(self._window.popleft(), EVICTED)
+    def size(self, entry: Any) -> int:
+        """Tokens of an entry; an own entry does not change, so it is counted once."""
+        known = getattr(entry, "size", None)
+        if known is not None:
+            return known
+        lengths = self.line_lengths(entry)
+        size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
+        if isinstance(entry, Entry):
+            entry.size = size
+        return size
 
-    def _end(self, entry: MemoryEntry, because: str) -> None:
-        """An entry has left the window: the lifetimes of its records end."""
-        for event in getattr(entry, "events", ()):
-            self._journal.close(event, self._now(), because)
+    def chars(self, entry: Any) -> int:
+        """About the length of an entry's text."""
+        events = len(entry.events) if isinstance(entry, Entry) else 1
+        return 4 * self.size(entry) + len("Step 100:\n") + len("- ") * events
 
 
 def _fitting(lengths: Iterable[int], chars: int) -> int:
@@ -112,26 +179,3 @@ def _fitting(lengths: Iterable[int], chars: int) -> int:
         if used > chars and count:
             return count
     return count + 1
-
-
-class ShortTerm(Windowed):
-    """A window that is the memory's short-term part, by Mesa-LLM's name for it.
-
-    Attributes:
-        short_term_memory: the entries kept, oldest first.
-    """
-
-    @property
-    def short_term_memory(self) -> deque[MemoryEntry]:
-        """The entries kept, oldest first; may be changed or replaced."""
-        self._settled()
-        return self._window
-
-    @short_term_memory.setter
-    def short_term_memory(self, entries: Iterable[MemoryEntry]) -> None:
-        before = self._entries()
-        self._window = entries if isinstance(entries, deque) else deque(entries)
-        kept = set(map(id, self._window))
-        for entry in before:
-            if id(entry) not in kept:
-                self._end(entry, ERASED)

@@ -25,16 +25,7 @@ BUT = {"solara": ("viz/data/",)}
 
 #: (file, package): what is not yet as it should be; each line is to go
 EXCEPTIONS = {
-    ("memories/base.py", "mesa_llm"),
     ("memories/entry.py", "mesa_llm"),
-    ("memories/episodic.py", "mesa_llm"),
-    ("memories/indexing.py", "mesa_llm"),
-    ("memories/long_term.py", "mesa_llm"),
-    ("memories/reading.py", "mesa_llm"),
-    ("memories/stlt.py", "mesa_llm"),
-    ("memories/streaming.py", "mesa_llm"),
-    ("memories/summary.py", "mesa_llm"),
-    ("memories/window.py", "mesa_llm"),
 }
 
 

@@ -71,7 +71,7 @@ def test_impressions_are_renewed_once_per_update_every_interactions(server):
     assert 0 < len(log) <= interactions / 5
     citizen = town.citizens[0]
     renewed = sum(len(citizen.memory.revisions(a)) for a in town.citizens)
-    waiting = [len(k.since) for k in citizen.memory._known.values()]
+    waiting = [len(k.since) for k in citizen.memory.layers[1].known.values()]
     assert sum(waiting) + 5 * renewed <= 4 * STEPS
     assert max(waiting) < 5 + 2  # a step brings two interactions with one agent
 

@@ -169,7 +169,7 @@ def test_the_gathered_importance_survives_failures_and_a_long_outage_stops_the_r
     configure(person.agent.model, llm=person.llm, max_pending_steps=3)
     person.hears("One.", "Two.")
     person.hears()
-    assert person.memory._gathered == 10
+    assert person.memory.layers[0].reflector.gathered == 10
     with pytest.raises(MemoryStalled) as raised:
         person.hears()
         person.hears()
@@ -239,8 +239,8 @@ def test_every_insight_of_a_run_rests_on_records_that_were_shown(plan):
     assert len(found) > 5
     for insight in found:
         assert insight.sources
-        texts = {memory._text_of(memory._entry(r.step, [r])) for r in
-                 (seen.records[i] for i in insight.sources)}  # fmt: skip
+        evidence = [seen.records[i] for i in insight.sources]
+        texts = {f"Step {r.step}: {memory.layer_context.line(r)}" for r in evidence}
         assert any(
             texts <= set(lines) for step, lines in llm.shown if step == insight.step
         )

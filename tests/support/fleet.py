@@ -212,7 +212,7 @@ class Town(mesa.Model):
         if isinstance(memory, EpisodicMemory):
             return sum(record.importance is None for record in mine)
         if isinstance(memory, ImpressionMemory):
-            known = memory._known.values()
+            known = memory.layers[1].known.values()
             return sum(len(other.since) >= memory.update_every for other in known)
         return 0
 

@@ -79,8 +79,8 @@ def thought(memory):
 
 def grading(memory):
     """Two flows that grade the same event."""
-    events = [memory._loner(*said("The bridge is broken!")) for _ in range(2)]
-    return [memory._grade([event]) for event in events]
+    grader, (event,) = memory.layers[0].grader, memory.current_records()
+    return [grader.grade([event]) for _ in range(2)]
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])

@@ -1,47 +1,54 @@
-"""What all memories share: arrival, the two-phase step, joining, and plain reads.
+"""The host of all memories: Mesa-LLM's protocol, and the step in its two halves.
 
 ``add_to_memory`` only stages. ``process_step(pre_step=True)`` joins this agent's
 unfinished work and freezes what arrived; ``process_step()`` commits the step as one
-batch, which ``_settle`` takes up: it admits the batch (plain) and then thinks
+batch: its events are admitted by all layers (plain), and then the layers think
 (``remember``, a generator of requests). A memory changes only after its last reply was
-validated.
+checked.
 """
 
-import asyncio
 import copy
 import threading
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.memory.memory import MemoryEntry
-
 from mesa_memory.core.content import plain
-from mesa_memory.core.flow import arun
+from mesa_memory.core.flow import FAULTS, first_fault
 from mesa_memory.core.inbox import Commit, Group, Inbox, by_kind
 from mesa_memory.core.participants import counterpart
-from mesa_memory.core.records import SUPERSEDED, MemoryRecord, RecordLog
+from mesa_memory.core.records import SUPERSEDED, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.memories.doing import SETTLING, UNNOTICED
+from mesa_memory.hosts.mesa_llm import LLMAgent
+from mesa_memory.memories.connection import Connection
+from mesa_memory.memories.context import LayerContext
+from mesa_memory.memories.doing import SETTLING, UNNOTICED, PassedOn, prepare_reads
 from mesa_memory.memories.entry import Entry
+from mesa_memory.memories.layer import Layer, entries_of, named
 from mesa_memory.memories.layers import new_layer
-from mesa_memory.memories.saving import Saving
+from mesa_memory.memories.reads import MemoryReads
+from mesa_memory.memories.state import MemoryState
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.queue import MAX_WAITING, CommitQueue
+from mesa_memory.runtime.services import Services
 
 logger = logger_of(__name__)
 
 _copying = threading.RLock()
 
 
-class MemoryModule(Saving):
+class MemoryModule(MemoryReads):
     """Base of the package's memories; see Mesa-LLM's ``Memory`` for the protocol.
+
+    A subclass chooses layers. What it may override besides is public: ``remember``,
+    ``get_prompt_ready``, ``format_long_term``, ``format_short_term``, ``step_begins``,
+    ``step_ends``, ``system_for``, ``prepare``, ``instant``, ``snapshot`` and
+    ``restore``.
 
     Args:
         agent: the agent that owns the memory.
@@ -50,12 +57,20 @@ class MemoryModule(Saving):
         api_base: address of the provider, for self-hosted models.
         additive_event_types: kinds that accumulate within a step; by default
             ``{"message", "action"}``.
+        layers: what the memory is made of, in the order in which it is shown; see
+            ``Layer``.
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of one section of a prompt.
         history_capacity: messages kept for ``messages`` and the history.
+
+    Attributes:
+        layer: the memory's name among those of its agent, the second part of all ids.
+        layers: as given.
+        layer_context: what the layers are given: time, records, requests.
     """
 
     layer = "memory"
+    _alone_in: int | None  # the thread that looks at it
     _awaited = False  # True in a step that began by ``aprocess_step``
 
     def __new__(cls, *_: Any, **__: Any) -> "MemoryModule":
@@ -63,10 +78,11 @@ class MemoryModule(Saving):
         self = super().__new__(cls)
         self._lock = threading.RLock()
         self._alone_in = None
-        self._staging = Inbox(self._lock)
-        self._journal = RecordLog(cls.layer)
-        self._log = deque()
         self._work = CommitQueue(self._settle, self._performer, self._lock)
+        self._connection = Connection(self, self._work)
+        self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
+        self.layer_context.outside = self._connection
+        self._state = MemoryState(self)
         return self
 
     def __init__(
@@ -77,11 +93,14 @@ class MemoryModule(Saving):
         api_base: str | None = None,
         additive_event_types: Iterable[str] | None = None,
         *,
+        layers: Iterable[Layer] = (),
         event_chars: int = 1000,
         section_chars: int = 8000,
         history_capacity: int = 50,
     ) -> None:
         check_agent(agent, type(self).__name__)
+        context = self.layer_context
+        context.agent = agent
         super().__init__(
             agent=agent,
             llm_model=None,
@@ -91,16 +110,18 @@ class MemoryModule(Saving):
         self.event_chars = whole("event_chars", event_chars)
         self.section_chars = whole("section_chars", section_chars)
         self.history_capacity = whole("history_capacity", history_capacity)
-        self.layer = self._journal.layer = new_layer(agent, type(self).layer)
-        self._model_name, self._api_base = llm_model, api_base
-        services = self.services  # from now on the model's steps are guarded
-        if llm_model and services.llm is None:
-            self._llm = self._module_llm(llm_model)  # checks the name and the key
+        self.layer = context.log.layer = new_layer(agent, type(self).layer)
+        self.layers = named(layers)
+        for layer in self.layers:
+            layer.join(context)
+        self._connection.own_model(llm_model, api_base)
+
+    # -- copies -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_model", "_services", "_lock", "_alone_in")
+        process = ("_work", "_lock", "_alone_in")
         state = {k: v for k, v in vars(self).items() if k not in process}
         return state | {"_batches": self._work.unfinished()}
 
@@ -108,10 +129,11 @@ class MemoryModule(Saving):
         """Takes up a state; the entries belong to this memory's agent again."""
         batches = state.get("_batches", ())
         self.__dict__.update({k: v for k, v in state.items() if k != "_batches"})
-        self._staging.lock = self._lock
+        self.layer_context.inbox.lock = self._lock
+        self._connection.renew(self._work)
         for batch in batches:
             self._work.put(batch)
-        for entry in self._entries():
+        for entry in entries_of(self.layers):
             if isinstance(entry, Entry):
                 entry.bind(self.agent)
 
@@ -122,10 +144,17 @@ class MemoryModule(Saving):
         memo[id(self)] = twin
         self._settle_all()
         # One copy at a time: a copied model's memories are locked one inside another.
-        with _copying, self._alone():
+        with _copying, self.alone():
             twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
         serve_copy(self.agent.model, memo.get(id(self.agent.model)))
         return twin
+
+    @property
+    def services(self) -> Services:
+        """The services of this agent's model."""
+        return self._connection.services
+
+    llm = PassedOn("_connection", "Mesa-LLM's llm object; may be replaced.")
 
     # -- arrival ------------------------------------------------------------------
 
@@ -139,29 +168,53 @@ class MemoryModule(Saving):
         Raises:
             TypeError: if content is no dict.
         """
-        self._arrive(type, content)
+        self.arrive(type, content)
 
     async def aadd_to_memory(self, type: str, content: dict) -> None:
         """``add_to_memory``, for event loops; may wait for an embedder elsewhere."""
         self.add_to_memory(type, content)
-        await self._aprepare(type)
+        await self.aprepare(type)
+
+    def arrive(self, kind: str, content: dict) -> MemoryRecord:
+        """``add_to_memory``; returns the event's record."""
+        if not isinstance(content, dict):
+            raise TypeError(
+                "Expected 'content' to be dict, "
+                f"got {content.__class__.__name__}: {content!r}"
+            )
+        context = self.layer_context
+        context.names.meet(self.agent)
+        now, kept = context.clock, plain(content)
+        with self._lock:
+            event = self._event(str(kind), kept, now)
+            context.inbox.add(event)
+        self._commit_finished(now)
+        return event
 
     @property
     def step_content(self) -> dict:
         """What arrived since the agent's step began: kind -> content or contents."""
-        return by_kind(self._staging.arrived(), self.additive_event_types)
+        return by_kind(self.layer_context.inbox.arrived(), self.additive_event_types)
 
     @step_content.setter
     def step_content(self, content: Mapping[str, Any]) -> None:
-        now = 0.0 if not content else self._clock()
+        now = 0.0 if not content else self.layer_context.clock
         events = []
         with self._lock:
             for kind, given in content.items():
                 several = kind in self.additive_event_types and isinstance(given, list)
                 for item in given if several else [given]:
                     events.append(self._event(kind, plain(item), now))
-            for event in self._staging.replace_arrived(events):
-                self._journal.close(event, event.step, SUPERSEDED)
+            for event in self.layer_context.inbox.replace_arrived(events):
+                self.layer_context.log.close(event, event.step, SUPERSEDED)
+
+    def _event(self, kind: str, content: Any, now: float) -> MemoryRecord:
+        about = counterpart(kind, content, self.agent.unique_id)
+        context = self.layer_context
+        record = context.open(kind, now, content, among=None, subject=about)
+        if kind == "message":
+            context.history.add(record)
+        return record
 
     # -- the step -------------------------------------------------------------------
 
@@ -188,116 +241,48 @@ class MemoryModule(Saving):
         self._turn(pre_step)
         self._awaited = pre_step
         if pre_step:
-            await self._aprepare("observation", once=True)
+            await self.aprepare("observation", once=True)
             return
         if self.services.deferred:
             self._work.begin()
         else:
             await self._work.asettle()
 
-    def prepare(self) -> Flow[bool]:
-        """Gets ready for reads in an event loop; by default there is nothing to do.
+    def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
+        """The agent's own step begins; by default there is nothing to do.
 
-        Returns:
-            False if that is not possible now.
+        ``waiting`` has the events that have come since its last one, oldest first.
         """
-        return True
-        yield  # makes this a generator
 
-    def prepared(self) -> bool:
-        """True if a read at this moment would wait for nobody."""
-        return True
-
-    async def _aprepare(self, kind: str, once: bool = False) -> None:
-        """``prepare``, once something has come that a read will be about.
-
-        More may come meanwhile. Whoever awaits this goes on as soon as it is done, and
-        may then read before anything else happens.
-
-        Args:
-            once: do not wait for what comes meanwhile.
-        """
-        if kind != "observation" or self.services.embeds_here:
-            return
-        able = True
-        while able:
-            ready = arun(self.prepare(), self._performer())
-            able = await asyncio.wrap_future(background.submit(ready))
-            if once or self.prepared():
-                return
+    def step_ends(self, now: float) -> None:
+        """The agent's own step ends; its events are not admitted yet."""
 
     def remember(self) -> Flow[None]:
-        """Thinks about what was admitted, as far as it is due; by default not at all.
+        """Lets all layers think, one after the other; one failing lets the others be.
 
         Called after each batch, and again after a failure: what is due must follow
         from the memory's state alone.
+
+        Raises:
+            LLMError, EmbedderError: the first fault, after all layers have thought.
         """
-        return
-        yield  # makes this a generator
+        faults = []
+        for layer in self.layers:
+            try:
+                yield from layer.remember()
+            except FAULTS as fault:
+                faults.append(fault)
+        if worst := first_fault(faults):
+            raise worst
 
-    def _admit(self, groups: Sequence[Group]) -> None:
-        """Takes up a batch without any request; by default nothing is kept.
+    async def aprepare(self, kind: str, once: bool = False) -> None:
+        """Gets ready for reads in an event loop; by default there is nothing to do.
 
-        What is not held when the step's work has ended is closed, see ``close_dropped``.
+        ``kind`` is that of the event that has come; ``once`` does not wait for what
+        comes meanwhile.
         """
 
-    def _settle(self, commit: Commit) -> Flow[None]:
-        """One batch, as of the time when it was committed."""
-        # Whoever waits for the work may be reading unnoticed; the work is not.
-        with SETTLING.on(self, commit), UNNOTICED.on(self, False):
-            self._admit(commit.groups)
-            yield from self.remember()
-            self.close_dropped()
-
-    def _arrive(self, kind: str, content: dict) -> MemoryRecord:
-        """Stages an event, under the clock of this moment."""
-        if not isinstance(content, dict):
-            raise TypeError(
-                "Expected 'content' to be dict, "
-                f"got {content.__class__.__name__}: {content!r}"
-            )
-        self._names.meet(self.agent)
-        now, kept = self._clock(), plain(content)
-        with self._lock:
-            event = self._event(str(kind), kept, now)
-            self._staging.add(event)
-        self._commit_finished(now)
-        return event
-
-    def _turn(self, pre_step: bool) -> None:
-        """The agent's step begins or ends."""
-        # The user's clock is read first: whoever adds an event never waits for it.
-        now, stands = self._now(), not clock(self.agent.model)
-        with self._alone():
-            if pre_step:
-                self._freeze(now)
-                return
-            self._commit(now)
-            if stands:  # nobody moves the clock: the agent's steps count
-                self._lived += 1
-
-    def _freeze(self, now: float) -> None:
-        self._staging.freeze(now)
-
-    def _commit(self, now: float) -> None:
-        self._work.max_failures = self.services.failures_allowed
-        self._put(now, self._staging.take(now))
-
-    def _commit_finished(self, now: float) -> None:
-        """Commits earlier steps of an agent whose step hooks are not called."""
-        with self._lock:
-            groups = self._staging.take_finished(now)
-            if not groups:
-                return
-            self._put(now, groups)
-        if self.services.deferred:
-            self._work.begin()
-        elif len(self._work.waiting) > MAX_WAITING:
-            self._work.run_here()
-        elif not self._instant():
-            background.start()  # if nobody reads the memory, it is joined at exit
-
-    def _steps_awaited(self) -> bool:
+    def steps_awaited(self) -> bool:
         """True inside the agent's own ``astep``, beside which others may go on.
 
         Mesa-LLM's own ``astep`` only calls ``step``.
@@ -305,20 +290,79 @@ class MemoryModule(Saving):
         own = getattr(type(self.agent), "astep", None)
         return self._awaited and own not in (None, LLMAgent.astep)
 
+    def instant(self) -> bool:
+        """True if all of this memory's work is done without waiting."""
+        return self._connection.asks_instantly()
+
+    def _settle(self, commit: Commit) -> Flow[None]:
+        """One batch, as of the time when it was committed."""
+        context = self.layer_context
+        # Whoever waits for the work may be reading unnoticed; the work is not.
+        with SETTLING.on(context, commit), UNNOTICED.on(context, False):
+            for step, events in commit.groups:
+                for layer in self.layers:
+                    layer.admit(step, events)
+            yield from self.remember()
+            self.close_dropped()
+
+    def _turn(self, pre_step: bool) -> None:
+        """The agent's step begins or ends."""
+        context = self.layer_context
+        # The user's clock is read first: whoever adds an event never waits for it.
+        now, stands = context.now, not clock(self.agent.model)
+        with self.alone():
+            if pre_step:
+                self.step_begins(now, context.inbox.freeze(now))
+                return
+            self.step_ends(now)
+            self._work.max_failures = self.services.failures_allowed
+            self._put(now, context.inbox.take(now))
+            if stands:  # nobody moves the clock: the agent's steps count
+                context.lived += 1
+
+    def _put(self, now: float, groups: list[Group]) -> None:
+        """Queues a batch of finished steps."""
+        self._work.put(Commit(now, groups, self.services.chronicle.next_place()))
+
+    def _commit_finished(self, now: float) -> None:
+        """Commits earlier steps of an agent whose step hooks are not called."""
+        with self._lock:
+            groups = self.layer_context.inbox.take_finished(now)
+            if not groups:
+                return
+            self._put(now, groups)
+        if self.services.deferred:
+            self._work.begin()
+        elif len(self._work.waiting) > MAX_WAITING:
+            self._work.run_here()
+        elif not self.instant():
+            background.start()  # if nobody reads the memory, it is joined at exit
+
+    def _performer(self) -> Any:
+        return self._connection.performer()
+
     def _settle_all(self) -> None:
         if self._alone_in != threading.get_ident():
             self._work.settle(self.services.deferred)
 
-    def _settled(self) -> None:
+    def settle(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
         if self._alone_in == threading.get_ident():
             return  # it was done when this thread began to look
-        if not UNNOTICED.of(self):
-            self._commit_finished(self._now())
+        context = self.layer_context
+        if not context.unnoticed:
+            self._commit_finished(context.now)
         self._settle_all()
 
+    async def asettle(self) -> None:
+        """``settle``, for event loops."""
+        context = self.layer_context
+        if not context.unnoticed:
+            self._commit_finished(context.now)
+        await self._work.asettle()
+
     @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def alone(self) -> Iterator[None]:
         """Meanwhile no other thread changes the memory; none of its work is awaited."""
         with self._lock:
             before, self._alone_in = self._alone_in, threading.get_ident()
@@ -327,20 +371,29 @@ class MemoryModule(Saving):
             finally:
                 self._alone_in = before
 
-    def _event(self, kind: str, content: Any, now: float) -> MemoryRecord:
-        about = counterpart(kind, content, self.agent.unique_id)
-        record = self._open(kind, now, content, among=None, subject=about)
-        if kind == "message":
-            self._log.append(record)
-            while len(self._log) > self.history_capacity:
-                self._log.popleft()
-        return record
+    # -- state ------------------------------------------------------------------------
 
-    def _show(self, entry: MemoryEntry) -> None:
-        """Prints an entry if asked to; a console that cannot must not stop a run."""
-        if not self.display:
-            return
-        try:
-            entry.display()
-        except (OSError, ValueError) as error:
-            logger.warning("step %s is not displayed: %s", entry.step, error)
+    def snapshot(self) -> dict[str, Any]:
+        """What its records do not say of its state; taken between two steps.
+
+        Attributes that a subclass adds are in it, as far as they are plain data or
+        records; for anything else, extend this method and ``restore``.
+
+        The work of finished steps must have been joined (``Services.flush``).
+        """
+        return self._state.snapshot()
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up a snapshot in place of what is remembered now.
+
+        Args:
+            snapshot: of a memory of this class with the same arguments.
+            shelf: the records of that memory.
+        """
+        self._work = CommitQueue(self._settle, self._performer, self._lock)
+        self._connection.renew(self._work)
+        self._state.restore(snapshot, shelf)
+        self.layer = self.layer_context.layer
+
+
+prepare_reads(MemoryModule)

@@ -1,0 +1,223 @@
+"""A memory's line to the services: whom it asks, and in whose name."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.flow import arun, run
+from mesa_memory.core.inbox import Commit
+from mesa_memory.core.records import MemoryRecord, RecordBus
+from mesa_memory.core.redaction import cause
+from mesa_memory.core.requests import Flow
+from mesa_memory.errors import LLMRejected
+from mesa_memory.memories.llm_override import LLMOverride, module_llm
+from mesa_memory.runtime.handler import EffectHandler
+from mesa_memory.runtime.queue import CommitQueue
+from mesa_memory.runtime.services import Services
+
+
+class Connection:
+    """Whom one memory asks, by Mesa-LLM's arguments and by the run's services.
+
+    Args:
+        memory: the memory; its agent is asked for anew each time.
+        work: the memory's unfinished work.
+
+    Attributes:
+        model_name, api_base: the memory's own, as given; None asks the agent's.
+    """
+
+    def __init__(self, memory: Any, work: CommitQueue) -> None:
+        self.memory, self.work = memory, work
+        self.model_name: str | None = None
+        self.api_base: str | None = None
+        self._llm: Any = None
+        self._model: Any = None
+        self._services: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but what belongs to this process."""
+        process = ("work", "_model", "_services")
+        return {k: v for k, v in vars(self).items() if k not in process}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes up a state; services are looked up, and the work is set, anew."""
+        self.__dict__.update(state)
+        self._model = self._services = None
+
+    @property
+    def services(self) -> Services:
+        """The services of this agent's model."""
+        model = self.memory.agent.model
+        if self._model is not model:
+            self._model = model
+            self._services = services = Services.of(model)
+            services.join_later(self.work)
+            if services.recorder is not None:
+                services.recorder.met(self.memory)
+        return self._services
+
+    def renew(self, work: CommitQueue) -> None:
+        """The memory has another queue, which is registered at the next request."""
+        self.work, self._model = work, None
+
+    @property
+    def chronicle(self) -> RecordBus:
+        """Who observes the run's records, and their order."""
+        return self.services.chronicle
+
+    def waiting(self) -> list[Commit]:
+        """The finished steps that are not admitted yet."""
+        return self.work.waiting
+
+    def show(self, entry: Any) -> None:
+        """Prints a new entry if the user wants that."""
+        self.memory.show(entry)
+
+    # -- who is asked -----------------------------------------------------------------
+
+    @property
+    def llm(self) -> Any:
+        """Mesa-LLM's llm object of this memory."""
+        if self._llm is None:
+            model = self.target()[0]
+            own = getattr(self.memory.agent, "llm", None)
+            self._llm = self.module_llm(model) if model else own
+        return self._llm
+
+    @llm.setter
+    def llm(self, llm: Any) -> None:
+        self._llm = llm
+
+    def module_llm(self, model: str) -> Any:
+        """Mesa-LLM's llm object for a model; checks its name and its key."""
+        llm = module_llm(model, self.target()[1])
+        llm.system_prompt = getattr(self.memory, "system_prompt", None)
+        return llm
+
+    def own_model(self, name: str | None, api_base: str | None) -> None:
+        """Takes the model and the address that the memory was given, if any.
+
+        Raises:
+            ValueError: if the name is not ``provider/model`` or its key is missing.
+        """
+        self.model_name, self.api_base = name, api_base
+        services = self.services  # from now on the model's steps are guarded
+        if name and services.llm is None:
+            self._llm = self.module_llm(name)
+
+    def target(self) -> tuple[str | None, str | None]:
+        """The model that is asked, and the address of its provider."""
+        agents = getattr(self.memory.agent, "llm", None)
+        chosen = self.model_name or self.services.model
+        if chosen:
+            return chosen, self.api_base
+        name, base = (
+            getattr(agents, "llm_model", None),
+            getattr(agents, "api_base", None),
+        )
+        base = self.api_base or (base if isinstance(base, str) else None)
+        return name if isinstance(name, str) else None, base
+
+    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task; the memory's class may have its own."""
+        return self.memory.system_for(task, inputs)
+
+    def replaced(self) -> LLMOverride | None:
+        """What a user put in place of Mesa-LLM's llm object, if anything."""
+        if self.services.replay is not None:
+            return None
+        offline = (self.target()[0] or "").startswith("offline/")
+        if self._llm is None and (self.services.llm or offline):
+            return None
+        try:
+            return LLMOverride.of(self.llm)
+        except ValueError as error:  # no such provider, or no key
+            agent, step = self.memory.agent.unique_id, self.memory.layer_context.now
+            where = {"purpose": "connect", "agent": agent, "step": step}
+            raise LLMRejected(str(error), **where) from cause(error)
+
+    def asks_instantly(self) -> bool:
+        """True if requests are answered without waiting."""
+        replaced = self.replaced() is not None
+        return self.services.instant(self.target()[0], replaced)
+
+    def instant(self) -> bool:
+        """True if all of the memory's work is done without waiting."""
+        return self.memory.instant()
+
+    # -- embeddings, and what is recorded of them ---------------------------------------
+
+    @property
+    def embeds_here(self) -> bool:
+        """True if embedding takes no time worth leaving the thread for."""
+        return self.services.embeds_here
+
+    @property
+    def embedder_name(self) -> str:
+        """Whose vectors these are."""
+        return self.services.embedder.name
+
+    @property
+    def failures_allowed(self) -> int:
+        """After so many failing steps in a row the run stops."""
+        return self.services.failures_allowed
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """The vectors of texts, blocking."""
+        context = self.memory.layer_context
+        agent, now = context.agent.unique_id, context.now
+        return self.services.embed(EmbedRequest(tuple(texts), agent, now))
+
+    def announce(self, texts: Mapping[str, str]) -> None:
+        """These texts, by the id of their record, will be embedded here."""
+        self.services.pool.announce(texts)
+
+    def embedded_together(
+        self, keys: Sequence[str], text_of: Callable[[str], str]
+    ) -> list[Any]:
+        """The vectors of records, made together with those of other agents.
+
+        Args:
+            text_of: the text of a record that was not announced.
+        """
+        take = self.services.pool.take
+        return take(keys, text_of, lambda texts: self.embed(texts).vectors)
+
+    def note_embedded(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
+        """Records got their embeddings."""
+        if recorder := self.services.recorder:
+            recorder.embedded(records, found.vectors, found.source)
+
+    def note_recall(
+        self, purpose: str, found: Any, shown: Callable[[Any], bool] = lambda _: True
+    ) -> None:
+        """Records came to mind, and ``shown`` says which of them were shown."""
+        recorder, context = self.services.recorder, self.memory.layer_context
+        if recorder and not context.unnoticed:
+            among = context.commit and context.commit.place
+            whose = context.whose(purpose=purpose)
+            what = found.query, found.scoring, found.records, found.note
+            recorder.recalled(whose, *what, shown, among)
+
+    # -- answering --------------------------------------------------------------------
+
+    def performer(self) -> EffectHandler:
+        """Answers the effects of one flow."""
+        return EffectHandler(self.services, self.replaced, self.instant)
+
+    def run(self, flow: Flow[Any]) -> Any:
+        """What a flow returns, answered in this thread."""
+        performer = self.performer()
+        try:
+            return run(flow, performer)
+        finally:
+            performer.release()
+
+    async def arun(self, flow: Flow[Any]) -> Any:
+        """``run``, for event loops."""
+        performer = self.performer()
+        try:
+            return await arun(flow, performer)
+        finally:
+            performer.release()

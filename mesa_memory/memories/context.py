@@ -1,0 +1,172 @@
+"""What a memory gives its layers: whose they are, the time, records, and thoughts."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from mesa_memory.core import render
+from mesa_memory.core.inbox import Commit, Group, Inbox
+from mesa_memory.core.names import Names
+from mesa_memory.core.records import SUPERSEDED, MemoryRecord, RecordBus, RecordLog
+from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.memories.doing import SETTLING, UNNOTICED
+from mesa_memory.memories.history import MessageHistory
+
+
+class Outside(Protocol):
+    """What stands behind a memory: who is asked, and who is told."""
+
+    @property
+    def chronicle(self) -> RecordBus:
+        """What all memories of the run share."""
+
+    def target(self) -> tuple[str | None, str | None]:
+        """The model that is asked, and the provider's address."""
+
+    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task."""
+
+    def waiting(self) -> list[Commit]:
+        """The finished steps that are not admitted yet."""
+
+    def show(self, entry: Any) -> None:
+        """Prints a new entry if the user wants that."""
+
+
+class LayerContext:
+    """What all layers of one memory share.
+
+    Attributes:
+        agent: the agent that remembers.
+        log: makes, closes and numbers the records.
+        inbox: the events that have arrived since the last finished step.
+        outside: who is asked, and who is told; set by the memory.
+        event_chars: longest text of one event in a prompt.
+        section_chars: longest text of one section of a prompt.
+        additive_event_types: kinds of events that accumulate within a step.
+        history: the messages heard and sent.
+        lived: own steps of the agent that ended while the model's clock stood still.
+    """
+
+    agent: Any = None
+    outside: Any = None
+    event_chars = 1000
+    section_chars = 8000
+    lived = 0
+
+    def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
+        self.log = RecordLog(layer)
+        self.inbox = inbox or Inbox()
+        self.history = MessageHistory()
+        self.additive_event_types: set[str] = {"message", "action"}
+
+    @property
+    def layer(self) -> str:
+        """The memory's name among those of its agent, the second part of all ids."""
+        return self.log.layer
+
+    @property
+    def history_capacity(self) -> int:
+        """How many messages the history keeps."""
+        return self.history.capacity
+
+    @history_capacity.setter
+    def history_capacity(self, capacity: int) -> None:
+        self.history.capacity = capacity
+
+    # -- time -----------------------------------------------------------------------
+
+    @property
+    def commit(self) -> Commit | None:
+        """The batch of steps that this thread or task is taking up."""
+        return SETTLING.of(self)
+
+    @property
+    def clock(self) -> float:
+        """The model's clock; the agent's own steps, while that stands still at 0."""
+        return max(clock(self.agent.model), self.lived)
+
+    @property
+    def now(self) -> float:
+        """The model's clock; for work under way, the clock when it was committed.
+
+        Deferred work ends when the answers come, which must not show in any record.
+        """
+        commit = SETTLING.of(self)
+        return self.clock if commit is None else commit.now
+
+    # -- records --------------------------------------------------------------------
+
+    def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
+        """A new current record of this memory; see ``records.MemoryRecord``."""
+        self.log.chronicle = self.outside.chronicle
+        if "among" not in fields:
+            commit = SETTLING.of(self)
+            fields["among"] = None if commit is None else commit.place
+        return self.log.open(self.agent.unique_id, kind, step, content, **fields)
+
+    def grade(self, record: MemoryRecord, importance: float) -> None:
+        """Fills in a record's importance."""
+        self.log.grade(record, importance)
+
+    def close(
+        self, record: MemoryRecord, because: str, by: MemoryRecord | None = None
+    ) -> None:
+        """Ends a record's lifetime now; a closed record stays as it is."""
+        if record.current:
+            self.log.close(record, self.now, because, by=by)
+
+    def supersede(self, old: MemoryRecord, new: MemoryRecord) -> None:
+        """Closes a record in whose place there is a new one."""
+        self.close(old, SUPERSEDED, by=new)
+
+    def pending(self) -> list[Group]:
+        """What has come and is not admitted yet, by step, oldest step first."""
+        steps: dict[float, list[MemoryRecord]] = {}
+        for step, events in (g for c in self.outside.waiting() for g in c.groups):
+            steps.setdefault(step, []).extend(events)
+        for event in self.inbox.events():
+            steps.setdefault(event.step, []).append(event)
+        return sorted(steps.items(), key=lambda group: group[0])
+
+    # -- what is said, and asked ----------------------------------------------------
+
+    @property
+    def names(self) -> Names:
+        """Gives an agent's name by its unique id."""
+        return Names.of(self.agent.model)
+
+    @property
+    def unnoticed(self) -> bool:
+        """True while somebody reads who must leave no trace."""
+        return bool(UNNOTICED.of(self))
+
+    def line(self, event: MemoryRecord) -> str:
+        """An event on one line."""
+        limit = self.event_chars
+        return render.event_text(event.kind, event.content, limit, self.names)
+
+    def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
+        """The request that ``ask`` sends."""
+        model, api_base = self.outside.target()
+        return task.request(
+            inputs,
+            system=self.outside.system_for(task, inputs),
+            agent=self.agent.unique_id,
+            step=self.now,
+            model=model,
+            api_base=api_base,
+        )
+
+    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
+        """The checked reply to a task; see ``Layer.ask``.
+
+        Raises:
+            LLMError: if there is no usable reply.
+        """
+        return task.ask(self.request_for(task, **inputs))
+
+    def whose(self, **more: Any) -> dict[str, Any]:
+        """Whose memory this is, and when, for the recorder."""
+        agent = self.agent.unique_id
+        return {"agent": agent, "layer": self.layer, "step": self.now, **more}

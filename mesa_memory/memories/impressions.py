@@ -1,0 +1,196 @@
+"""What one agent thinks of each other agent it has met."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.flow import first_fault, gather
+from mesa_memory.core.participants import evidence, subjects
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.memories.entry import entry_events
+from mesa_memory.memories.layer import Layer
+from mesa_memory.memories.lines import Line, pending_entries
+from mesa_memory.memories.window import Window
+from mesa_memory.tasks import IMPRESS
+from mesa_memory.tasks.impress import Impression
+
+#: so many of the newest interactions are kept, and shown in one request
+SHOWN = 40
+#: of the records
+KIND = "impression"
+
+
+@dataclass
+class Acquaintance:
+    """One other agent, as far as this one knows it.
+
+    Attributes:
+        revisions: impressions of it, oldest first; the last is current.
+        since: interactions since the last impression, oldest first.
+    """
+
+    revisions: list[MemoryRecord] = field(default_factory=list)
+    since: list[MemoryRecord] = field(default_factory=list)
+
+    @property
+    def current(self) -> MemoryRecord | None:
+        """The impression of this moment; None before the first."""
+        return self.revisions[-1] if self.revisions else None
+
+
+class Impressions(Layer):
+    """One current impression of each agent met.
+
+    An impression is renewed from the previous one and what happened since, once
+    ``update_every`` interactions have come together and something was said; those of
+    several agents are renewed concurrently.
+
+    Args:
+        window: says who was seen and heard last.
+        update_every: interactions with an agent between two impressions.
+        max_chars: longest accepted impression.
+
+    Attributes:
+        known: each agent met, by unique id, in order of meeting.
+    """
+
+    name = "impressions"
+
+    def __init__(
+        self, window: Window, update_every: int = 5, max_chars: int = 400
+    ) -> None:
+        self.window, self.update_every, self.max_chars = window, update_every, max_chars
+        self.known: dict[Any, Acquaintance] = {}
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Counts interactions; see ``Layer``."""
+        for event in events:
+            for subject in self._met(event.kind, event.content):
+                known = self.known.setdefault(subject, Acquaintance())
+                known.since.append(event)
+                del known.since[:-SHOWN]
+
+    def remember(self) -> Flow[None]:
+        """Renews every impression that is due; one failing leaves the others be."""
+        due = {
+            subject: list(known.since)
+            for subject, known in self.known.items()
+            if len(known.since) >= self.update_every
+            and any(event.kind == "message" for event in known.since)
+        }
+        flows = [self._impress(subject, since) for subject, since in due.items()]
+        outcomes = yield from gather(flows)
+        for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
+            if isinstance(outcome, Impression):
+                self._renew(subject, since, outcome)
+        if fault := first_fault(outcomes):
+            raise fault
+
+    def current(self) -> dict[Any, MemoryRecord]:
+        """The current impression of each agent, by unique id, in order of meeting."""
+        return {s: k.current for s, k in self.known.items() if k.current}
+
+    def summary(self) -> list[Line]:
+        """Impressions of the agents present: seen nearby or just heard from."""
+        current = self.current()
+        return [
+            Line(
+                "{}: {} (sentiment {:+.1f}, familiarity {:.1f})".format(
+                    self.context.names(subject), *_parts(current[subject])
+                ),
+                (current[subject],),
+            )
+            for subject in self._present()
+            if subject in current
+        ]
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """The current impressions; the events since then are other layers' to hold."""
+        yield from self.current().values()
+
+    def history(self) -> Iterator[MemoryRecord]:
+        """All earlier impressions."""
+        for known in self.known.values():
+            yield from known.revisions
+
+    def snapshot(self) -> dict[str, Any]:
+        """Whom it knows, and what happened since."""
+        return {"known": [(s, k.since.copy()) for s, k in self.known.items()]}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up whom it knew; the impressions are on the shelf."""
+        self.known = {s: Acquaintance(since=since) for s, since in snapshot["known"]}
+        for record in shelf.of_kind(KIND):  # an event of that name has no evidence
+            if record.subject in self.known and record.sources:
+                self.known[record.subject].revisions.append(record)
+
+    def _met(self, kind: str, content: Any) -> list[Any]:
+        """Unique ids of the other minds in an event, in order, each once."""
+        me, heard = self.agent.unique_id, kind == "message"
+        others = [s for s in dict.fromkeys(subjects(kind, content)) if s != me]
+        # Somebody unknown who speaks has a mind.
+        minds = ((s, self.context.names.has_mind(s)) for s in others)
+        return [s for s, mind in minds if (heard if mind is None else mind)]
+
+    def _present(self) -> list[Any]:
+        """Agents in the newest observation, then those heard from since last step."""
+        now = self.now
+        seen: list[Any] = []
+        heard: list[Any] = []
+        for entry in [*self.window.entries(), *pending_entries(self.context)]:
+            for kind, content in entry_events(entry):
+                if kind == "observation":
+                    seen = self._met(kind, content)
+                elif kind == "message" and now - (entry.step or 0) <= 1:
+                    heard += self._met(kind, content)
+        return list(dict.fromkeys([*seen, *heard]))
+
+    def _impress(self, subject: Any, since: Sequence[MemoryRecord]) -> Flow[Impression]:
+        known = self.known[subject].current
+        told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
+        lines = [
+            f"Step {render.value_text(step)}: {line}"
+            for step, found in render.folded(told)
+            for line in found
+        ]
+        reply: Impression = yield from self.ask(
+            IMPRESS,
+            observer=self.context.names(self.agent.unique_id),
+            subject=self.context.names(subject),
+            previous=known.content if known else None,
+            since=lines,
+            meetings=len(since),
+            max_chars=self.max_chars,
+        )
+        return reply
+
+    def _evidence(self, event: MemoryRecord, subject: Any) -> str:
+        """What an event says of another agent, on one line."""
+        content, limit = (
+            evidence(event.kind, event.content, subject),
+            self.context.event_chars,
+        )
+        line = render.event_text(event.kind, content, limit, self.context.names)
+        me = self.agent.unique_id
+        if event.kind == "message" and content.get("sender") == me:
+            return line.replace(
+                " says: ", f" says to {self.context.names(subject)}: ", 1
+            )
+        return line
+
+    def _renew(
+        self, subject: Any, since: Sequence[MemoryRecord], new: Impression
+    ) -> None:
+        known = self.known[subject]
+        content = new.model_dump() | {"text": render.one_line(new.text.strip())}
+        record = self.revise(known.current, KIND, content, since, subject=subject)
+        known.revisions.append(record)
+        del known.since[: len(since)]
+
+
+def _parts(record: MemoryRecord) -> tuple[str, float, float]:
+    content = record.content
+    return content["text"], content["sentiment"], content["familiarity"]

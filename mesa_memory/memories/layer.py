@@ -1,0 +1,196 @@
+"""A layer: one part of a memory, which owns what it remembers.
+
+A memory is a *host* (``MemoryModule``) and its layers. The host speaks Mesa-LLM's
+protocol, opens the records of events, decides when a layer works and who answers its
+requests, and shows its lines to the agent. A layer knows records and flows, and nothing
+of threads, providers or stores. All its methods do nothing by default.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.memories.context import LayerContext
+from mesa_memory.memories.lines import Line
+from mesa_memory.memories.own_state import packed, records_in, unpacked
+
+
+class Layer:
+    """One part of a memory; subclasses override what they need.
+
+    Example:
+        >>> class LastWords(Layer):
+        ...     state = ("said",)
+        ...     said = None
+        ...
+        ...     def admit(self, step, events):
+        ...         for event in events:
+        ...             if event.kind == "message":
+        ...                 self.said = event
+        ...
+        ...     def summary(self):
+        ...         return [self.line(self.said)] if self.said else []
+
+    Attributes:
+        name: tells a layer's state from that of other layers of its memory; one that is
+            taken already gets a number.
+        state: names of the attributes that a snapshot keeps: records and plain data.
+            What a layer needs to go on after a crash is in them, and nothing else.
+        context: what the memory gives its layers; set by ``join``.
+    """
+
+    name = "layer"
+    state: tuple[str, ...] = ()
+    context: LayerContext
+
+    # -- to be overridden -----------------------------------------------------------
+
+    def join(self, context: LayerContext) -> None:
+        """Makes this a part of a memory, whose context it is given."""
+        self.context = context
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Takes up the events of one finished step, oldest first; asks nobody."""
+
+    def remember(self) -> Flow[None]:
+        """Thinks, once the events of all finished steps are admitted.
+
+        A generator: it asks with ``reply = yield from self.ask(TASK, …)``. It is called
+        after each step, and again after a failure, so what is due must follow from the
+        layer's state alone, and the state must change only after the last ``yield``.
+        """
+        return
+        yield  # makes this a generator
+
+    def recent(self) -> list[Line]:
+        """Its verbatim part, oldest first: events, each with its step."""
+        return []
+
+    def summary(self) -> list[Line]:
+        """What it has made of the past, as lines."""
+        return []
+
+    def records(self) -> Iterable[MemoryRecord]:
+        """The records it holds: those in its ``state``; what no layer holds is closed.
+
+        A record may be given more than once, and may be closed already.
+        """
+        for name in self.state:
+            yield from records_in(getattr(self, name, None))
+
+    def history(self) -> Iterable[MemoryRecord]:
+        """Closed records that it can still show, such as earlier revisions."""
+        return ()
+
+    def entries(self) -> Sequence[Any]:
+        """What it keeps in the form of Mesa-LLM's entries, oldest first."""
+        return ()
+
+    def snapshot(self) -> dict[str, Any]:
+        """What its records do not say of its state; by default the ``state``."""
+        return {name: packed(getattr(self, name, None)) for name in self.state}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up a snapshot in place of what it holds now.
+
+        Args:
+            shelf: the memory's records at the time of the snapshot.
+        """
+        for name in self.state:
+            if name in snapshot:
+                setattr(self, name, unpacked(snapshot[name]))
+
+    # -- given by the memory ----------------------------------------------------------
+
+    @property
+    def agent(self) -> Any:
+        """The agent that remembers."""
+        return self.context.agent
+
+    @property
+    def now(self) -> float:
+        """The model's clock; in ``remember``, when the step was finished."""
+        return self.context.now
+
+    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
+        """The checked reply to a task: ``reply = yield from self.ask(TASK, …)``.
+
+        Raises:
+            LLMError: if there is no usable reply.
+        """
+        return self.context.ask(task, **inputs)
+
+    def open(
+        self,
+        kind: str,
+        content: dict[str, Any],
+        sources: Iterable[MemoryRecord] = (),
+        **fields: Any,
+    ) -> MemoryRecord:
+        """A new record of what this layer has made.
+
+        Args:
+            kind: such as ``"summary"``.
+            content: plain data; what a dashboard shows as its text is ``"text"``.
+            sources: what it was made of, oldest first.
+            **fields: further fields of ``MemoryRecord``, such as ``subject``.
+        """
+        ids = tuple(source.id for source in sources)
+        return self.context.open(kind, self.now, content, sources=ids, **fields)
+
+    def revise(
+        self,
+        old: MemoryRecord | None,
+        kind: str,
+        content: dict[str, Any],
+        sources: Iterable[MemoryRecord] = (),
+        **fields: Any,
+    ) -> MemoryRecord:
+        """Puts a new record in the place of an old one, which is its first source.
+
+        Args:
+            old: is closed as superseded; None if there is none yet.
+        """
+        before = [old] if old is not None else []
+        new = self.open(kind, content, [*before, *sources], **fields)
+        if old is not None:
+            self.context.supersede(old, new)
+        return new
+
+    def close(self, record: MemoryRecord, because: str) -> None:
+        """Ends a record's lifetime; ``because`` is one of those in ``records``."""
+        self.context.close(record, because)
+
+    def line(self, record: MemoryRecord) -> Line:
+        """A record as a line, as all memories show it."""
+        text = self.context.line(record)
+        return Line(text, (record,), record.step, record.kind)
+
+
+def named(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+    """The layers of one memory, each with a name of its own.
+
+    Raises:
+        TypeError: if one of them is no layer.
+    """
+    found: list[Layer] = []
+    for layer in layers:
+        if not isinstance(layer, Layer):
+            raise TypeError(
+                f"layers must be objects of classes of Layer, such as Window(5); got "
+                f"{layer!r}"
+            )
+        taken = {each.name for each in found}
+        kind, number = layer.name, 1
+        while layer.name in taken:
+            number += 1
+            layer.name = f"{kind}-{number}"
+        found.append(layer)
+    return tuple(found)
+
+
+def entries_of(layers: Iterable[Layer]) -> list[Any]:
+    """What layers keep in Mesa-LLM's form, oldest first."""
+    return [entry for layer in layers for entry in layer.entries()]

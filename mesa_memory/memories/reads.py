@@ -1,0 +1,182 @@
+"""What an agent reads of its memory: recent steps, messages, sections of a prompt."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.records import EVICTED, MemoryRecord, Observer, RecordLog
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.requests import Flow
+from mesa_memory.hosts.mesa_llm import Memory
+from mesa_memory.memories.context import LayerContext
+from mesa_memory.memories.doing import UNNOTICED, PassedOn, prepare_reads
+from mesa_memory.memories.entry import Message
+from mesa_memory.memories.history import as_text
+from mesa_memory.memories.layer import Layer, entries_of
+from mesa_memory.memories.lines import Line, in_steps, pending
+from mesa_memory.memories.state import MemoryState
+
+logger = logger_of(__name__)
+
+
+class MemoryReads(Memory):
+    """The plain reads of a memory: of what its layers hold and of what is pending.
+
+    Attributes:
+        layers: what the memory is made of.
+        layer_context: what the layers are given.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    layer_context: LayerContext
+    _state: MemoryState
+    event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
+    section_chars = PassedOn("layer_context", "Longest text of a prompt's section.")
+    history_capacity = PassedOn("layer_context", "How many messages are kept.")
+    additive_event_types = PassedOn("layer_context", "Kinds that accumulate in a step.")
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Makes each read whole and known to the recorder, in users' classes, too."""
+        super().__init_subclass__(**given)
+        prepare_reads(cls)
+
+    def format_short_term(self) -> str:
+        """Recent steps, the one under way included: one event to a line."""
+        self.settle()
+        blocks = in_steps(self.recent())
+        if not blocks:
+            return render.NOTHING_RECENT
+        return render.section(blocks, self.section_chars)
+
+    def recent(self) -> list[Line]:
+        """What the short-term section shows: of all layers, then what is pending.
+
+        What one layer shows, those after it leave out.
+        """
+        found: list[Line] = []
+        shown: set[str] = set()
+        context = self.layer_context
+        for lines in (*(layer.recent() for layer in self.layers), pending(context)):
+            found += [line for line in lines if not shown.issuperset(line.ids)]
+            shown.update(key for line in lines for key in line.ids)
+        return found
+
+    def format_long_term(self) -> str:
+        """What is remembered beyond the recent steps; empty if there is nothing."""
+        self.settle()
+        lines = [line.text for layer in self.layers for line in layer.summary()]
+        return render.section(lines, self.section_chars, "memories")
+
+    def get_prompt_ready(self) -> str:
+        """The memory as prompt text."""
+        recent, known = self.format_short_term(), self.format_long_term()
+        more = f"\nLong term memory:\n{known}\n" if known else ""
+        return f"Short term memory:\n{recent}\n{more}"
+
+    @contextmanager
+    def unnoticed(self) -> Iterator[None]:
+        """Reads of this thread or task leave no trace: no access, nothing recorded.
+
+        For an observer's eye, such as a data collector's; not for what the agent sees.
+        """
+        with UNNOTICED.on(self.layer_context):
+            yield
+
+    def messages(
+        self, last: int | None = None, with_agent: Any = None
+    ) -> list[Message]:
+        """Who said what, when: the messages heard and sent, oldest first.
+
+        Args:
+            last: at most so many, the newest.
+            with_agent: only messages to or from this agent (or unique id).
+
+        Raises:
+            ValueError: if last is negative.
+        """
+        if last is not None and last < 0:
+            raise ValueError(f"last must be 0 or more, got {last}")
+        self.settle()
+        with self.alone():
+            history = self.layer_context.history
+            return history.messages(entries_of(self.layers), last, with_agent)
+
+    def get_communication_history(self) -> str:
+        """The messages as text, oldest first; empty if there are none."""
+        return as_text(self.messages(), self.layer_context)
+
+    def current_records(self) -> list[MemoryRecord]:
+        """The records that are held and whose lifetime is open, oldest first.
+
+        In ``remember``, also what its step brought. Entries that were made elsewhere
+        have no record.
+        """
+        self.settle()
+        return self._state.current()
+
+    def held_records(self) -> list[MemoryRecord]:
+        """All records that this memory goes by, oldest first, closed ones too."""
+        return self._state.held()
+
+    @property
+    def journal(self) -> RecordLog:
+        """What makes and numbers the records of this memory; for who records a run."""
+        return self.layer_context.log
+
+    def recount(self, observer: Observer) -> None:
+        """Tells an observer that comes late of all that this memory goes by."""
+        for record in self._state.held():
+            observer.opened(record)
+            if not record.current:
+                observer.closed(record)
+
+    def show(self, entry: Any) -> None:
+        """Prints an entry if asked to; a console that cannot must not stop a run."""
+        if not self.display:
+            return
+        try:
+            entry.display()
+        except (OSError, ValueError) as error:
+            logger.warning("step %s is not displayed: %s", entry.step, error)
+
+    def close_dropped(self) -> None:
+        """Closes the records that this memory does not hold any more.
+
+        Called after each batch, and at the end of each recorded step of the model. A
+        record is held by a layer, or by the attributes that a user's class adds; the
+        message history alone holds none.
+        """
+        with self.alone():
+            for record in self._state.dropped().values():
+                self.layer_context.close(record, EVICTED)
+
+    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
+        """Asks a task: ``reply = yield from self.ask(TASK, name=value, …)``.
+
+        Args:
+            inputs: what the task's system text and prompt are made of.
+
+        Returns:
+            What the task's check lets through: an instance of its schema, or a text.
+
+        Raises:
+            LLMError: if there is no usable reply.
+        """
+        return self.layer_context.ask(task, **inputs)
+
+    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task that is asked here."""
+        return task.system(inputs, getattr(self.agent, "step_prompt", None))
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Before a read: commits finished steps and waits for unfinished work."""
+
+    @abstractmethod
+    def alone(self) -> AbstractContextManager[None]:
+        """Meanwhile no other thread changes the memory."""
+
+
+prepare_reads(MemoryReads)

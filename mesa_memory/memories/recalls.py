@@ -1,0 +1,134 @@
+"""The recalls of one memory, at once or awaited in an event loop."""
+
+import asyncio
+from typing import Any
+
+from mesa_memory.core.embedding import Embedded
+from mesa_memory.core.requests import Flow
+from mesa_memory.memories.recalling import Query, RecallResult, Recollection
+from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
+
+#: said once in a run, with the agent's name
+BY_WORDS_HERE = (
+    "%s added an observation with add_to_memory inside its astep and then read its "
+    "memory: it could not be embedded in between without holding up all other agents, "
+    "so this recall is ranked by words alone, unlike that of a synchronous run. Await "
+    "aadd_to_memory or agenerate_obs instead, or ask with arecall. This is said once; "
+    "the record says it of each such recall."
+)
+WAITED = (
+    "%s recalled something inside its astep that was not embedded yet, and all other "
+    "agents waited for the embedder. Await arecall, aexplain or "
+    "aretrieve_top_k_entries instead. This is said once in a run."
+)
+
+
+class Recalls:
+    """Answers the requests of recalls, and foresees what they will be about.
+
+    Args:
+        memory: whose recalls these are.
+        mind: ranks what it remembers.
+    """
+
+    def __init__(self, memory: Any, mind: Recollection) -> None:
+        self._memory, self._mind = memory, mind
+        self._foreseen: str | None = None  # the newest observation that was awaited
+
+    def noted(
+        self,
+        purpose: str,
+        query: str | None,
+        k: int | None,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> RecallResult:
+        """What comes to mind now; the recorder is told."""
+        self._mind.index.refresh()
+        found = self._mind.find(query, k, self.vector_of, scoring, **filters)
+        self._memory.layer_context.outside.note_recall(purpose, found)
+        return found
+
+    async def aprepare(self, kind: str, once: bool = False) -> None:
+        """Embeds what the next recall without a query will be about.
+
+        More may come meanwhile. Whoever awaits this goes on as soon as it is done, and
+        may then read before anything else happens.
+
+        Args:
+            kind: of the event that has come.
+            once: do not wait for what comes meanwhile.
+        """
+        if kind != "observation":
+            return
+        outside = self._memory.layer_context.outside
+        able = not outside.embeds_here
+        while able:
+            going_on = background.submit(outside.arun(self._prepare()))
+            able = await asyncio.wrap_future(going_on)
+            if once or self._prepared():
+                break
+        with self._memory.alone():
+            self._foreseen = self._mind.newest_seen()
+
+    def _prepare(self) -> Flow[bool]:
+        """Returns False if it is not possible now."""
+        body = self._to_embed(None, None)
+        if body is None or self._mind.known_vector(body) is not None:
+            return True
+        return (yield from self._mind.embed_query(body, False)) is not None
+
+    def _prepared(self) -> bool:
+        """True if a recall without a query would wait for nobody."""
+        body = self._to_embed(None, None)
+        return body is None or self._mind.known_vector(body) is not None
+
+    def _to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
+        """What of a recall at this moment would be embedded."""
+        with self._memory.alone():
+            return self._mind.to_embed(query, scoring)
+
+    async def foresee(self, query: str | None, scoring: Scoring | None) -> Query | None:
+        """The vector for a recall at this moment; None if it needs none, or has it."""
+        await self._memory.asettle()
+        outside, mind = self._memory.layer_context.outside, self._mind
+        asked: Query | None = None
+        while not outside.embeds_here:
+            body = self._to_embed(query, scoring)
+            if body is None or (asked and asked[0] == body):
+                break
+            known = mind.known_vector(body)
+            if known is None:
+                flow = mind.embed_query(body, must=query is not None)
+                going_on = background.submit(outside.arun(flow))
+                known = await asyncio.wrap_future(going_on)
+            asked = body, known
+        return asked
+
+    def vector_of(self, text: str, must: bool) -> Embedded | None:
+        """The text's embedding; None if it is not a must and cannot be had now.
+
+        In an event loop all others wait as long as this does, so there an observation
+        that nobody awaited counts by its words.
+        """
+        outside, mind = self._memory.layer_context.outside, self._mind
+        known = mind.known_vector(text)
+        if known is not None:
+            return known
+        flow = mind.embed_query(text, must)
+        if outside.embeds_here or not in_event_loop():
+            return outside.run(flow)
+        if mind.tried(text, must):
+            return None  # it was awaited in vain
+        if self._memory.steps_awaited():
+            if not must and mind.newest_seen() != self._foreseen:
+                self._say_once(BY_WORDS_HERE)
+                return None
+            self._say_once(WAITED)
+        return elsewhere(outside.run, flow)
+
+    def _say_once(self, text: str) -> None:
+        context = self._memory.layer_context
+        name = context.names(context.agent.unique_id)
+        self._memory.services.say_once(text, name)

@@ -1,0 +1,106 @@
+"""What a memory holds at this moment, and its snapshot."""
+
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from mesa_memory.core.inbox import Commit
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.snapshot import RecordLookup, held
+from mesa_memory.memories.layers import layers_of, set_layers
+from mesa_memory.memories.own_state import own_records, own_state, take_up
+
+
+class MemoryState:
+    """The records that one memory holds, and what they do not say of its state.
+
+    Args:
+        memory: the memory, with its layers and their context.
+    """
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; each layer's part stands under the layer's name."""
+        memory, context = self._memory, self._memory.layer_context
+        work, log = context.outside.work, context.log
+        parts = {layer.name: layer.snapshot() for layer in memory.layers}
+        own, left = own_state(memory), context.names.departed()
+        return {
+            "layer": log.layer,
+            "layers": layers_of(memory.agent),
+            "numbers": dict(log.numbers),
+            "staging": context.inbox.snapshot(),
+            "waiting": [(c.now, c.groups) for c in work.waiting],
+            "failures": work.failures,
+            **({"lived": context.lived} if context.lived else {}),
+            **({"parts": parts} if parts else {}),
+            **({"own": own} if own else {}),
+            **({"names": left} if left else {}),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """See ``MemoryModule``; its queue must be a new one."""
+        memory, context = self._memory, self._memory.layer_context
+        work, log = context.outside.work, context.log
+        log.layer = snapshot["layer"]
+        set_layers(memory.agent, snapshot["layers"])
+        log.numbers.clear()
+        log.numbers.update(snapshot["numbers"])
+        context.inbox.restore(snapshot["staging"])
+        work.failures = snapshot["failures"]
+        context.lived = snapshot.get("lived", 0)
+        context.names.remember(snapshot.get("names", ()))
+        for now, groups in snapshot["waiting"]:
+            place = context.outside.chronicle.next_place()
+            work.put(Commit(now, [(step, events) for step, events in groups], place))
+        newest = shelf.of_kind("message", last=context.history.capacity)
+        context.history.log.clear()
+        context.history.log.extend(newest)
+        log.adopt(shelf.current())
+        # A file of before had the state of all layers in one, under the same names.
+        parts = snapshot.get("parts", {})
+        for layer in memory.layers:
+            layer.restore(parts.get(layer.name, snapshot), shelf)
+        take_up(memory, snapshot.get("own", {}))
+
+    def current(self) -> list[MemoryRecord]:
+        """The records that are held and whose lifetime is open, oldest first."""
+        context = self._memory.layer_context
+        dropped = self.dropped()
+        for _, events in context.commit.groups if context.commit else ():
+            for event in events:
+                dropped.pop(event.id, None)
+        found = [r for r in context.log.current() if r.id not in dropped]
+        return sorted(found, key=lambda record: record.place)
+
+    def held(self) -> list[MemoryRecord]:
+        """All records that the memory goes by, oldest first, closed ones too."""
+        layers = self._memory.layers
+        found = [
+            *held(self._memory.snapshot()),
+            *own_records(self._memory),
+            *self._memory.layer_context.history.log,
+            *(record for layer in layers for record in layer.records()),
+            *(record for layer in layers for record in layer.history()),
+        ]
+        return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
+
+    def dropped(self) -> dict[str, MemoryRecord]:
+        """The open records that nothing holds, by id, in order of making."""
+        found = {r.id: r for r in self._memory.layer_context.log.current()}
+        for find in (self._kept, partial(own_records, self._memory)):
+            for record in find() if found else ():
+                found.pop(record.id, None)
+        return found
+
+    def _kept(self) -> Iterator[MemoryRecord]:
+        """What the inbox, the queue and the layers hold, in any order."""
+        context = self._memory.layer_context
+        yield from context.inbox.events()
+        for commit in context.outside.waiting():
+            for _, events in commit.groups:
+                yield from events
+        for layer in self._memory.layers:
+            yield from layer.records()

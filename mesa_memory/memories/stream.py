@@ -1,0 +1,286 @@
+"""The memory stream: one entry for each event, in the order of arrival."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.records import EVICTED, MemoryRecord
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.errors import BadReply
+from mesa_memory.memories.entry import (
+    Entry,
+    entry_lines,
+    entry_snapshot,
+    importance_of,
+    restored,
+)
+from mesa_memory.memories.grading import Grader
+from mesa_memory.memories.indexing import EventIndex
+from mesa_memory.memories.layer import Layer
+from mesa_memory.memories.lines import Line, of_entries
+from mesa_memory.memories.recalling import Recollection
+from mesa_memory.memories.reflecting import KIND, Reflector
+from mesa_memory.retrieval import scoring
+
+logger = logger_of(__name__)
+
+
+class Stream(deque):
+    """Entries of a memory stream; forgetting is by score, so none fall out by age."""
+
+    def __init__(self, entries: Iterable = (), capacity: int = 200) -> None:
+        super().__init__(entries)
+        self.capacity = capacity
+
+    @property
+    def maxlen(self) -> int:
+        """The capacity; events that wait for their grade may exceed it."""
+        return self.capacity
+
+
+class EventStream(Layer):
+    """Keeps events, grades and embeds them as they come, and reflects on them.
+
+    At capacity, the event with the least importance and recency is forgotten.
+
+    Args:
+        grader: says how much an event matters.
+        recollection: says which events come to mind.
+        reflector: draws insights; they are events of the stream, too.
+        capacity: how many graded events to keep.
+
+    Attributes:
+        held: the entries, oldest first; may be changed by hand.
+    """
+
+    name = "stream"
+
+    def __init__(
+        self,
+        grader: Grader,
+        recollection: Recollection,
+        reflector: Reflector,
+        capacity: int = 200,
+    ) -> None:
+        self.grader, self.recollection, self.reflector = grader, recollection, reflector
+        self.capacity = capacity
+        self.held = Stream(capacity=capacity)
+        self._fresh: list[Entry] = []  # the newest, those without a grade among them
+        self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
+        self.index = EventIndex(self.held, grader.top)
+        recollection.index, recollection.ungraded = self.index, self.ungraded
+        reflector.recollection = recollection
+
+    def join(self, context: Any) -> None:
+        """See ``Layer``; its parts belong to the memory, too."""
+        super().join(context)
+        for part in (self.grader, self.index, self.recollection, self.reflector):
+            part.context = context
+
+    # -- as a layer ---------------------------------------------------------------------
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Appends events, which wait for their grade; see ``Layer``."""
+        for event in events:
+            entry = self._entry(event)
+            self.reflector.count(event)  # a grade it came with
+            self.held.append(entry)
+            self._fresh.append(entry)
+            self.context.outside.show(entry)
+
+    def remember(self) -> Flow[None]:
+        """Grades all new events in one request, embeds them in one, then forgets.
+
+        A failure leaves them new: what was done is not done again. Then reflects, if it
+        is due, and takes up the insights in the same way.
+        """
+        yield from self._take_up()
+        if self.reflector.due():
+            yield from self.reflector.reflect(self._add_insight)
+            yield from self._take_up()
+
+    def recent(self) -> list[Line]:
+        """What is not yet graded or admitted, by step; all else is recalled."""
+        steps: dict[float, list[MemoryRecord]] = {}
+        for entry in self.ungraded():
+            steps.setdefault(entry.step or 0, []).extend(entry.events)
+        for step, events in self.context.pending():
+            steps.setdefault(step, []).extend(events)
+        made = [
+            self._step_entry(step, events) for step, events in sorted(steps.items())
+        ]
+        return of_entries(made, self.context.event_chars)
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """The events."""
+        for entry in (*self.held, *self._fresh):
+            yield from getattr(entry, "events", ())
+
+    def entries(self) -> Sequence[Any]:
+        """The stream."""
+        return list(self.held)
+
+    def ungraded(self) -> list[Entry]:
+        """The newest entries, which wait for their grade."""
+        return [entry for entry in self._fresh if is_ungraded(entry)]
+
+    def newest(self, count: int) -> list[str]:
+        """The newest graded events as lines, oldest first."""
+        if not count:
+            return []
+        graded = [e for e in self.held if not is_ungraded(e)]
+        newest = graded[len(graded) - min(count, len(graded)) :]
+        limit = self.context.event_chars
+        return [line for e in newest for line in entry_lines(e, limit)]
+
+    # -- its state ----------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """What of the stream is not its current records."""
+        strangers: list[tuple[int, Any]] = []
+        if set(map(type, self.held)) - {Entry}:  # there hardly ever are any
+            strangers = [
+                (position, entry_snapshot(entry))
+                for position, entry in enumerate(self.held)
+                if not isinstance(entry, Entry)
+            ]
+        return {
+            **({"tries": list(self._tries.items())} if self._tries else {}),
+            **self.reflector.snapshot(),
+            "fresh": [entry.events[0] for entry in self._fresh],
+            "strangers": strangers,
+            "accessed": self.index.accessed(),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up the current records, but for those that are not admitted yet."""
+        self.reflector.restore(snapshot)
+        pending = {e.id for _, events in self.context.pending() for e in events}
+        self.held.clear()
+        self._fresh = []
+        fresh = {event.id for event in snapshot["fresh"]}
+        self._tries = dict(snapshot.get("tries", ()))
+        for event in shelf.current():
+            if event.id not in pending:
+                entry = self._entry(event)
+                self.held.append(entry)
+                if event.id in fresh:
+                    self._fresh.append(entry)
+        for position, kept in snapshot["strangers"]:
+            self.held.insert(position, restored(kept, self.context))
+        self.index.restore(snapshot["accessed"], fresh)
+
+    # -- what is new --------------------------------------------------------------------
+
+    def _take_up(self) -> Flow[None]:
+        """Grades and embeds what is new; what gets no grade stays new for a while."""
+        yield from self._grade_fresh()
+        done = [e for e in self._fresh if e.events[0].id not in self._tries]
+        here = self.context.outside.embeds_here
+        if not here:
+            self.index.align()
+            yield from self.index.embed(done)
+        self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
+        self._forget()
+        if here:
+            self.index.announce(e for e in done if e.events[0].current)
+
+    def _grade_fresh(self) -> Flow[None]:
+        """Grades the new events; every grade that came is kept.
+
+        An event that the model cannot grade is no reason to stop a run: it is tried
+        again as often as a failing step is, and then stays without a grade.
+
+        Raises:
+            LLMError: what ended the asking, if it was no unusable reply.
+        """
+        fresh = self.ungraded()
+        if not fresh:
+            return
+        fresh.sort(key=lambda entry: self._tries.get(entry.events[0].id, 0))
+        events = [entry.events[0] for entry in fresh]
+        graded = yield from self.grader.grade(events, self.newest)
+        for place, entry in enumerate(fresh):
+            if place in graded.grades:
+                self.context.grade(entry.events[0], graded.grades[place])
+                self.reflector.count(entry.events[0])
+                _show_grade(entry)
+        limit = self.context.outside.failures_allowed
+        if graded.problem and (limit == 1 or not isinstance(graded.problem, BadReply)):
+            raise graded.problem
+        left = [event.id for event in events if event.importance is None]
+        tried = {event: self._tries.get(event, 0) + 1 for event in left}
+        self._tries = {event: tries for event, tries in tried.items() if tries < limit}
+        if self._tries:
+            logger.warning(
+                "%s; kept and tried again at the next step (%d in a row), %d event(s) "
+                "have no grade yet",
+                str(graded.problem),
+                max(self._tries.values()),
+                len(self._tries),
+            )
+        if given_up := len(left) - len(self._tries):
+            logger.warning("%d event(s) stay without a grade", given_up)
+
+    def _add_insight(self, content: dict[str, Any], sources: Any) -> None:
+        """Appends what the reflector has found."""
+        record = self.open(KIND, content, sources)
+        self.admit(self.now, [record])
+
+    def _forget(self) -> None:
+        """Closes what exceeds the capacity, the lowest score first.
+
+        What waits for its grade is neither counted nor forgotten.
+        """
+        if len(self.held) <= self.capacity:
+            return
+        waiting = set(map(id, self._fresh))
+        entries = {p: e for p, e in enumerate(self.held) if id(e) not in waiting}
+        surplus = max(0, len(entries) - self.capacity)
+        scores = self._scores(list(entries.values()))
+        places = list(entries)
+        forgotten = {places[place] for place in scoring.lowest(scores, surplus)}
+        kept = []
+        for position, entry in enumerate(self.held):
+            if position not in forgotten:
+                kept.append(entry)
+                continue
+            for event in getattr(entry, "events", ()):
+                self.close(event, EVICTED)
+        self.held.clear()
+        self.held.extend(kept)
+
+    def _scores(self, entries: Sequence[Any]) -> np.ndarray:
+        """Importance and recency: what forgetting goes by."""
+        top = self.grader.top
+        grades = [scoring.importance_of(importance_of(e), top) for e in entries]
+        steps = np.array([entry.step or 0 for entry in entries], dtype=float)
+        recency = scoring.recency_part(steps, self.now, self.recollection.decay)
+        return np.array(grades) + recency
+
+    def _entry(self, event: MemoryRecord) -> Entry:
+        content = event.content
+        shown = dict(content) if isinstance(content, dict) else content
+        entry = Entry(self.agent, event.step, [event], {event.kind: shown})
+        _show_grade(entry)
+        return entry
+
+    def _step_entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
+        return Entry.of(self.agent, step, events, self.context.additive_event_types)
+
+
+def is_ungraded(entry: Any) -> bool:
+    """True while an event's grade is awaited."""
+    return isinstance(entry, Entry) and entry.events[0].importance is None
+
+
+def _show_grade(entry: Entry) -> None:
+    """Puts the grade into the entry's content, but never over the user's own field."""
+    event = entry.events[0]
+    shown = entry.content[event.kind]
+    if event.importance is not None and isinstance(shown, dict):
+        shown.setdefault("importance", event.importance)

@@ -1,0 +1,25 @@
+from pydantic import create_model
+
+from mesa_memory import Layer, Line, MemoryModule, Task, Window
+
+FEEL = Task("mood", create_model("Feeling", mood=(str, ...)), system="You have moods.",
+            prompt="You felt {before}. How do you feel now?".format_map,
+            offline=lambda inputs: {"mood": "calm"})  # fmt: skip
+
+
+class Mood(Layer):
+    name, state, mood = "mood", ("mood",), None
+
+    def remember(self):
+        if self.now - (self.mood.step if self.mood else 0) >= 3:
+            reply = yield from self.ask(FEEL, before=self.mood and self.mood.content)
+            self.mood = self.revise(self.mood, "mood", {"text": reply.mood})
+
+    def summary(self):
+        known = [self.mood] if self.mood else []
+        return [Line(f"I feel {mood.content['text']}.", (mood,)) for mood in known]
+
+
+class MoodMemory(MemoryModule):
+    def __init__(self, agent):
+        super().__init__(agent, layers=[Window(5), Mood()])
