@@ -102,10 +102,11 @@ def seeded(model: Any, given: dict[str, Any]) -> dict[str, Any]:
     drawn = _drawn(start, seed)
     inner: Any = given.get("scenario")
     seeds = [name for name in ("rng", "seed") if name in given]
-    if "scenario" in given and inner is None and not seeds:
+    unset = "scenario" in given and inner is None and not seeds
+    if unset or _by_class(model, given):
         inner = written(model.scenario)
         inner[SCENARIO]["values"]["rng"] = drawn or inner[SCENARIO]["values"].get("rng")
-        return given | {"scenario": inner}
+        return given | dict.fromkeys(seeds) | {"scenario": inner}
     if mark_of(inner) == SCENARIO:
         values = {"rng": drawn} | inner[SCENARIO]["values"]
         values["rng"] = drawn if values["rng"] is None else values["rng"]
@@ -117,6 +118,18 @@ def seeded(model: Any, given: dict[str, Any]) -> dict[str, Any]:
     if "seed" in given and isinstance(seed, int | float | str):
         return given | {"seed": encode(seed)}
     return given
+
+
+def _by_class(model: Any, given: dict[str, Any]) -> bool:
+    """True if a model was given the class of its scenario, as Mesa 4 allows."""
+    try:
+        taken = inspect.signature(type(model).__init__).parameters.get("scenario")
+    except (TypeError, ValueError):
+        return False
+    if taken is None:
+        return False
+    chosen = given.get("scenario", encode(taken.default))
+    return chosen == encode(type(getattr(model, "scenario", None)))
 
 
 def _drawn(start: Any, seed: Any) -> Any:

@@ -1,6 +1,5 @@
 """Mesa-LLM as it is on the package index, and as its next version will be."""
 
-import os
 import subprocess
 import sys
 import warnings
@@ -15,34 +14,16 @@ from mesa_llm.reasoning.cot import CoTReasoning
 import mesa_memory
 from mesa_memory import ShortTermMemory, register_policy, route_reasoning
 from mesa_memory.errors import HostChanged
+from tests.support import environments
 
-HERE = Path(__file__).parent
-COMING = HERE / "support" / "coming"
+HERE = Path(__file__).parents[1]
 
 
 @pytest.mark.timeout(300)
 def test_all_holds_with_the_coming_version_of_mesa_llm():
     file = HERE / "upstream" / "with_coming_mesa_llm.py"
-    path = os.pathsep.join([str(COMING), str(HERE.parent)])
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-n",
-        "0",
-        "-p",
-        "no:cacheprovider",
-    ]
-    done = subprocess.run(
-        [*command, str(file)],
-        cwd=HERE.parent,
-        env=os.environ | {"PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=280,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    path = (HERE / "support" / "coming", environments.ROOT)
+    assert environments.run_pytest(sys.executable, file, path=path) == ""
 
 
 def agent_of(model, llm_model):

@@ -1,0 +1,38 @@
+"""The pre-release of Mesa 4, in an environment of its own."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import environments
+
+HERE = Path(__file__).parents[1]
+#: the pre-release that the tests were last run with
+MESA = "mesa[rec]==4.0.0a0"
+OURS = ("mesa", "mesa-llm")
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def python(pytestconfig, tmp_path_factory):
+    if pytestconfig.pluginmanager.hasplugin("cacheprovider"):
+        place = pytestconfig.cache.mkdir("mesa-4")
+    else:
+        place = tmp_path_factory.mktemp("mesa-4")
+    wanted = [*environments.needs(without=OURS), MESA, *environments.TESTING]
+    return environments.make(place, wanted, environments.tested(without=OURS))
+
+
+def test_all_holds_with_the_pre_release_of_mesa_4(python):
+    coming = HERE / "support" / "coming"
+    file = HERE / "upstream" / "with_mesa_4.py"
+    path = (coming, environments.ROOT)
+    assert environments.run_pytest(python, file, path=path) == ""
+
+
+def test_all_holds_with_the_coming_mesa_llm_on_mesa_4(python):
+    coming = HERE / "support" / "coming"
+    file = HERE / "upstream" / "with_coming_mesa_llm.py"
+    path = (coming, environments.ROOT)
+    assert environments.run_pytest(python, file, path=path) == ""
