@@ -23,6 +23,7 @@ EXAMPLES = [
     ),
     errors.ParameterError("give it again", names=("llm",)),
     errors.MemoryMismatch("make the memory of the run"),
+    errors.HostChanged("use another version", package="mesa"),
     errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),
 ]
