@@ -116,7 +116,7 @@ def count_tokens(text: str) -> int:
 
 
 def tokens_of(chars: int) -> int:
-    """``count_tokens`` of a text of so many characters."""
+    """``count_tokens`` of a text of this number of characters."""
     return (chars + 3) // 4
 
 

@@ -34,7 +34,7 @@ class CachedEmbedder:
         inner: the embedder behind; its name is part of the key.
         path: an SQLite file, made if absent; None keeps vectors in memory only. It
             holds hashes of the texts, not the texts.
-        capacity: at most so many vectors in memory, the least used go first. 100,000
+        capacity: the most vectors in memory; the least used go first. 100,000
             vectors of 256 numbers take about 130 MB. The file has no limit.
     """
 

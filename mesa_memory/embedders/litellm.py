@@ -54,9 +54,9 @@ class LiteLLMEmbedder:
     Args:
         model: ``"provider/model"`` as litellm names it.
         api_base: the provider's address, if not its usual one.
-        batch: at most so many texts in one request.
+        batch: the most texts in one request.
         timeout: seconds for one attempt, and the longest wait a provider may ask for.
-        attempts: at most so many for one request.
+        attempts: the most attempts for one request.
         dim: expected length of a vector; None takes that of the first answer.
         backoff: seconds before the second attempt; doubled each time, with jitter.
     """

@@ -35,11 +35,11 @@ class LLMSettings:
 
     Attributes:
         timeout: seconds for one attempt.
-        attempts: at most so many attempts for one request.
+        attempts: the most attempts for one request.
         deadline: seconds for one request with all its attempts and the waits between
             them; waiting for its turn does not count, and each fallback has its own.
         backoff: seconds before the second attempt; doubled each time, with jitter.
-        concurrency: at most so many requests at once (and connections open).
+        concurrency: the most requests at once (and connections open).
         requests_per_minute, tokens_per_minute: None is unlimited.
         temperature, seed, max_tokens: sent if given.
         options: further arguments of ``litellm.acompletion``, for the provider.

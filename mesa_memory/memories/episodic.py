@@ -46,7 +46,7 @@ class EpisodicMemory(MemoryModule):
         importance: ``"llm"``, ``"offline"`` (kind and cue words, no model), or a
             function that takes a ``MemoryRecord`` and returns a number on the scale.
         importance_scale: the highest grade: 5 (Mesa-LLM) or 10 (Park et al. 2023).
-        grade_context: show the grader so many of the newest events; grades are then
+        grade_context: how many of the newest events the grader sees; grades are then
             the agent's own and no longer shared between agents.
         scoring: how recall ranks; None is ``Scoring(decay=recency_decay)`` for a query
             or a focus, and importance plus recency without.

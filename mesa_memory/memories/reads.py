@@ -90,7 +90,7 @@ class MemoryReads(Memory):
         """Who said what, when: the messages heard and sent, oldest first.
 
         Args:
-            last: at most so many, the newest.
+            last: only the newest ``last`` of them.
             with_agent: only messages to or from this agent (or unique id).
 
         Raises:

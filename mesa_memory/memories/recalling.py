@@ -92,7 +92,7 @@ class Recollection:
 
         Args:
             query: what it is about; None takes the focus.
-            k: at most so many; None is ``considered``.
+            k: at most ``k`` of them; None is ``considered``.
             vector_of: embeds the query.
             **filters: see ``RecordIndex.recall``.
         """

@@ -18,7 +18,7 @@ class Reflection:
 
     Attributes:
         last: how many of the newest records are looked at.
-        insights: at most so many are kept, of each question.
+        insights: the most that are kept of each question.
         asked: questions to be asked first; 0 reflects on the newest records as such.
         per_question: how many records are recalled for a question.
         max_depth: insights from events have depth 1, insights from those have depth 2,
@@ -63,7 +63,7 @@ class Reflection:
         Args:
             questions: how many to ask.
             per_question: how many records to recall for each.
-            insights: at most so many of each question.
+            insights: the most of each question.
             last: how many of the newest records the questions are made from.
             max_depth: see ``Reflection``.
         """

@@ -12,7 +12,7 @@ from typing import Any
 from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
-from mesa_memory.memories.layers import memories_of
+from mesa_memory.memories.layers import memories_beside, memories_of
 from mesa_memory.memories.own_state import lost_state
 from mesa_memory.recording import parameters
 
@@ -63,6 +63,25 @@ def warn_of_lost(memories: Iterable[Any]) -> None:
                 f"When the run is resumed, this is as {kind.__name__}.__init__ makes "
                 "it. To keep it, hold it as plain data (numbers, text, lists, dicts) "
                 "or as records, or add it in snapshot() and take it up in restore().",
+                stacklevel=2,
+            )
+
+
+def warn_of_beside(model: Any, known: set[str]) -> None:
+    """Warns, once for each attribute, of memories that only the model holds.
+
+    Args:
+        known: attributes of which was warned; new ones are added.
+    """
+    for name, memory in memories_beside(model).items():
+        if name not in known:
+            known.add(name)
+            warnings.warn(
+                f"the run is recorded, but the {type(model).__name__} holds a memory "
+                f"that no agent holds: model.{name} ({type(memory).__name__} of agent "
+                f"{memory.agent.unique_id}). When the run is resumed, it is as the "
+                "model's __init__ makes it. To keep it, let the agent hold it: "
+                "agent.diary = … is restored under any name.",
                 stacklevel=2,
             )
 

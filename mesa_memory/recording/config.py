@@ -34,7 +34,7 @@ class Recording:
         parameters: what the model was made with, for ``resume``; by default the
             arguments of its constructor, as they were given. Secrets and objects are
             not recorded, and asked for by ``resume``.
-        checkpoint_every: keep the checkpoints of each so-many-th step, besides the
+        checkpoint_every: 10 keeps the checkpoint of each tenth step, besides the
             newest two, to resume or fork from; at least 1, None keeps no others.
         on_failure: ``"stop"`` raises at the end of the step in which the store fails;
             ``"continue"`` warns once and goes on unrecorded.

@@ -19,7 +19,12 @@ from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_steps import StepWatch
 from mesa_memory.recording import gc_tuning
 from mesa_memory.recording.changes import Call
-from mesa_memory.recording.checkpoints import memories, snapshot, warn_of_lost
+from mesa_memory.recording.checkpoints import (
+    memories,
+    snapshot,
+    warn_of_beside,
+    warn_of_lost,
+)
 from mesa_memory.recording.collector import Collector
 from mesa_memory.recording.config import Recording
 from mesa_memory.recording.holding import Holding
@@ -69,6 +74,7 @@ class Recorder(Collector):
         self._model = weakref.ref(model)
         self._flush, self._recording = flush, recording
         self._known: set[str] = set()  # agents that are written
+        self._beside = set[str]()  # attributes of the model with memories, warned of
         self._looked = False  # True once memories were asked what they cannot keep
         self._asked = False  # True if a model was asked since the last finished step
         self._answers = PaidAnswers()
@@ -309,6 +315,7 @@ class Recorder(Collector):
         if not self._looked:
             self._looked = True
             warn_of_lost(memories(self._model()).values())
+        warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
         rest = min(LONGEST_REST, REST * (time.thread_time() - began))
         self._resumable, self._rest_until = step, time.monotonic() + rest

@@ -85,7 +85,7 @@ class RecordIndex(NamedRecords):
 
         Args:
             query: what it is about; None leaves relevance out.
-            k: at most so many; None is all.
+            k: at most ``k`` of them; None is all.
             vector, source: the embedding of the query, best of its ``body``, and the
                 name of the embedder that made it; without it, words alone make relevance.
             scoring: by default ``Scoring()``.

@@ -179,7 +179,7 @@ class Run(Statements):
             text: what it is about.
             agent: only its records; None is all agents.
             step: only what was current at the end of it; None is all there ever was.
-            k: at most so many; None is all that were ranked.
+            k: at most ``k`` of them; None is all that were ranked.
             kinds: only these.
             across: in all runs of the store.
             embedder: the one the run was recorded with, as for ``configure``; what it

@@ -73,7 +73,7 @@ def configure(
             None takes the environment variable ``MESA_MEMORY_EXECUTION``.
         budget: calls, tokens and money that must not be crossed; None (at first) is no
             limit.
-        max_pending_steps: stop after so many failing steps of a memory in a row; at
+        max_pending_steps: stop after this number of failing steps in a row; at
             first 10.
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"retry"``.

@@ -120,7 +120,7 @@ class Services:
 
     @property
     def failures_allowed(self) -> int:
-        """After so many failing steps of a memory in a row the run stops."""
+        """After this number of a memory's failing steps in a row the run stops."""
         return 1 if self.on_failure == "raise" else self.max_pending_steps
 
     def send_by(self, settings: LLMSettings) -> None:

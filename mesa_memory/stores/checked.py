@@ -5,6 +5,7 @@ number is read. PostgreSQL keeps to its types by itself.
 """
 
 import math
+from abc import ABC, abstractmethod
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,7 +16,7 @@ from mesa_memory.errors import StoreCorrupt
 DEEPEST = 100
 
 
-class _Checked:
+class _Checked(ABC):
     """A column's type whose values are looked at when they are read.
 
     Attributes:
@@ -26,9 +27,9 @@ class _Checked:
     place = "a column"
     wanted = ""
 
+    @abstractmethod
     def right(self, value: Any) -> bool:
         """True for a value that belongs there."""
-        raise NotImplementedError
 
     def adapt(self, cls: Any, **given: Any) -> Any:
         """See SQLAlchemy: the type as a database has it, of the same column."""

@@ -48,7 +48,7 @@ class Writer:
     Args:
         store: open for writing; it stays open.
         run: id of the run.
-        max_behind: ``put`` waits while so many batches are unwritten.
+        max_behind: ``put`` waits while this number of batches is unwritten.
     """
 
     def __init__(self, store: Store, run: int, max_behind: int = 64) -> None:

@@ -11,9 +11,10 @@ from mesa.visualization.utils import update_counter
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
 from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.step_lock import take_turns
-from mesa_memory.viz.views import View, chosen
+from mesa_memory.viz.views import View
 
 
 def make_memory_component(
@@ -30,15 +31,19 @@ def make_memory_component(
         (component, page), as Mesa's own makers do.
 
     Raises:
+        TypeError: for a wrong kind of argument.
         ValueError: for a view that does not exist.
     """
-    shown = chosen(list(views) if views else None)
+    shown = checked_views(views)
+    if not isinstance(page, int):
+        raise TypeError(f"page must be the number of a tab of Mesa's, got {page!r}")
 
     @solara.component
     def MemoryComponent(model: Any) -> Any:
         if opened_elsewhere():
             solara.Error(FOREIGN)
         else:
+            check_shown(model, "the component of make_memory_component()")
             _Live(model, shown, record)
 
     return MemoryComponent, page
@@ -56,7 +61,6 @@ def _told(stepped: Callable[[], None]) -> Callable[[], None]:
     return update_counter.subscribe(lambda _: stepped())
 
 
-@solara.component
 def MemoryViz(
     model: Any,
     components: Sequence[Any] = (),
@@ -79,14 +83,23 @@ def MemoryViz(
         record: record a model in memory that nobody records, from its first step on.
 
     Raises:
-        ValueError: for a view that does not exist.
+        TypeError: if the model is none, or for another wrong kind of argument.
+        ValueError: for a view that does not exist, or a model without agents that
+            nobody records.
     """
-    shown = solara.use_memo(lambda: chosen(list(views) if views else None), [])
+    check_shown(model, "MemoryViz")
+    check_agents(model, "MemoryViz")
+    shown, params = checked_views(views), dict(model_params or {})
+    return _Guarded(model, list(components), params, shown, name, play_interval, record)
+
+
+@solara.component
+def _Guarded(model: Any, *given: Any) -> Any:
+    """The page, unless it was opened from elsewhere."""
     if opened_elsewhere():
         solara.Error(FOREIGN)
     else:
-        params = dict(model_params or {})
-        _Page(model, list(components), params, shown, name, play_interval, record)
+        _Page(model, *given)
 
 
 @solara.component

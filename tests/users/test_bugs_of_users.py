@@ -4,8 +4,17 @@ import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
+from pydantic import BaseModel, model_validator
 
-from mesa_memory import EpisodicMemory, LongTermMemory, configure
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRequest,
+    LongTermMemory,
+    ScriptedLLM,
+    ShortTermMemory,
+    configure,
+)
+from mesa_memory.core.flow import ask
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]
@@ -80,6 +89,65 @@ def test_a_bug_in_ones_own_embedder_is_told_at_once(bug):
     with pytest.raises(bug, match="a bug of mine"):
         use(*remembering(EpisodicMemory, llm="offline", embedder=Mine()))
     assert Mine.embed.calls == 1
+
+
+class Careful(BaseModel):
+    """A schema whose own check is wrong."""
+
+    text: str
+
+    @model_validator(mode="after")
+    def look(self):
+        raise Careful.bug("a bug of mine")
+
+
+class Diary(ShortTermMemory):
+    """Asks for a reply of its own, with a schema of its own."""
+
+    def remember(self):
+        step = self.agent.model.steps
+        yield from ask(
+            LLMRequest(
+                *("mood", self.agent.unique_id, step, "You feel.", "How?", Careful),
+                inputs={"text": "fine"},
+            ),
+            max_chars=100,
+        )
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("bug", [TypeError, KeyError, ZeroDivisionError])
+def test_a_bug_in_the_check_of_ones_own_schema_is_told_at_once(bug, execution):
+    Careful.bug = bug
+    llm = ScriptedLLM(queue=[{"text": "fine"}] * 3)
+    with pytest.raises(bug, match="a bug of mine"):
+        use(*remembering(Diary, llm=llm, execution=execution))
+    assert len(llm.history) == 1
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_bug_in_ones_own_function_of_importance_is_told_at_once(bug, execution):
+    fail = failing(bug)
+
+    def grading(agent):
+        return EpisodicMemory(agent, importance=fail)
+
+    with pytest.raises(bug, match="a bug of mine"):
+        use(*remembering(grading, llm="offline", execution=execution))
+    assert fail.calls == 1
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("grade", [None, "high", float("nan"), 0, 6, True])
+def test_a_grade_that_is_none_is_told_at_once(grade):
+    def grading(agent):
+        return EpisodicMemory(agent, importance=lambda record: grade)
+
+    with pytest.raises(ValueError, match="must return a number from 1 to 5, got"):
+        use(*remembering(grading, llm="offline"))
 
 
 @pytest.mark.parametrize("outage", [ConnectionError, TimeoutError])

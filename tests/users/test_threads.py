@@ -4,12 +4,14 @@ import copy
 import random
 import sys
 import threading
+from pathlib import Path
 
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
+import mesa_memory
 from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,
@@ -29,8 +31,10 @@ CLASSES = [
     ShortTermMemory,
     STLTMemory,
 ]
-#: so many events come while a memory is read
+#: how many events come while a memory is read
 EVENTS = 300
+#: at most this often another thread comes in during one call
+MOST = 100
 
 
 class Square(mesa.Model):
@@ -88,15 +92,101 @@ def sender(square, memory):
 def test_one_thread_reads_what_another_sends(memory, execution, switching):
     square = Square(memory, execution, rng=1)
     mind = square.agents[0].memory
-    reads = ["get_prompt_ready", "messages", "get_communication_history",
-             "current_records", "format_short_term"]  # fmt: skip
-    if memory is EpisodicMemory:
-        reads += ["recall"]
-    choice = random.Random(1)
-    beside(sender(square, mind), lambda: getattr(mind, choice.choice(reads))())
+    reads, choice = reads_of(mind), random.Random(1)
+    beside(sender(square, mind), lambda: choice.choice(reads)())
     square.step()
     assert len(mind.messages()) == mind.history_capacity
     assert f"number {EVENTS - 1}!" in mind.get_prompt_ready()
+
+
+class Meanwhile:
+    """At every third line that this thread goes through in the package, another works.
+
+    If the other one has to wait for a lock, this thread goes on. So what is not guarded
+    is met wherever it can be met, and not by luck.
+
+    Args:
+        work: what the other thread does, again and again; takes how often it was done.
+    """
+
+    PACKAGE = str(Path(mesa_memory.__file__).parent)
+
+    def __init__(self, work):
+        self.work, self.done, self.faults = work, 0, []
+        self.due, self.idle = threading.Event(), threading.Event()
+        self.over = False
+        self.lines, self.left = 0, MOST
+        self.thread = threading.Thread(target=self.go)
+
+    def go(self):
+        while True:
+            self.idle.set()
+            self.due.wait()
+            self.due.clear()
+            if self.over:
+                return
+            try:
+                self.work(self.done)
+            except Exception as error:
+                self.faults.append(error)
+            self.done += 1
+
+    def trace(self, frame, event, argument):
+        if not frame.f_code.co_filename.startswith(self.PACKAGE):
+            return None
+        self.lines += 1
+        if self.lines % 3 == 0 and self.left and self.idle.is_set():
+            self.left -= 1
+            self.idle.clear()
+            self.due.set()
+            self.idle.wait(0.01)  # it may wait for a lock that is held here
+        return self.trace
+
+    def __enter__(self):
+        self.thread.start()
+        self.idle.wait()
+        sys.settrace(self.trace)
+        return self
+
+    def __exit__(self, *raised):
+        sys.settrace(None)
+        self.idle.wait()
+        self.over = True
+        self.due.set()
+        self.thread.join()
+        if raised[1] is None:
+            assert not self.faults, self.faults
+
+
+def reads_of(mind):
+    names = ["messages", "get_communication_history", "get_prompt_ready",
+             "current_records", "format_short_term"]  # fmt: skip
+    names += ["recall"] * isinstance(mind, EpisodicMemory)
+    return [getattr(mind, name) for name in names]
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("memory", CLASSES)
+def test_an_event_may_come_at_any_line_of_a_read(memory, execution):
+    square = Square(memory, execution, rng=1)
+    mind = square.agents[0].memory
+
+    def send(number):
+        text = f"The bridge is broken, says number {number}!"
+        mind.add_to_memory("message", {"message": text, "sender": 2})
+
+    for number in range(-10, 0):
+        send(number)
+    with Meanwhile(send) as sender:
+        for _ in range(3):
+            for read in reads_of(mind):
+                sender.left = MOST
+                read()
+        square.step()
+    numbers = [int(m.text.rstrip("!").split()[-1]) for m in mind.messages()]
+    assert numbers == list(range(-10, sender.done))[-len(numbers) :]
+    assert len(numbers) == min(10 + sender.done, mind.history_capacity)
 
 
 @pytest.mark.parametrize("memory", CLASSES)

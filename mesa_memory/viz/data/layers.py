@@ -86,7 +86,7 @@ def _goes_on(before: Layers, ends: list[tuple[float, int]]) -> bool:
 def _longer(
     known: Mapping[tuple[str, str], np.ndarray], kept: int, steps: int
 ) -> Changes:
-    """Numbers for so many steps, of which the first ones are known."""
+    """Numbers for this count of steps, of which the first ones are known."""
     longer: Changes = defaultdict(lambda: np.zeros(steps + 1, dtype=np.int64))
     for key, numbers in known.items():
         longer[key][:kept] = numbers[:kept]

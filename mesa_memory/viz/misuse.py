@@ -1,0 +1,66 @@
+"""Says what is wrong with the arguments of a dashboard, before a page is drawn."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import solara
+
+from mesa_memory.runtime.services import Services
+from mesa_memory.viz.views import View, chosen
+
+
+def check_shown(model: Any, call: str) -> None:
+    """Looks at what should be the model of a page.
+
+    Args:
+        model: or a reactive variable that holds it.
+        call: what the user has called, for the message.
+
+    Raises:
+        TypeError: if it is no model.
+    """
+    if isinstance(model, solara.Reactive):
+        model = model.peek()
+    if isinstance(model, type):
+        raise TypeError(
+            f"{call} shows a model, got the class {model.__name__}: make one first, "
+            f"{call}({model.__name__}(…))"
+        )
+    if not hasattr(model, "agents") or not hasattr(type(model), "step"):
+        raise TypeError(
+            f"{call} shows a Mesa model, got {model!r:.80}: write {call}(model)"
+        )
+
+
+def check_agents(model: Any, call: str) -> None:
+    """Looks whether there is anything to show, or will be.
+
+    Raises:
+        ValueError: if the model has no agents, and nobody records it.
+    """
+    if isinstance(model, solara.Reactive):
+        model = model.peek()
+    if not len(model.agents) and Services.of(model).recorder is None:
+        raise ValueError(
+            f"{call} shows memories of agents, and the {type(model).__name__} has no "
+            "agents: make them in its __init__; or, if they come later, have it "
+            "recorded from its first step on, configure(model, record=True)"
+        )
+
+
+def checked_views(views: Sequence[str] | None) -> list[View]:
+    """The views with these keys; None or an empty list is all.
+
+    Raises:
+        TypeError: if it is no list of keys.
+        ValueError: for a view that does not exist.
+    """
+    if isinstance(views, str):
+        raise TypeError(f"views must be a list of keys, got a text: [{views!r}]")
+    if views is not None and not isinstance(views, Sequence):
+        model = hasattr(views, "agents")
+        advice = "; the model is given by SolaraViz" if model else ""
+        raise TypeError(
+            f"views must be a list of keys such as ['agent'], got {views!r:.80}{advice}"
+        )
+    return chosen(list(views) if views else None)

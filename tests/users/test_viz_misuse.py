@@ -1,0 +1,72 @@
+"""Who calls the dashboard in a wrong way is told so, before any page is drawn."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import ShortTermMemory, configure, register_policy
+from mesa_memory.viz import MemoryViz, make_memory_component
+
+
+class Town(mesa.Model):
+    def __init__(self, agents=1, record=None, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=record)
+        for _ in range(agents):
+            agent = LLMAgent(self, CoTReasoning, register_policy("mute", lambda t: ""))
+            agent.memory = ShortTermMemory(agent)
+
+    def step(self):
+        """Nothing happens."""
+
+
+@pytest.mark.parametrize("wrong", [None, "town", 3, [Town]])
+def test_what_is_no_model_is_refused(wrong):
+    with pytest.raises(
+        TypeError, match=r"shows a Mesa model, got .*MemoryViz\(model\)"
+    ):
+        MemoryViz(wrong)
+
+
+def test_a_class_in_place_of_a_model_is_refused():
+    with pytest.raises(
+        TypeError, match=r"got the class Town: .*MemoryViz\(Town\(…\)\)"
+    ):
+        MemoryViz(Town)
+
+
+def test_no_model_at_all_is_refused():
+    with pytest.raises(TypeError, match="model"):
+        MemoryViz()
+
+
+def test_a_model_without_agents_is_refused_unless_it_is_recorded():
+    with pytest.raises(ValueError, match="the Town has no agents: make them in its"):
+        MemoryViz(Town(0, rng=1))
+    assert MemoryViz(Town(0, record=True, rng=1)) is not None
+
+
+@pytest.mark.parametrize(
+    "call", [lambda **k: MemoryViz(Town(rng=1), **k), make_memory_component]
+)
+def test_an_unknown_argument_is_refused_by_name(call):
+    with pytest.raises(TypeError, match="colour"):
+        call(colour="red")
+
+
+@pytest.mark.parametrize(
+    "call", [lambda v: MemoryViz(Town(rng=1), views=v), make_memory_component]
+)
+def test_views_that_are_no_keys_are_refused(call):
+    with pytest.raises(TypeError, match=r"a list of keys, got a text: \['agent'\]"):
+        call("agent")
+    with pytest.raises(TypeError, match="the model is given by SolaraViz"):
+        call(Town(rng=1))
+    with pytest.raises(ValueError, match=r"views are population, .*got 'dreams'"):
+        call(["dreams"])
+
+
+def test_a_page_that_is_no_number_is_refused():
+    with pytest.raises(TypeError, match="number of a tab"):
+        make_memory_component(page="1")
