@@ -118,7 +118,7 @@ def _language(words: Iterable[str]) -> str:
     A few words may belong to any language; they are taken for English.
     """
     languages = _languages_of()
-    places = Counter(p for word in set(words) for p in languages.get(word, ()))
+    places = Counter([p for word in set(words) for p in languages.get(word, ())])
     most = max(places.values(), default=0)
     best = min(p for p in places if places[p] == most) if most > 1 else 0
     return list(_function_words())[best]
@@ -296,9 +296,8 @@ def check_summary(text: str, lines: Sequence[str], known: str, max_chars: int) -
     Raises:
         Unusable: worded for the model that wrote it.
     """
-    each = [Terms.of(_KIND.sub("", line)) for line in lines]
-    new, old = Terms.of(text), Terms.of(known)
-    events = Terms.of("\n".join(_KIND.sub("", line) for line in lines))
+    bare = [_KIND.sub("", line) for line in lines]
+    new, old, events = Terms.of(text), Terms.of(known), Terms.of("\n".join(bare))
     if not len(events):
         return
     fresh = events.without(old)
@@ -306,9 +305,14 @@ def check_summary(text: str, lines: Sequence[str], known: str, max_chars: int) -
         _check_repeated(fresh, len(known) >= min(FULL_CHARS, max_chars // 2))
         return
     _check_told(new, events)
-    best = max(each, key=lambda line: sum(map(len, new.shared(line))))
     _check_kept(new, old)
-    _check_quote(text, lines, events.without(best), len(old.without(best)))
+    if _quotes(text, lines):  # hardly ever, and only then each line is looked into
+        each = map(Terms.of, bare)
+        best = max(each, key=lambda line: sum(map(len, new.shared(line))))
+        if len(events.without(best)) or len(old.without(best)):
+            raise Unusable(
+                "summary is a quotation from one event; tell what all of them say"
+            )
 
 
 def _check_repeated(fresh: Terms, full: bool) -> None:
@@ -350,20 +354,19 @@ def _check_kept(new: Terms, old: Terms) -> None:
         )
 
 
-def _check_quote(text: str, lines: Sequence[str], others: Terms, kept: int) -> None:
-    """A part of a single message, word for word, is what that message dictates."""
+def _quotes(text: str, lines: Sequence[str]) -> bool:
+    """True for a part of a single message, word for word: what that dictates."""
     quote = _plain_words(text)
-    if len(quote) < QUOTED or not (len(others) or kept):
-        return
+    if len(quote) < QUOTED:
+        return False
     for line in lines:
         said = _plain_words(_HEAD.sub("", line, count=1))
         ends = range(len(said) - len(quote) + 1)
         if len(said) < len(quote) + 2 or quote[0] not in said:
             continue
         if any(said[i : i + len(quote)] == quote for i in ends):
-            raise Unusable(
-                "summary is a quotation from one event; tell what all of them say"
-            )
+            return True
+    return False
 
 
 def _plain_words(text: str) -> list[str]:

@@ -60,7 +60,7 @@ def test_a_summary_is_checked_in_few_calls_for_each_event():
         check_summary(summary, lines, "", 4000)
     finally:
         sys.setprofile(None)
-    assert calls / len(lines) < 150
+    assert calls / len(lines) < 60
 
 
 def test_what_sqlite_keeps_in_memory_is_full_early_in_a_run(tmp_path):
