@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import httpx
@@ -51,36 +50,6 @@ def bounded(size: int = BODY_BYTES, seconds: float = float("inf")) -> Iterator[N
         yield
     finally:
         _bounds.reset(token)
-
-
-def guard_litellm(litellm: Any) -> None:
-    """Guards the clients that the module ``litellm`` makes from now on."""
-    handlers = litellm.llms.custom_httpx.http_handler
-    of_openai = litellm.llms.openai.common_utils.BaseOpenAILLM
-    for owner, name in (
-        (handlers.AsyncHTTPHandler, "create_client"),
-        (handlers.HTTPHandler, "create_client"),
-        (of_openai, "_get_async_http_client"),
-        (of_openai, "_get_sync_http_client"),
-    ):
-        make = getattr(owner, name)
-        if not isinstance(make, _Making):
-            static = isinstance(vars(owner)[name], staticmethod)
-            setattr(owner, name, _Making(make, static))
-
-
-class _Making:
-    """Makes clients as ``make`` does, and guards them."""
-
-    def __init__(self, make: Any, static: bool) -> None:
-        self._make, self._static = make, static
-
-    def __get__(self, owner: Any, kind: type | None = None) -> Any:
-        return self if self._static or owner is None else partial(self, owner)
-
-    def __call__(self, *args: Any, **given: Any) -> Any:
-        client = self._make(*args, **given)
-        return client if client is None else guard(client)
 
 
 def guard(client: Any) -> Any:

@@ -13,9 +13,10 @@ from tenacity import RetryCallState, Retrying, retry_if_exception
 from mesa_memory.core import redaction
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.render import one_line, shorten
-from mesa_memory.core.wire import BODY_BYTES, bounded, guard_litellm
+from mesa_memory.core.wire import BODY_BYTES, bounded
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
+from mesa_memory.hosts.litellm import guard_clients
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -24,7 +25,7 @@ import litellm
 litellm.suppress_debug_info = True
 redaction.guard_others()
 reach_loopback_directly()
-guard_litellm(litellm)
+guard_clients()
 
 #: HTTP states that waiting can cure; every state from 500 can, too
 PASSING_STATES = (408, 409, 425, 429)

@@ -33,14 +33,15 @@ import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
 from mesa_memory.core.proxies import reach_loopback_directly
-from mesa_memory.core.wire import bounded, guard_litellm
+from mesa_memory.core.wire import bounded
+from mesa_memory.hosts.litellm import guard_clients
 from mesa_memory.llm import pricing, provider_errors
 from mesa_memory.llm.deadline import Patience
 
 litellm.suppress_debug_info = True
 redaction.guard_others()
 reach_loopback_directly()
-guard_litellm(litellm)
+guard_clients()
 
 logger = logger_of(__name__)
 

@@ -86,16 +86,10 @@ def register_policy(name: str, policy: Policy) -> str:
 
 def enable() -> None:
     """Adds the provider to litellm; Mesa-LLM asks for a key, so one is set."""
-    import litellm
+    from mesa_memory.hosts.litellm import add_provider
 
     os.environ.setdefault(f"{PROVIDER.upper()}_API_KEY", "none-needed")
-    if all(item["provider"] != PROVIDER for item in litellm.custom_provider_map):
-        entry: Any = {"provider": PROVIDER, "custom_handler": _provider()}
-        litellm.custom_provider_map.append(entry)
-        # Any other error litellm would call a failed connection, and Mesa-LLM would ask
-        # again without end.
-        handed_on: Any = [*litellm.LITELLM_EXCEPTION_TYPES, _PolicyError]
-        litellm.LITELLM_EXCEPTION_TYPES = handed_on
+    add_provider(PROVIDER, _provider, _PolicyError)
 
 
 def answer(name: str, turn: Turn) -> Any:

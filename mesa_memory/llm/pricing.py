@@ -8,6 +8,8 @@ from typing import Any
 
 import litellm
 
+from mesa_memory.hosts.litellm import response_cost
+
 
 @cache
 def price(model: str) -> tuple[float, float] | None:
@@ -27,7 +29,7 @@ def cost(response: Any, model: str) -> float | None:
 
     litellm says 0 for an unknown price, too; a free model is one it lists as free.
     """
-    given = getattr(response, "_hidden_params", {}).get("response_cost")
+    given = response_cost(response)
     return given if given or listed_as_free(model) else None
 
 

@@ -3,11 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import mesa.visualization.solara_viz as mesa_viz
 import solara
 import solara.lab
-from mesa.visualization.utils import update_counter
 
+from mesa_memory.hosts.solara import mesa_pages, on_redraw
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.live import live_feed
@@ -15,6 +14,8 @@ from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
 from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.step_lock import take_turns
 from mesa_memory.viz.views import View
+
+mesa_viz = mesa_pages()
 
 
 def make_memory_component(
@@ -58,7 +59,7 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
 
 def _told(stepped: Callable[[], None]) -> Callable[[], None]:
     """Has a function called whenever Mesa says that its page is to be drawn anew."""
-    return update_counter.subscribe(lambda _: stepped())
+    return on_redraw(stepped)
 
 
 def MemoryViz(

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 
-from solara.lab.utils.headers import headers as sent
+from mesa_memory.hosts.solara import request_headers
 
 FOREIGN = (
     "This session was opened by another page, or by a program, and not by the page "
@@ -66,7 +66,7 @@ def own(headers: Mapping[str, str]) -> bool:
 
 def opened_elsewhere() -> bool:
     """True if the session that is being drawn was opened by another page."""
-    headers = sent.peek()
+    headers = request_headers()
     if headers is None:
         return False  # a notebook, which looks after its sockets itself
     return not own({key.lower(): values[-1] for key, values in headers.items()})

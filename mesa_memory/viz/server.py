@@ -5,7 +5,6 @@ import signal
 import socket
 import threading
 import time
-import warnings
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,6 +13,7 @@ from typing import Any
 
 import solara
 
+from mesa_memory.hosts.solara import application
 from mesa_memory.viz.origin import OwnOrigin
 from mesa_memory.viz.step_lock import stop_all
 
@@ -108,21 +108,8 @@ def listen(host: str = "127.0.0.1", port: int = 8765) -> Place:
 
 
 def _app() -> Any:
-    """Solara's server, with nothing of it that asks another one."""
-    from solara.server import settings
-
-    # Solara warns that its cookie is for this site alone, which is as it should be.
-    warnings.filterwarnings("ignore", message="Cookies with samesite=none")
-    settings.main.mode = "production"
-    settings.telemetry.mixpanel_enable = False
-    settings.theme.show_banner = False
-    if "SOLARA_KERNEL_CULL_TIMEOUT" not in os.environ:
-        settings.kernel.cull_timeout = ABANDONED
-    import solara.server.starlette as pages
-    from solara.server.app import AppScript, apps
-
-    apps["__default__"] = AppScript(f"{__name__}:Page")
-    return pages.app
+    own = "SOLARA_KERNEL_CULL_TIMEOUT" in os.environ
+    return application(f"{__name__}:Page", None if own else ABANDONED)
 
 
 def _for_this_machine(app: Any) -> Any:

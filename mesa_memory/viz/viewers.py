@@ -1,11 +1,10 @@
 """Whether somebody looks at the page that plays a model."""
 
-import sys
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from solara.util import CancelledError
+from mesa_memory.hosts import solara
 
 #: seconds between two looks whether a page is back
 LOOK = 0.1
@@ -27,25 +26,19 @@ def wait_for_viewer(over: Callable[[], bool]) -> None:
     """
     session = _session()
     while session is not None and not over():
-        if session.closed_event.is_set():
-            raise CancelledError
-        states = set(session.page_status.copy().values())
-        if not states or _pages().PageStatus.CONNECTED in states:
+        if solara.is_closed(session):
+            raise solara.cancelled()
+        if solara.is_seen(session):
             return
-        session.closed_event.wait(LOOK)
+        solara.wait_closed(session, LOOK)
 
 
 def _session() -> Any:
     """The session to which this thread belongs, also when it has ended; None if none."""
-    pages = _pages()
-    if pages is None:
+    if not solara.server_runs():
         return None
-    if pages.has_current_context():
+    session = solara.current_session()
+    if session is not None:
         # Solara takes it from the thread when the session ends.
-        _thread.session = pages.get_current_context()
+        _thread.session = session
     return getattr(_thread, "session", None)
-
-
-def _pages() -> Any:
-    """Solara's sessions; None where its server does not run, as in a notebook."""
-    return sys.modules.get("solara.server.kernel_context")

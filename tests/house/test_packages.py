@@ -6,7 +6,7 @@ from tests.house.layout import FILES, ROOT, heads, place
 
 #: package -> where it may be imported: files, or folders that end with a slash
 PLACES = {
-    "mesa": ("hosts/", "viz/app.py"),
+    "mesa": ("hosts/",),
     "mesa_llm": ("hosts/",),
     "solara": ("viz/", "hosts/solara.py"),
     "uvicorn": ("viz/",),

@@ -18,7 +18,7 @@ FORBIDDEN = {
     "retrieval": TOP - {"core", "errors", "retrieval"},
     "tasks": TOP - {*PURE, "errors"},
     "stores": TOP - {*PURE, "errors", "stores"},
-    "embedders": TOP - {*PURE, "errors", "embedders"},
+    "embedders": TOP - {*PURE, "errors", "embedders", "hosts"},
     "llm": TOP - {*PURE, "errors", "llm", "hosts"},
     "hosts": BACKENDS | EDGE,
     "memories": BACKENDS | EDGE | {"runtime", "recording", "runs"},

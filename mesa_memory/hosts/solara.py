@@ -1,0 +1,123 @@
+"""Solara and Mesa's pages: their server, the sessions of a page, Mesa's own controls."""
+
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any
+
+from mesa_memory.hosts.changed import changed
+
+#: what is shown of Mesa's own page
+MESA_COMPONENTS = ("ComponentsView", "ModelController", "ModelCreator", "ShowSteps")
+#: what a session of Solara tells of its page
+_OF_A_SESSION = ("closed_event", "page_status")
+
+
+def mesa_pages() -> ModuleType:
+    """Mesa's components, see ``MESA_COMPONENTS``; they bring matplotlib.
+
+    Raises:
+        HostChanged: if one of them is gone.
+    """
+    import mesa.visualization.solara_viz as pages
+
+    _check("mesa", pages, MESA_COMPONENTS, "pip install 'mesa>=3.5,<4'")
+    return pages
+
+
+def on_redraw(function: Callable[[], None]) -> Callable[[], None]:
+    """Has a function called whenever Mesa says that its page is to be drawn anew.
+
+    Returns:
+        Called, it ends this.
+    """
+    from mesa.visualization.utils import update_counter
+
+    return update_counter.subscribe(lambda _: function())
+
+
+def request_headers() -> Mapping[str, list[str]] | None:
+    """The headers with which the page's socket was opened; None in a notebook."""
+    from solara.lab.utils.headers import headers
+
+    return headers.peek()
+
+
+def cancelled() -> BaseException:
+    """The error with which Solara ends the thread of a page that was closed."""
+    from solara.util import CancelledError
+
+    return CancelledError()
+
+
+def server_runs() -> bool:
+    """False where no page can be open, as in a notebook."""
+    return _sessions() is not None
+
+
+def current_session() -> Any:
+    """The session of this thread; None if it has none.
+
+    Raises:
+        HostChanged: if a session does not say whether its page is open.
+    """
+    sessions = _sessions()
+    if sessions is None or not sessions.has_current_context():
+        return None
+    session = sessions.get_current_context()
+    _check("solara", session, _OF_A_SESSION, "pip install 'solara>=1.50'")
+    return session
+
+
+def is_closed(session: Any) -> bool:
+    """True once the page of a session was closed."""
+    return session.closed_event.is_set()
+
+
+def is_seen(session: Any) -> bool:
+    """True if a browser shows the page, or if none has opened it yet."""
+    states = set(session.page_status.copy().values())
+    return not states or _sessions().PageStatus.CONNECTED in states
+
+
+def wait_closed(session: Any, seconds: float) -> None:
+    """Waits until the page is closed, at most so long."""
+    session.closed_event.wait(seconds)
+
+
+def application(page: str, abandoned: str | None) -> Any:
+    """Solara's server, with nothing of it that asks another one.
+
+    Args:
+        page: where the component is: ``"module:Name"``.
+        abandoned: how long a session waits for its page to come back, such as
+            ``"1m"``; None leaves that to Solara.
+    """
+    from solara.server import settings
+
+    # Solara warns that its cookie is for this site alone, which is as it should be.
+    warnings.filterwarnings("ignore", message="Cookies with samesite=none")
+    settings.main.mode = "production"
+    settings.telemetry.mixpanel_enable = False
+    settings.theme.show_banner = False
+    if abandoned is not None:
+        settings.kernel.cull_timeout = abandoned
+    import solara.server.starlette as pages
+    from solara.server.app import AppScript, apps
+
+    apps["__default__"] = AppScript(page)
+    return pages.app
+
+
+def _sessions() -> Any:
+    """Solara's sessions; None where its server does not run."""
+    return sys.modules.get("solara.server.kernel_context")
+
+
+def _check(package: str, thing: Any, names: tuple[str, ...], known: str) -> None:
+    gone = [name for name in names if not hasattr(thing, name)]
+    if gone:
+        raise changed(
+            package, f"it has no {' and no '.join(gone)}", f"Use one known: {known}."
+        )
