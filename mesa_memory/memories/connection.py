@@ -25,6 +25,7 @@ class Connection:
 
     Attributes:
         model_name, api_base: the memory's own, as given; None asks the agent's.
+        model: the Mesa model for which ``known`` are the services.
     """
 
     def __init__(self, memory: Any, work: CommitQueue) -> None:
@@ -32,34 +33,34 @@ class Connection:
         self.model_name: str | None = None
         self.api_base: str | None = None
         self._llm: Any = None
-        self._model: Any = None
-        self._services: Any = None
+        self.model: Any = None
+        self.known: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
         """All but what belongs to this process."""
-        process = ("work", "_model", "_services")
+        process = ("work", "model", "known")
         return {k: v for k, v in vars(self).items() if k not in process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Takes up a state; services are looked up, and the work is set, anew."""
         self.__dict__.update(state)
-        self._model = self._services = None
+        self.model = self.known = None
 
     @property
     def services(self) -> Services:
         """The services of this agent's model."""
         model = self.memory.agent.model
-        if self._model is not model:
-            self._model = model
-            self._services = services = Services.of(model)
+        if self.model is not model:
+            self.model = model
+            self.known = services = Services.of(model)
             services.join_later(self.work)
             if services.recorder is not None:
                 services.recorder.met(self.memory)
-        return self._services
+        return self.known
 
     def renew(self, work: CommitQueue) -> None:
         """The memory has another queue, which is registered at the next request."""
-        self.work, self._model = work, None
+        self.work, self.model = work, None
 
     @property
     def chronicle(self) -> RecordBus:

@@ -1,6 +1,9 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from mesa_memory.core import render
@@ -9,8 +12,44 @@ from mesa_memory.core.names import Names
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, RecordBus, RecordLog
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.memories.doing import SETTLING, UNNOTICED
 from mesa_memory.memories.history import MessageHistory
+
+_NONE: Mapping[int, Any] = MappingProxyType({})
+
+
+class Mark:
+    """A value that a thread or task puts on an object for a while; no other sees it."""
+
+    def __init__(self, name: str) -> None:
+        self._marks: ContextVar[Mapping[int, Any]] = ContextVar(name)
+
+    def of(self, memory: Any) -> Any:
+        """The value here and now; None if there is none."""
+        return self._marks.get(_NONE).get(id(memory))
+
+    @contextmanager
+    def on(self, memory: Any, value: Any = True) -> Iterator[None]:
+        """Puts a value on the object meanwhile."""
+        before = self.of(memory)
+        self._put(memory, value)
+        try:
+            yield
+        finally:
+            self._put(memory, before)
+
+    def _put(self, memory: Any, value: Any) -> None:
+        others = {k: v for k, v in self._marks.get(_NONE).items() if k != id(memory)}
+        self._marks.set(others if value is None else {**others, id(memory): value})
+
+
+#: the batch of steps that is being settled; on a memory's context
+SETTLING = Mark("settling")
+#: a read that is part of another one; on a memory
+SHOWING = Mark("showing")
+#: the text of a query and its embedding, which were awaited; on a recollection
+EMBEDDED = Mark("embedded")
+#: reads that leave no trace; on a memory's context
+UNNOTICED = Mark("unnoticed")
 
 
 class Outside(Protocol):
@@ -45,6 +84,7 @@ class LayerContext:
         section_chars: longest text of one section of a prompt.
         additive_event_types: kinds of events that accumulate within a step.
         history: the messages heard and sent.
+        display: whether new entries are printed.
         lived: own steps of the agent that ended while the model's clock stood still.
     """
 
@@ -53,6 +93,7 @@ class LayerContext:
     event_chars = 1000
     section_chars = 8000
     lived = 0
+    display = False
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
         self.log = RecordLog(layer)

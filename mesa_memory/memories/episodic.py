@@ -12,13 +12,14 @@ from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.doing import EMBEDDED, PassedOn
-from mesa_memory.memories.doing import whole as whole_read
+from mesa_memory.memories.context import EMBEDDED
 from mesa_memory.memories.entry import entry_lines
 from mesa_memory.memories.explaining import as_table
 from mesa_memory.memories.grading import Grader
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.lines import in_steps, of_entries
+from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import whole as whole_read
 from mesa_memory.memories.recalling import RecallResult, Recollection
 from mesa_memory.memories.recalls import Recalls
 from mesa_memory.memories.reflecting import Reflector
@@ -172,7 +173,7 @@ class EpisodicMemory(MemoryModule):
     def system_prompt(self) -> str:
         """The grader's rubric, with the agent's task of this moment."""
         task = getattr(self.agent, "step_prompt", None)
-        return GRADE.system({"top": self.importance_scale}, task)
+        return GRADE.system({"top": self._grader.top}, task)
 
     def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
         """See ``MemoryModule``; ``system_prompt`` for grades."""

@@ -1,6 +1,7 @@
 """Grades the importance of events, by model, by rule or by function."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -66,11 +67,15 @@ class Grader:
         kinds = [event.kind for event in events]
         context = newest(self.shown)
 
-        def request(positions: list[int]) -> LLMRequest:
+        @cache
+        def made(*positions: int) -> LLMRequest:
             chosen = [(kinds[p], lines[p]) for p in positions]
             return self.context.request_for(
                 GRADE, events=chosen, top=top, context=context
             )
+
+        def request(positions: list[int]) -> LLMRequest:
+            return made(*positions)
 
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.

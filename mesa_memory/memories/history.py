@@ -13,20 +13,20 @@ class MessageHistory:
     """The newest messages.
 
     Attributes:
-        capacity: how many are kept.
-        log: their records, oldest first.
+        log: their records, oldest first; the oldest fall out.
     """
 
-    capacity = 50
+    def __init__(self, capacity: int = 50) -> None:
+        self.log: deque[MemoryRecord] = deque(maxlen=capacity)
 
-    def __init__(self) -> None:
-        self.log: deque[MemoryRecord] = deque()
+    @property
+    def capacity(self) -> int:
+        """How many are kept."""
+        return self.log.maxlen or 0
 
-    def add(self, message: MemoryRecord) -> None:
-        """Appends a message."""
-        self.log.append(message)
-        while len(self.log) > self.capacity:
-            self.log.popleft()
+    @capacity.setter
+    def capacity(self, capacity: int) -> None:
+        self.log = deque(self.log, capacity)
 
     def messages(
         self, entries: Iterable[Any], last: int | None, with_agent: Any

@@ -25,11 +25,11 @@ from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMAgent
 from mesa_memory.memories.connection import Connection
-from mesa_memory.memories.context import LayerContext
-from mesa_memory.memories.doing import SETTLING, UNNOTICED, PassedOn, prepare_reads
+from mesa_memory.memories.context import SETTLING, UNNOTICED, LayerContext
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.layer import Layer, entries_of, named
 from mesa_memory.memories.layers import new_layer
+from mesa_memory.memories.reading import PassedOn, prepare_reads
 from mesa_memory.memories.reads import MemoryReads
 from mesa_memory.memories.state import MemoryState
 from mesa_memory.runtime.copies import serve_copy
@@ -152,7 +152,8 @@ class MemoryModule(MemoryReads):
     @property
     def services(self) -> Services:
         """The services of this agent's model."""
-        return self._connection.services
+        to = self._connection
+        return to.known if to.model is self.agent.model else to.services
 
     llm = PassedOn("_connection", "Mesa-LLM's llm object; may be replaced.")
 
@@ -213,7 +214,7 @@ class MemoryModule(MemoryReads):
         context = self.layer_context
         record = context.open(kind, now, content, among=None, subject=about)
         if kind == "message":
-            context.history.add(record)
+            context.history.log.append(record)
         return record
 
     # -- the step -------------------------------------------------------------------
@@ -303,7 +304,7 @@ class MemoryModule(MemoryReads):
                 for layer in self.layers:
                     layer.admit(step, events)
             yield from self.remember()
-            self.close_dropped()
+            self._state.close_dropped()
 
     def _turn(self, pre_step: bool) -> None:
         """The agent's step begins or ends."""
@@ -342,7 +343,7 @@ class MemoryModule(MemoryReads):
         return self._connection.performer()
 
     def _settle_all(self) -> None:
-        if self._alone_in != threading.get_ident():
+        if self._alone_in != threading.get_ident() and not self._work.idle:
             self._work.settle(self.services.deferred)
 
     def settle(self) -> None:

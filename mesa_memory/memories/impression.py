@@ -7,9 +7,9 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.doing import PassedOn
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.impressions import Impressions
+from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.window import Window
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.memories.doing import PassedOn
 from mesa_memory.memories.entry import Entry, entry_snapshot, restored
 from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
 from mesa_memory.tasks import CONSOLIDATE, Task

@@ -6,16 +6,16 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.records import EVICTED, MemoryRecord, Observer, RecordLog
+from mesa_memory.core.records import MemoryRecord, Observer, RecordLog
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.hosts.mesa_llm import Memory
-from mesa_memory.memories.context import LayerContext
-from mesa_memory.memories.doing import UNNOTICED, PassedOn, prepare_reads
+from mesa_memory.memories.context import UNNOTICED, LayerContext
 from mesa_memory.memories.entry import Message
 from mesa_memory.memories.history import as_text
 from mesa_memory.memories.layer import Layer, entries_of
 from mesa_memory.memories.lines import Line, in_steps, pending
+from mesa_memory.memories.reading import PassedOn, prepare_reads
 from mesa_memory.memories.state import MemoryState
 
 logger = logger_of(__name__)
@@ -34,6 +34,7 @@ class MemoryReads(Memory):
     _state: MemoryState
     event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
     section_chars = PassedOn("layer_context", "Longest text of a prompt's section.")
+    display = PassedOn("layer_context", "Whether new entries are printed.")
     history_capacity = PassedOn("layer_context", "How many messages are kept.")
     additive_event_types = PassedOn("layer_context", "Kinds that accumulate in a step.")
 
@@ -149,8 +150,7 @@ class MemoryReads(Memory):
         message history alone holds none.
         """
         with self.alone():
-            for record in self._state.dropped().values():
-                self.layer_context.close(record, EVICTED)
+            self._state.close_dropped()
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """Asks a task: ``reply = yield from self.ask(TASK, name=value, …)``.

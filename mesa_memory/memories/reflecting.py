@@ -59,11 +59,6 @@ class Reflector:
         self.gathered = snapshot["gathered"]
         self._open = list(snapshot["open"])
 
-    def count(self, event: MemoryRecord) -> None:
-        """Counts an event's grade; insights do not call for more insights."""
-        if event.kind != KIND and event.importance is not None:
-            self.gathered += event.importance
-
     def due(self) -> bool:
         """True if a reflection is due, or one under way is not finished."""
         if self.plan is None:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.doing import PassedOn
 from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.window import Window
 
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 from mesa_memory.core.inbox import Commit
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import EVICTED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, held
 from mesa_memory.memories.layers import layers_of, set_layers
 from mesa_memory.memories.own_state import own_records, own_state, take_up
@@ -87,6 +87,11 @@ class MemoryState:
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
 
+    def close_dropped(self) -> None:
+        """Closes the open records that nothing holds."""
+        for record in self.dropped().values():
+            self._memory.layer_context.close(record, EVICTED)
+
     def dropped(self) -> dict[str, MemoryRecord]:
         """The open records that nothing holds, by id, in order of making."""
         found = {r.id: r for r in self._memory.layer_context.log.current()}
@@ -103,4 +108,4 @@ class MemoryState:
             for _, events in commit.groups:
                 yield from events
         for layer in self._memory.layers:
-            yield from layer.records()
+            yield from list(layer.records())

@@ -8,9 +8,9 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
 from mesa_memory.memories import consolidation as policies
 from mesa_memory.memories.consolidation import EveryBatch, Policy
-from mesa_memory.memories.doing import PassedOn
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
 from mesa_memory.tasks import CONSOLIDATE, Task

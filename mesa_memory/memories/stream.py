@@ -87,10 +87,11 @@ class EventStream(Layer):
         """Appends events, which wait for their grade; see ``Layer``."""
         for event in events:
             entry = self._entry(event)
-            self.reflector.count(event)  # a grade it came with
+            self._count(event)  # a grade it came with
             self.held.append(entry)
             self._fresh.append(entry)
-            self.context.outside.show(entry)
+            if self.context.display:
+                self.context.outside.show(entry)
 
     def remember(self) -> Flow[None]:
         """Grades all new events in one request, embeds them in one, then forgets.
@@ -99,7 +100,7 @@ class EventStream(Layer):
         is due, and takes up the insights in the same way.
         """
         yield from self._take_up()
-        if self.reflector.due():
+        if self.reflector.plan is not None and self.reflector.due():
             yield from self.reflector.reflect(self._add_insight)
             yield from self._take_up()
 
@@ -187,7 +188,7 @@ class EventStream(Layer):
         self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
         self._forget()
         if here:
-            self.index.announce(e for e in done if e.events[0].current)
+            self.index.announce([e for e in done if e.events[0].current])
 
     def _grade_fresh(self) -> Flow[None]:
         """Grades the new events; every grade that came is kept.
@@ -207,8 +208,11 @@ class EventStream(Layer):
         for place, entry in enumerate(fresh):
             if place in graded.grades:
                 self.context.grade(entry.events[0], graded.grades[place])
-                self.reflector.count(entry.events[0])
+                self._count(entry.events[0])
                 _show_grade(entry)
+        if graded.problem is None and len(graded.grades) == len(fresh):
+            self._tries = {}
+            return
         limit = self.context.outside.failures_allowed
         if graded.problem and (limit == 1 or not isinstance(graded.problem, BadReply)):
             raise graded.problem
@@ -225,6 +229,11 @@ class EventStream(Layer):
             )
         if given_up := len(left) - len(self._tries):
             logger.warning("%d event(s) stay without a grade", given_up)
+
+    def _count(self, event: MemoryRecord) -> None:
+        """Counts a grade; insights do not call for more insights."""
+        if event.importance is not None and event.kind != KIND:
+            self.reflector.gathered += event.importance
 
     def _add_insight(self, content: dict[str, Any], sources: Any) -> None:
         """Appends what the reflector has found."""
@@ -265,7 +274,7 @@ class EventStream(Layer):
     def _entry(self, event: MemoryRecord) -> Entry:
         content = event.content
         shown = dict(content) if isinstance(content, dict) else content
-        entry = Entry(self.agent, event.step, [event], {event.kind: shown})
+        entry = Entry(self.context.agent, event.step, [event], {event.kind: shown})
         _show_grade(entry)
         return entry
 

@@ -39,7 +39,9 @@ class Window(Layer):
         for entry in self.held:
             if entry.step is None:  # put there by hand, in Mesa-LLM's manner
                 entry.step = self.now
-        self.context.outside.show(self.append(step, events))
+        entry = self.append(step, events)
+        if self.context.display:
+            self.context.outside.show(entry)
         if self.capacity is not None:
             self.keep(self.capacity)
 

@@ -25,7 +25,8 @@ class BackgroundLoop:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        #: the loop's own thread, in which nobody must wait for it
+        self.thread: threading.Thread | None = None
 
     def submit(self, work: Coroutine[Any, Any, Any]) -> Future:
         """Starts ``work`` in the loop."""
@@ -38,21 +39,17 @@ class BackgroundLoop:
     def forked(self) -> None:
         """Forgets the loop in a child process, where its threads did not come along."""
         self._lock = threading.Lock()
-        self._loop = self._thread = None
-
-    def here(self) -> bool:
-        """True if the caller runs in the loop's own thread, and so must not wait."""
-        return threading.current_thread() is self._thread
+        self._loop = self.thread = None
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._loop is None or self._thread is None:
+            if self._loop is None or self.thread is None:
                 self._loop = asyncio.new_event_loop()
                 self._loop.set_default_executor(_workers())
-                self._thread = threading.Thread(
+                self.thread = threading.Thread(
                     target=self._loop.run_forever, name="mesa-memory", daemon=True
                 )
-                self._thread.start()
+                self.thread.start()
             return self._loop
 
 

@@ -127,7 +127,8 @@ class CommitQueue:
             LLMError: for a fault that will not pass.
             MemoryStalled: if passing faults went on for too long.
         """
-        if background.here() or self._runner == threading.get_ident():
+        here = threading.current_thread()
+        if here is background.thread or here.ident == self._runner:
             return  # a callback of the work itself reads the memory
         while True:
             if running := self._end():

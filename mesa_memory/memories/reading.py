@@ -1,48 +1,10 @@
-"""What one thread, or one task of an event loop, is doing with a memory."""
+"""How a memory is read: whole with respect to other threads, and known to the recorder."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from functools import wraps
-from types import MappingProxyType
 from typing import Any
 
-_NONE: Mapping[int, Any] = MappingProxyType({})
-
-
-class Mark:
-    """A value that a thread or task puts on an object for a while; no other sees it."""
-
-    def __init__(self, name: str) -> None:
-        self._marks: ContextVar[Mapping[int, Any]] = ContextVar(name)
-
-    def of(self, memory: Any) -> Any:
-        """The value here and now; None if there is none."""
-        return self._marks.get(_NONE).get(id(memory))
-
-    @contextmanager
-    def on(self, memory: Any, value: Any = True) -> Iterator[None]:
-        """Puts a value on the object meanwhile."""
-        before = self.of(memory)
-        self._put(memory, value)
-        try:
-            yield
-        finally:
-            self._put(memory, before)
-
-    def _put(self, memory: Any, value: Any) -> None:
-        others = {k: v for k, v in self._marks.get(_NONE).items() if k != id(memory)}
-        self._marks.set(others if value is None else {**others, id(memory): value})
-
-
-#: the batch of steps that is being settled; on a memory's context
-SETTLING = Mark("settling")
-#: a read that is part of another one; on a memory
-SHOWING = Mark("showing")
-#: the text of a query and its embedding, which were awaited; on a recollection
-EMBEDDED = Mark("embedded")
-#: reads that leave no trace; on a memory's context
-UNNOTICED = Mark("unnoticed")
+from mesa_memory.memories.context import SHOWING, UNNOTICED
 
 #: what an agent is shown, by the method that it asks
 SHOWN = {

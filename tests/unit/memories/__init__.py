@@ -1,0 +1,1 @@
+"""Tests of single layers: ``next`` and ``send``, no memory, no model, no thread."""

@@ -1,0 +1,69 @@
+"""What a layer needs to be tested alone: a context, and events."""
+
+from mesa_memory.core.records import RecordBus
+from mesa_memory.memories.context import LayerContext
+
+
+class Outside:
+    """Stands behind a layer in place of a memory; nobody is asked and nobody told."""
+
+    embeds_here = False
+    embedder_name = "none"
+    failures_allowed = 3
+
+    def __init__(self):
+        self.chronicle = RecordBus()
+
+    def target(self):
+        return "test/model", None
+
+    def system_for(self, task, inputs):
+        return task.system(inputs)
+
+    def replaced(self):
+        return None
+
+    def waiting(self):
+        return []
+
+    def note_embedded(self, records, found):
+        pass
+
+
+class Clock:
+    """A model of which only the clock is read."""
+
+    steps = 0
+    time = 0.0
+    agents = ()
+
+
+class Owner:
+    """An agent of which only the id and the clock are read."""
+
+    unique_id = 1
+
+    def __init__(self):
+        self.model = Clock()
+
+
+def joined(layer):
+    """The layer, as a part of a memory."""
+    context = LayerContext("test")
+    context.agent = Owner()
+    context.outside = Outside()
+    layer.join(context)
+    return layer
+
+
+def happens(layers, *texts):
+    """One step in which these messages are heard; their records."""
+    context = layers[0].context
+    context.agent.model.steps += 1
+    now = context.now
+    events = [
+        context.open("message", now, {"message": text, "sender": 2}) for text in texts
+    ]
+    for layer in layers:
+        layer.admit(now, events)
+    return events

@@ -1,0 +1,126 @@
+"""Layers alone, by ``next`` and ``send``."""
+
+import pytest
+
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.requests import Claimed, Reply
+from mesa_memory.errors import LLMUnavailable
+from mesa_memory.memories.grading import Grader
+from mesa_memory.memories.layer import Layer, named
+from mesa_memory.memories.recalling import Recollection
+from mesa_memory.memories.reflecting import Reflector
+from mesa_memory.memories.stream import EventStream
+from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.memories.window import Window
+from tests.unit.memories.alone import happens, joined
+
+
+def ended(flow, answer):
+    with pytest.raises(StopIteration):
+        flow.send(answer)
+
+
+def summarised(capacity=None):
+    window = joined(Window(capacity))
+    summary = RunningSummary(window)
+    summary.join(window.context)
+    return window, summary
+
+
+def test_what_a_layer_does_by_default_is_nothing():
+    layer = joined(Layer())
+    happens([layer], "The mill burns.")
+    assert list(layer.remember()) == layer.recent() == layer.summary() == []
+    assert layer.snapshot() == {}
+
+
+def test_a_window_keeps_the_newest_steps_and_closes_the_others():
+    window = joined(Window(2))
+    heard = [happens([window], f"Day {day}.")[0] for day in (1, 2, 3)]
+    assert [line.records for line in window.recent()] == [(heard[1],), (heard[2],)]
+    assert [event.closed_because for event in heard] == ["evicted", None, None]
+
+
+def test_events_that_come_late_join_the_line_of_their_step():
+    window = joined(Window(5))
+    (first,) = happens([window], "One.")
+    late = window.context.open("message", first.step, {"message": "Two.", "sender": 2})
+    window.admit(first.step, [late])
+    (entry,) = window.entries()
+    assert entry.events == (first, late)
+
+
+def test_a_window_lets_go_only_when_the_summary_has_it():
+    window, summary = summarised()
+    (event,) = happens([window, summary], "The mill burns.")
+    flow = summary.remember()
+    request = next(flow)
+    assert request.purpose == "consolidate" and "The mill burns." in request.prompt
+    assert event.current and summary.current is None, "the reply is not there yet"
+    ended(flow, Reply('{"summary": "Agent 2 said that the mill burns."}'))
+    assert summary.text == "Agent 2 said that the mill burns."
+    assert summary.current.sources == (event.id,)
+    assert not window.entries() and event.closed_because == "consolidated"
+
+
+def test_after_a_failure_the_same_is_asked_again():
+    window, summary = summarised()
+    happens([window, summary], "The mill burns.")
+    flow = summary.remember()
+    asked = next(flow)
+    with pytest.raises(LLMUnavailable):
+        flow.throw(LLMUnavailable("down", purpose="consolidate"))
+    assert len(window.entries()) == 1 and summary.current is None
+    assert next(summary.remember()).prompt == asked.prompt
+
+
+def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
+    stream = joined(EventStream(Grader(), Recollection(), Reflector(None), capacity=2))
+    (event,) = happens([stream], "The mill burns!")
+    flow = stream.remember()
+    effect = next(flow)
+    effect = flow.send(Claimed({}, [*effect.keys], []))
+    assert effect.purpose == "grade" and "The mill burns!" in effect.prompt
+    assert [line.records for line in stream.recent()] == [(event,)]
+    effect = flow.send(Reply('{"grades": [4]}'))
+    effect = flow.send(None)
+    assert event.importance == 4 and isinstance(effect, EmbedRequest)
+    ended(flow, Embedded([[1.0, 0.0]], "none"))
+    assert stream.recent() == [] and list(stream.records()) == [event]
+
+
+def test_a_stream_forgets_what_matters_least():
+    grader = Grader(lambda record: len(record.content["message"]))
+    stream = joined(EventStream(grader, Recollection(), Reflector(None), capacity=2))
+    events = happens([stream], "four", "a", "two")
+    flow = stream.remember()
+    assert isinstance(next(flow), EmbedRequest)
+    ended(flow, Embedded([[1.0, 0.0]] * 3, "none"))
+    assert [event.closed_because for event in events] == [None, "evicted", None]
+
+
+class Notes(Layer):
+    state = ("seen", "of")
+
+    def __init__(self):
+        self.seen, self.of = None, {}
+
+    def admit(self, step, events):
+        self.seen = events[-1]
+        self.of[step] = [event.content["message"] for event in events]
+
+
+def test_the_state_that_a_layer_names_is_in_its_snapshot():
+    notes = joined(Notes())
+    (event,) = happens([notes], "One.")
+    again = Notes()
+    again.restore(notes.snapshot(), None)
+    assert again.seen is event and again.of == {1: ["One."]}
+    assert list(again.records()) == [event]
+
+
+def test_layers_of_one_name_are_told_apart():
+    assert [layer.name for layer in named([Window(), Window()])] == [
+        "window",
+        "window-2",
+    ]
