@@ -21,21 +21,24 @@ class Collector:
 
     Attributes:
         muted: while True, no recall, prompt or call is noted.
+        bus: tells it of records.
+        changes: what was noted since the last finished step.
+        noted_vectors: keys of the texts whose vectors were noted.
     """
 
-    def __init__(self, chronicle: RecordBus) -> None:
+    def __init__(self, bus: RecordBus) -> None:
         self.muted = False
-        self._chronicle = chronicle
-        self._changes = Changes()
+        self.bus = bus
+        self.changes = Changes()
         self._counts: dict[float, Counter[tuple]] = {}
-        self._vectors: set[str] = set()
+        self.noted_vectors: set[str] = set()
         self._inside = itertools.count(1)
         # Records made before a place may be unknown here; those that are not, by id.
         self._since, self._older = 0, set[str]()
 
     def begin_late(self, memories: Iterable[Any]) -> None:
         """Takes up what memories held before anybody noted it."""
-        self._since = self._chronicle.next_place()
+        self._since = self.bus.next_place()
         for memory in memories:
             memory.recount(self)
 
@@ -43,25 +46,25 @@ class Collector:
         """See ``Observer``."""
         if record.place[0] < self._since:
             self._older.add(record.id)
-        self._changes.opened.append(record)
+        self.changes.opened.append(record)
         if record.importance is not None:
             self.graded(record)
 
     def graded(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
         self._know(record)
-        self._changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
+        self.changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
 
     def closed(self, record: MemoryRecord) -> None:
         """See ``Observer``; a closed record does not change any more."""
         self._know(record)
-        self._changes.closed.append(record)
+        self.changes.closed.append(record)
 
     def embedded(
         self, records: Iterable[MemoryRecord], vectors: Any, source: str
     ) -> None:
         """Records got their embeddings, shape (records, dim), of this embedder."""
-        self._changes.embedded.append(([r.id for r in records], vectors, source))
+        self.changes.embedded.append(([r.id for r in records], vectors, source))
 
     def recalled(
         self,
@@ -84,18 +87,18 @@ class Collector:
         """
         if not self.muted:
             what = (whose, query, scoring, found, shown, note)
-            self._changes.recalls.append(Recall(self._place(among), *what))
+            self.changes.recalls.append(Recall(self._place(among), *what))
 
     def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
         """An agent was shown this text of its memory."""
         if self.muted:
             return
         row = dict(whose, agent=str(whose["agent"]), section=section, text=text)
-        self._changes.prompts.append((self._place(None), row))
+        self.changes.prompts.append((self._place(None), row))
 
     def began(self, request: LLMRequest) -> tuple[int, ...]:
         """A request is about to be answered; its turn among all requests."""
-        return request.turn or (self._chronicle.next_place(),)
+        return request.turn or (self.bus.next_place(),)
 
     def called(
         self,
@@ -113,7 +116,7 @@ class Collector:
         """
         if not self.muted:
             call = Call(request, turn, reply, error, replayed)
-            self._changes.calls.append(call)
+            self.changes.calls.append(call)
             if live and reply is not None:
                 self.paid(call)
 
@@ -123,12 +126,12 @@ class Collector:
     def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
         """A researcher changed a memory by hand."""
         row = {"step": step, "agent": str(agent), "kind": kind, "detail": detail}
-        self._changes.interventions.append(row)
+        self.changes.interventions.append(row)
 
     def published(self, values: Mapping[str, Any]) -> None:
         """Answers that hold for many agents were found; None gives one up."""
         found = [(key, value) for key, value in values.items() if value is not None]
-        self._changes.answers.extend(found)
+        self.changes.answers.extend(found)
 
     def vectors(self, name: str, vectors: Mapping[str, Any]) -> None:
         """An embedder gave vectors for texts; each is noted once."""
@@ -136,9 +139,9 @@ class Collector:
             return
         for text, vector in vectors.items():
             key = key_of(name, text)
-            if key not in self._vectors:
-                self._vectors.add(key)
-                self._changes.vectors.append((key, vector))
+            if key not in self.noted_vectors:
+                self.noted_vectors.add(key)
+                self.changes.vectors.append((key, vector))
 
     def _know(self, record: MemoryRecord) -> None:
         """Opens a record from before, of a memory that nobody held any more."""
@@ -147,13 +150,13 @@ class Collector:
 
     def _place(self, among: int | None) -> tuple[int, int]:
         if among is None:
-            return (self._chronicle.next_place(), 0)
+            return (self.bus.next_place(), 0)
         # Later than every record made there.
         return (among, 10**9 + next(self._inside))
 
-    def _taken(self) -> Changes:
+    def taken(self) -> Changes:
         """What was noted; nothing is left."""
-        changes, self._changes = self._changes, Changes()
+        changes, self.changes = self.changes, Changes()
         changes.calls.sort(key=lambda call: call.turn)
         for call in changes.calls:
             call.occurrence = self._occurrence(call.request)

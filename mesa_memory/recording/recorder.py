@@ -170,8 +170,8 @@ class Recorder(Collector):
         Args:
             answers: of the step that was not finished.
         """
-        self._taken()
-        self._vectors.clear()
+        self.taken()
+        self.noted_vectors.clear()
         self._known.clear()
         if (model := self._model()) is not None:
             self._holding.begin_at(memories(model))
@@ -199,7 +199,7 @@ class Recorder(Collector):
 
     def abandon(self) -> None:
         """Lets go of a run that was never gone on with; nothing of it is written."""
-        self._taken()
+        self.taken()
         writer, self._writer = self._writer, None
         self._detach()
         if writer is not None:
@@ -226,7 +226,7 @@ class Recorder(Collector):
         if not half:
             self._close_dropped()
             self.checkpoint()
-        if self._changes and not half:
+        if self.changes and not half:
             # What was done by hand is there when the run is gone on with.
             extends = self.step is not None and model is not None
             self._hand_over(resumable=extends, finished=False, extends=extends)
@@ -251,7 +251,7 @@ class Recorder(Collector):
         model = self._model()
         if self._resumable == self.step or self.step is None or model is None:
             return
-        if self.active and not self._changes.lasting and self.stands:
+        if self.active and not self.changes.lasting and self.stands:
             self._hand_over(resumable=True, finished=False)
 
     def sync(self) -> None:
@@ -276,7 +276,7 @@ class Recorder(Collector):
         extends: bool = False,
         wait: bool = False,
     ) -> None:
-        changes, step = self._taken(), self.step or 0
+        changes, step = self.taken(), self.step or 0
         changes.agents = self._new_agents(changes.opened)
         state = self._snapshot(step) if resumable else None
         assert self._writer is not None
@@ -334,8 +334,8 @@ class Recorder(Collector):
         return [self._met.pop(name) for name in sorted(new) if name in self._met]
 
     def _detach(self) -> None:
-        if self in self._chronicle.observers:
-            self._chronicle.observers.remove(self)
+        if self in self.bus.observers:
+            self.bus.observers.remove(self)
         self._watch.detach()
         _running.discard(self)
         if not _running:

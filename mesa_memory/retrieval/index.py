@@ -22,7 +22,7 @@ from mesa_memory.retrieval import scoring as retrieval
 from mesa_memory.retrieval.named_records import NamedRecords
 from mesa_memory.retrieval.relevance import NOISE, cosines, relevance_of
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.retrieval.table import Slots
+from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 from mesa_memory.retrieval.terms import Question, term_part
 
@@ -59,12 +59,21 @@ def _check(query: Any, scoring: Any, now: Any) -> None:
         raise ValueError(f"now must be a finite number, got {now}")
 
 
-class RecordIndex(NamedRecords):
+class RecordIndex(RecordTable):
     """The live records of one agent, ranked for a query."""
 
     def __init__(self) -> None:
         super().__init__()
+        self._names = NamedRecords(self)
         self._prior_kept: tuple = (None, ())  # for which question, and what
+
+    def body(self, query: str, scoring: Scoring) -> str:
+        """What of a query to embed: what a recall does not count in another way.
+
+        Without the names of speakers, if ``named`` counts them, and without words of
+        time, if ``asked`` does. Never empty unless the query is.
+        """
+        return self._names.body(query, scoring)
 
     def recall(
         self,
@@ -103,9 +112,9 @@ class RecordIndex(NamedRecords):
         """
         k, scoring = retrieval.checked_k(k), scoring or DEFAULT
         _check(query, scoring, now)
-        asked = None if vector is None else self._checked(vector, source)
-        slots = self._candidates(kinds, since, until, subject, without)
-        steps = self._columns["step"][slots]
+        asked = None if vector is None else self.checked(vector, source)
+        slots = self.candidates(kinds, since, until, subject, without)
+        steps = self.columns["step"][slots]
         if now is None:
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
@@ -141,7 +150,7 @@ class RecordIndex(NamedRecords):
         for term, part in zip(scoring.terms, added, strict=True):
             prior = prior + term.weight * part
         lexical = self._lexical_part(slots, cues.said, scoring)
-        named = self._named(slots, cues.said) if scoring.named else []
+        named = self._names.named(slots, cues.said) if scoring.named else []
         if not self.dim or not scoring.relevance:
             asked = None
         # Nothing is gained by a first try if it will not do anyway.
@@ -167,8 +176,8 @@ class RecordIndex(NamedRecords):
         """The values of the scoring's own terms, by name."""
         if not scoring.terms:
             return {}
-        where = range(len(self._records))[slots] if isinstance(slots, slice) else slots
-        records = [self._records[slot] for slot in where]
+        where = range(len(self.records))[slots] if isinstance(slots, slice) else slots
+        records = [self.records[slot] for slot in where]
         parts = {t.name: term_part(t, records, question) for t in scoring.terms}
         if scoring.rescale:
             return {n: retrieval.min_max(p, scoring.flat) for n, p in parts.items()}
@@ -181,7 +190,7 @@ class RecordIndex(NamedRecords):
         names: Sequence[str],
         columns: list[list[float]],
     ) -> list[Recalled]:
-        records = [self._records[slot] for slot in slots.tolist()]
+        records = [self.records[slot] for slot in slots.tolist()]
         ranks = range(1, len(records) + 1)
         explained = [dict(zip(names, row)) for row in zip(*columns)]
         return list(map(Recalled._make, zip(records, scores, ranks, explained)))
@@ -192,25 +201,25 @@ class RecordIndex(NamedRecords):
 
         That of all records is kept: an agent asks several times in a step.
         """
-        whole, key = isinstance(slots, slice), (self._changes, now, scoring)
+        whole, key = isinstance(slots, slice), (self.changes, now, scoring)
         known, kept = self._prior_kept
         if whole and key == known:
             return kept
-        importance = self._columns["importance"][slots]
-        accessed = self._columns["accessed"][slots]
+        importance = self.columns["importance"][slots]
+        accessed = self.columns["accessed"][slots]
         recency = retrieval.recency_part(accessed, now, scoring.decay)
         if scoring.rescale:
             importance = retrieval.min_max(importance, scoring.flat)
             recency = retrieval.min_max(recency, scoring.flat)
         weighted = scoring.importance * importance + scoring.recency * recency
-        joined = self._company(slots).joined if any(scoring.neighbours) else None
+        joined = self._names.dialogue(slots).joined if any(scoring.neighbours) else None
         made = importance, recency, weighted, joined
         if whole:
             self._prior_kept = key, made
         return made
 
     def _dense_part(self, slots: Slots, vector: Any, wide: bool) -> np.ndarray:
-        rows = self._vectors[: len(self._records)]
+        rows = self.vectors[: len(self.records)]
         if vector is None:
             return np.zeros(len(rows))[slots]
         return cosines(rows, vector, wide)[slots]
@@ -219,8 +228,8 @@ class RecordIndex(NamedRecords):
         self, slots: Slots, said: Sequence[str], scoring: Scoring
     ) -> np.ndarray:
         if not said or not scoring.lexical_share or not scoring.relevance:
-            return np.zeros(len(self._records))[slots]
-        return self._lexical.scores(said)[slots]
+            return np.zeros(len(self.records))[slots]
+        return self.lexical.scores(said)[slots]
 
     def _fits(
         self,
@@ -255,7 +264,7 @@ class RecordIndex(NamedRecords):
         if not cues.before:
             return now if cues.present else None, True
         # What ended that time: it has the words for it, and fits the rest best.
-        ended = self._lexical.scores(cues.before)[slots].astype(float)
+        ended = self.lexical.scores(cues.before)[slots].astype(float)
         if not ended.any():
             return None, True
         score = np.where(ended > 0, total + retrieval.min_max(ended), -math.inf)
@@ -265,8 +274,8 @@ class RecordIndex(NamedRecords):
     def _access(self, slots: np.ndarray, now: float, scoring: Scoring) -> None:
         if scoring.refresh == "off":
             return
-        accessed = self._columns["accessed"]
+        accessed = self.columns["accessed"]
         if scoring.refresh == "throttled":
             slots = slots[now - accessed[slots] >= scoring.refresh_every]
         accessed[slots] = np.maximum(accessed[slots], now)
-        self._changes += 1
+        self.changes += 1

@@ -11,51 +11,51 @@ from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 
 
-class NamedRecords(RecordTable):
+class NamedRecords:
     """The live records of one agent, by those who speak in them or are spoken of."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, table: RecordTable) -> None:
+        self._table = table
         # What was made of all records, and after which change of them.
-        self._company_kept: tuple[int, DialogueContext | None] = (0, None)
+        self._dialogue_kept: tuple[int, DialogueContext | None] = (0, None)
         self._named_kept: tuple[int, dict[int, np.ndarray]] = (0, {})
 
     def body(self, query: str, scoring: Scoring) -> str:
-        """What of a query to embed: what a recall does not count in another way.
-
-        Without the names of speakers, if ``named`` counts them, and without words of
-        time, if ``asked`` does. Never empty unless the query is.
-        """
+        """See ``RecordIndex.body``."""
         body = TimeConstraint.of(query).body if scoring.asked else query
         if not scoring.named:
             return body
-        return self._speakers.without(body, self._speaking(words(body)))
+        return self._table.speakers.without(body, self._speaking(words(body)))
 
     def _speaking(self, said: Sequence[str]) -> list[int]:
         """Numbers of those named whose words are here; nobody who was forgotten."""
-        who = self._columns["who"][: len(self._records)]
-        alive = self._columns["alive"][: len(self._records)]
-        named = self._speakers.named_in(said)
+        who = self._table.columns["who"][: len(self._table.records)]
+        alive = self._table.columns["alive"][: len(self._table.records)]
+        named = self._table.speakers.named_in(said)
         return [code for code in named if (alive & (who == code)).any()]
 
-    def _company(self, slots: Slots) -> DialogueContext:
+    def dialogue(self, slots: Slots) -> DialogueContext:
+        """Which of the candidates belong together, as parts of one conversation."""
         whole = isinstance(slots, slice)
-        changes, kept = self._company_kept
-        if whole and kept is not None and changes == self._changes:
+        changes, kept = self._dialogue_kept
+        if whole and kept is not None and changes == self._table.changes:
             return kept
-        places, who = self._columns["place"][slots], self._columns["who"][slots]
+        places, who = (
+            self._table.columns["place"][slots],
+            self._table.columns["who"][slots],
+        )
         made = DialogueContext.of(places, who)
         if whole:
-            self._company_kept = self._changes, made
+            self._dialogue_kept = self._table.changes, made
         return made
 
-    def _named(self, slots: Slots, said: Sequence[str]) -> list[np.ndarray]:
+    def named(self, slots: Slots, said: Sequence[str]) -> list[np.ndarray]:
         """For each one named, positions of the candidates that are by or of them."""
-        named = self._speakers.named_in(said)
+        named = self._table.speakers.named_in(said)
         if not named:
             return []
-        if self._named_kept[0] != self._changes:
-            self._named_kept = self._changes, {}
+        if self._named_kept[0] != self._table.changes:
+            self._named_kept = self._table.changes, {}
         if not isinstance(slots, slice):
             return [self._bearing(slots, code) for code in self._speaking(said)]
         kept = self._named_kept[1]
@@ -65,8 +65,8 @@ class NamedRecords(RecordTable):
         return [kept[code] for code in named]
 
     def _bearing(self, slots: Slots, code: int) -> np.ndarray:
-        mentions = np.zeros(len(self._records), dtype=bool)
-        for name in self._speakers.names(code):
-            mentions[self._lexical.holding(name)] = True
-        speaks = self._columns["who"][slots] == code
-        return self._company(slots).named(speaks, mentions[slots])
+        mentions = np.zeros(len(self._table.records), dtype=bool)
+        for name in self._table.speakers.names(code):
+            mentions[self._table.lexical.holding(name)] = True
+        speaks = self._table.columns["who"][slots] == code
+        return self.dialogue(slots).named(speaks, mentions[slots])

@@ -30,20 +30,28 @@ class RecordTable:
         source: name of the embedder whose vectors are kept; empty before the first.
         dim: their length; 0 before the first.
         top: the highest grade of importance there is; set before the first record.
+        records: in slots, that is in order of arrival; also some that were removed.
+        columns: an array for each of what is known of a record, a row for each slot;
+            there may be more rows than slots.
+        vectors: an embedding for each slot, zero where there is none.
+        lexical: the words of each slot.
+        speakers: who speaks, as numbers, and how a query names them.
+        changes: goes up with each change, so that what was made of the table is known
+            to be out of date.
     """
 
     def __init__(self) -> None:
         self.source, self.dim = "", 0
         self.top: float = GRADE_MAX
-        self._records: list[MemoryRecord] = []
+        self.records: list[MemoryRecord] = []
         self._slots: dict[str, int] = {}
-        self._lexical = LexicalIndex()
-        self._columns = {n: np.zeros(16, dtype=t) for n, t in _COLUMNS.items()}
-        self._vectors = np.zeros((16, 0), dtype=np.float32)
+        self.lexical = LexicalIndex()
+        self.columns = {n: np.zeros(16, dtype=t) for n, t in _COLUMNS.items()}
+        self.vectors = np.zeros((16, 0), dtype=np.float32)
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
         self._coded = 0
-        self._speakers = Speakers()
-        self._changes = 0
+        self.speakers = Speakers()
+        self.changes = 0
 
     def __len__(self) -> int:
         """How many records are live."""
@@ -82,23 +90,23 @@ class RecordTable:
         # Whatever may fail comes first, so that nothing is half added.
         self._check_new(record, text)
         importance = scoring.importance_of(record.importance, self.top)
-        row = None if vector is None else self._checked(vector, source)
+        row = None if vector is None else self.checked(vector, source)
         place = self._code(record.step if place is None else place)
         kind = self._code(("kind", record.kind))
         subject = self._code(("subject", record.subject))
-        slot = self._lexical.add(text)
+        slot = self.lexical.add(text)
         self._make_room(slot + 1, source, row)
-        self._records.append(record)
+        self.records.append(record)
         self._slots[record.id] = slot
-        columns = self._columns
+        columns = self.columns
         columns["importance"][slot] = importance
         columns["step"][slot] = columns["accessed"][slot] = record.step
-        columns["who"][slot] = self._speakers.code(who, alias)
+        columns["who"][slot] = self.speakers.code(who, alias)
         columns["kind"][slot], columns["subject"][slot] = kind, subject
         columns["place"][slot] = place
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
-        self._vectors[slot] = 0 if row is None else row
-        self._changes += 1
+        self.vectors[slot] = 0 if row is None else row
+        self.changes += 1
 
     def embed_all(
         self, records: Sequence[MemoryRecord], vectors: Any, source: str = ""
@@ -114,52 +122,52 @@ class RecordTable:
         if len(vectors) != len(slots):
             raise EmbedderError(f"{len(vectors)} vectors came for {len(slots)} records")
         if slots:
-            rows = self._checked(vectors, source, axes=2)
+            rows = self.checked(vectors, source, axes=2)
             self._make_room(1, source, rows)
-            self._vectors[slots] = rows
-            self._columns["embedded"][slots] = True
+            self.vectors[slots] = rows
+            self.columns["embedded"][slots] = True
 
     def embedded(self) -> tuple[list[MemoryRecord], np.ndarray]:
         """The live records with an embedding, oldest first, and a row for each."""
-        count, columns = len(self._records), self._columns
+        count, columns = len(self.records), self.columns
         slots = np.flatnonzero(columns["alive"][:count] & columns["embedded"][:count])
-        return [self._records[slot] for slot in slots], self._vectors[slots]
+        return [self.records[slot] for slot in slots], self.vectors[slots]
 
     def lacking(self) -> list[MemoryRecord]:
         """The live records without an embedding, oldest first."""
-        count, columns = len(self._records), self._columns
+        count, columns = len(self.records), self.columns
         bare = columns["alive"][:count] & ~columns["embedded"][:count]
-        return [self._records[slot] for slot in np.flatnonzero(bare)]
+        return [self.records[slot] for slot in np.flatnonzero(bare)]
 
     def grade(self, record: MemoryRecord, importance: float | None) -> None:
         """Takes up a record's importance."""
         part = scoring.importance_of(importance, self.top)
-        self._columns["importance"][self._slots[record.id]] = part
-        self._changes += 1
+        self.columns["importance"][self._slots[record.id]] = part
+        self.changes += 1
 
     def accessed(self) -> dict[str, float]:
         """Record id -> step of its last access, for those recalled since they came."""
-        count, columns = len(self._records), self._columns
+        count, columns = len(self.records), self.columns
         moved = columns["accessed"][:count] != columns["step"][:count]
         found = np.flatnonzero(moved & columns["alive"][:count])
-        return {self._records[s].id: float(columns["accessed"][s]) for s in found}
+        return {self.records[s].id: float(columns["accessed"][s]) for s in found}
 
     def set_accessed(self, steps: Mapping[str, float]) -> None:
         """Takes up last accesses; of records that are not here nothing is kept."""
         for key, step in steps.items():
             if key in self._slots:
-                self._columns["accessed"][self._slots[key]] = step
-        self._changes += 1
+                self.columns["accessed"][self._slots[key]] = step
+        self.changes += 1
 
     def remove(self, record: MemoryRecord) -> None:
         """Takes a record out, if it is in."""
         slot = self._slots.pop(record.id, None)
         if slot is None:
             return
-        self._columns["alive"][slot] = False
-        self._changes += 1
-        self._lexical.remove(slot)
-        if len(self._records) > max(SMALL, 2 * len(self._slots)):
+        self.columns["alive"][slot] = False
+        self.changes += 1
+        self.lexical.remove(slot)
+        if len(self.records) > max(SMALL, 2 * len(self._slots)):
             self._compact()
 
     def _check_new(self, record: MemoryRecord, text: Any) -> None:
@@ -170,7 +178,7 @@ class RecordTable:
         if not math.isfinite(record.step):
             raise ValueError(f"a step must be a finite number, got {record.step}")
 
-    def _candidates(
+    def candidates(
         self,
         kinds: Collection[str] | None,
         since: float | None,
@@ -179,7 +187,7 @@ class RecordTable:
         without: Collection[MemoryRecord],
     ) -> Slots:
         """Where the records asked for are; a slice, which copies nothing, if all."""
-        count, columns = len(self._records), self._columns
+        count, columns = len(self.records), self.columns
         filters = (kinds, since, until, subject)
         if not without and filters == (None,) * 4 and count == len(self._slots):
             return slice(0, count)
@@ -198,7 +206,7 @@ class RecordTable:
         wanted[[self._slots[r.id] for r in without if r.id in self._slots]] = False
         return np.flatnonzero(wanted)
 
-    def _checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
+    def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
         """One embedding, or several with 2 axes, of the kind that is kept here."""
         try:
             rows = np.asarray(given, dtype=np.float32)
@@ -223,27 +231,27 @@ class RecordTable:
 
     def _make_room(self, count: int, source: str, rows: np.ndarray | None) -> None:
         """Room for ``count`` records, and for vectors like these, the first of all."""
-        have = len(self._vectors)
+        have = len(self.vectors)
         if rows is not None and not self.dim:
             self.source, self.dim = source, rows.shape[-1]
         elif count <= have:
             return
         if count > have:
-            for name, column in self._columns.items():
-                self._columns[name] = np.resize(column, 2 * have)
-        vectors = np.zeros((len(self._columns["step"]), self.dim), dtype=np.float32)
-        if self._vectors.shape[1] == self.dim:
-            vectors[:have] = self._vectors
-        self._vectors = vectors
+            for name, column in self.columns.items():
+                self.columns[name] = np.resize(column, 2 * have)
+        vectors = np.zeros((len(self.columns["step"]), self.dim), dtype=np.float32)
+        if self.vectors.shape[1] == self.dim:
+            vectors[:have] = self.vectors
+        self.vectors = vectors
 
     def _compact(self) -> None:
-        kept = self._lexical.compact()
-        self._records = [self._records[slot] for slot in kept]
-        self._slots = {record.id: slot for slot, record in enumerate(self._records)}
-        for column in (*self._columns.values(), self._vectors):
+        kept = self.lexical.compact()
+        self.records = [self.records[slot] for slot in kept]
+        self._slots = {record.id: slot for slot, record in enumerate(self.records)}
+        for column in (*self.columns.values(), self.vectors):
             column[: len(kept)] = column[kept]
         coded = ("kind", "subject", "place")
-        used = {int(c) for n in coded for c in self._columns[n][: len(kept)]}
+        used = {int(c) for n in coded for c in self.columns[n][: len(kept)]}
         self._codes = {t: code for t, code in self._codes.items() if code in used}
 
     def _code(self, thing: Hashable) -> int:

@@ -1,28 +1,20 @@
 """A recorded run: what its agents remembered, when, why, and at what cost."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from mesa_memory.runs import (
-    calls,
-    provenance,
-    recalls,
-    state,
-    versions,
-)
-from mesa_memory.runs import (
-    export as exporting,
-)
-from mesa_memory.runs import (
-    search as searching,
-)
+from mesa_memory.core.arguments import readable
+from mesa_memory.runs import calls, provenance, recalls, state, versions
+from mesa_memory.runs import export as exporting
+from mesa_memory.runs import search as searching
 from mesa_memory.runs.compare import Difference, first_difference
-from mesa_memory.runs.statements import Statements
-from mesa_memory.runs.stored import overview
+from mesa_memory.runs.reader import Reader
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.stored import overview, run_row
 
 
-class Run(Statements):
+class Run:
     """One run of a store, to be asked; made by ``open_run``.
 
     Nothing is ever written. Agents are named by their unique ids, records by their ids,
@@ -31,7 +23,68 @@ class Run(Statements):
     is written by then. Agents, steps and records that are not there are a
     ``ValueError`` that names some of those that are; what is wrong with the store is a
     ``StoreError``.
+
+    Attributes:
+        id: the run's number in its store.
     """
+
+    def __init__(self, reader: Reader, number: int) -> None:
+        self.id = number
+        self._reader = reader
+        self._run = Recorded(reader, number)
+
+    @property
+    def location(self) -> str:
+        """Path or address of the store, without password."""
+        return self._reader.location
+
+    @property
+    def name(self) -> str | None:
+        """The run's name, if it was given one."""
+        return self._told("name")
+
+    @property
+    def model(self) -> str:
+        """The class of the model."""
+        return self._told("model")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What the model was made with; a word in brackets stands for what is not here.
+
+        Secrets and objects are not recorded.
+        """
+        return readable(self._told("parameters") or {})
+
+    @property
+    def seed(self) -> str | None:
+        """The seed of the model's random numbers."""
+        return self._told("seed")
+
+    @property
+    def versions(self) -> dict[str, str]:
+        """The versions of what the run was made with."""
+        return self._told("versions") or {}
+
+    @property
+    def status(self) -> str:
+        """``"running"``, ``"finished"``, ``"stopped"`` or ``"failed"``."""
+        return self._told("state")
+
+    @property
+    def parent(self) -> int | None:
+        """The run that this one was forked from."""
+        return self._told("parent")
+
+    @property
+    def parent_step(self) -> float | None:
+        """The step after which it was forked."""
+        return self._told("parent_step")
+
+    @property
+    def steps(self) -> list[float]:
+        """The finished steps, in order."""
+        return self._run.steps()
 
     def __enter__(self) -> Self:
         return self
@@ -204,3 +257,42 @@ class Run(Statements):
             The files.
         """
         return exporting.export(self._run, folder, format)
+
+    # -- in SQL, where there is no method ---------------------------------------------
+    #
+    # Statements are SQLAlchemy's, over the tables of ``mesa_memory.stores.schema``. They
+    # see all runs of the store: what is meant has ``run == self.id``. An agent has a
+    # name there, which is always text.
+
+    @property
+    def unique_ids(self) -> dict[str, Any]:
+        """The agents so far: their names in the store, and their own ids, in order."""
+        return dict(self._run.unique_ids())
+
+    @property
+    def names(self) -> dict[Any, str]:
+        """What people call the agents that have a name of their own, by unique id."""
+        return self._run.names()
+
+    def name_of(self, agent: Any) -> str:
+        """An agent's name in the store, by its unique id.
+
+        Raises:
+            ValueError: if the run has no such agent; names those it has.
+        """
+        return self._run.agent(agent)
+
+    def rows(self, statement: Any) -> list[tuple]:
+        """All rows of a statement, as they are in the store."""
+        return self._reader.rows(statement)
+
+    def records(self, statement: Any) -> list[dict[str, Any]]:
+        """All rows of a statement by column, an ``agent`` as its unique id."""
+        return self._run.table(statement).rows
+
+    def chunks(self, statement: Any) -> Iterator[Sequence[Any]]:
+        """The rows of a long answer, some thousands at a time."""
+        return self._reader.chunks(statement)
+
+    def _told(self, name: str) -> Any:
+        return run_row(self._reader, self.id)[name]
