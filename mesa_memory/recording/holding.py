@@ -72,7 +72,7 @@ class Holding:
             self._end(step, memories)
 
     def _end(self, step: float, memories: Mapping[str, Any]) -> None:
-        from mesa_memory.interventions import take_back
+        from mesa_memory.memories.interventions import take_back
 
         for memory in memories.values():
             ended = self._aside.pop(memory.journal, None)

@@ -25,7 +25,6 @@ FORBIDDEN = {
     "runtime": EDGE | {"memories", "recording", "runs"},
     "recording": EDGE | {"runs"},
     "runs": TOP - {*PURE, "errors", "stores", "embedders", "hosts"},
-    "interventions": EDGE | {"runs"},
     "viz": {"cli", "examples"},
 }
 
@@ -40,8 +39,6 @@ EXCEPTIONS = {
     ("runtime/configure.py", "recording"),
     ("runtime/services.py", "recording"),
 }
-#: names at the top that are to go into another room
-EXTRA_NAMES = {"recording"}  # the part of runs/ that writes
 
 
 @pytest.mark.parametrize("room", sorted(FORBIDDEN))
@@ -79,7 +76,7 @@ def test_no_chain_of_imports_is_longer_than_nine_rooms():
 
 
 def test_the_top_of_the_package_can_be_taken_in_at_once():
-    assert len(TOP - EXTRA_NAMES) <= MOST_NAMES, sorted(TOP)
+    assert len(TOP) <= MOST_NAMES, sorted(TOP)
 
 
 def test_no_exception_is_stale():
@@ -89,5 +86,4 @@ def test_no_exception_is_stale():
         if not (ROOT / file).exists() or there not in rooms_of(ROOT / file)
     ]
     assert stale == [], "no longer needed"
-    assert EXTRA_NAMES <= TOP, "no longer needed"
     assert all(place(ROOT / file) == file for file, _ in EXCEPTIONS)
