@@ -20,7 +20,7 @@ except ImportError as error:
     raise changed(
         "mesa-llm",
         f"it cannot be imported ({error})",
-        "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5,<4'.",
+        "Versions up to 0.3.2 need Mesa 3: pip install 'mesa>=3.5.1,<4'.",
     ) from error
 
 __all__ = [

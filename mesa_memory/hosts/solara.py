@@ -22,7 +22,7 @@ def mesa_pages() -> ModuleType:
     """
     import mesa.visualization.solara_viz as pages
 
-    _check("mesa", pages, MESA_COMPONENTS, "pip install 'mesa>=3.5,<4'")
+    _check("mesa", pages, MESA_COMPONENTS, "pip install 'mesa>=3.5.1,<4'")
     return pages
 
 

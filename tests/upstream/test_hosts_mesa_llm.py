@@ -70,4 +70,4 @@ def test_a_mesa_llm_that_cannot_be_imported_says_which_versions_go_together():
     run = [sys.executable, "-c", code]
     done = subprocess.run(run, capture_output=True, text=True, timeout=100, check=True)
     assert "mesa-llm 0.3.2" in done.stdout
-    assert "pip install 'mesa>=3.5,<4'" in done.stdout
+    assert "pip install 'mesa>=3.5.1,<4'" in done.stdout
