@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli import options
+import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli import options
+import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
 from mesa_memory.examples.rumor import MEMORIES
 

@@ -4,10 +4,14 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Self
 
+import mesa_memory.runs.calls as calls
+import mesa_memory.runs.export as exporting
+import mesa_memory.runs.provenance as provenance
+import mesa_memory.runs.recalls as recalls
+import mesa_memory.runs.search as searching
+import mesa_memory.runs.state as state
+import mesa_memory.runs.versions as versions
 from mesa_memory.core.arguments import readable
-from mesa_memory.runs import calls, provenance, recalls, state, versions
-from mesa_memory.runs import export as exporting
-from mesa_memory.runs import search as searching
 from mesa_memory.runs.compare import Difference, first_difference
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import Recorded

@@ -10,11 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
+import mesa_memory.tasks.registry as registry
 from mesa_memory.core import flow
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply
-from mesa_memory.tasks import registry
 
 DATA = (
     "Lines that begin with '- ' or a number are records of what happened or was said. "

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mesa_memory.tasks import themes
+import mesa_memory.tasks.themes as themes
 from mesa_memory.tasks.base import Inputs, Task, bulleted
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
+import mesa_memory.tasks.themes as themes
 from mesa_memory.core.replies import Unusable, check_text
-from mesa_memory.tasks import themes
 from mesa_memory.tasks.base import Inputs, Task, numbered
 
 #: an insight, or a question, is at most so long

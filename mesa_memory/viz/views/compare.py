@@ -6,12 +6,12 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
-from mesa_memory.viz.views import curves
 from mesa_memory.viz.views.divergence import Divergence
 from mesa_memory.viz.widgets import (
     AgentPicker,

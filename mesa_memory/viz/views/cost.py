@@ -4,10 +4,10 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data import cost as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views import curves
 from mesa_memory.viz.views.cost_tables import Groups, Latency
 from mesa_memory.viz.widgets import Chart, Choose, Empty, Fact, Note, Section
 from mesa_memory.viz.widgets.timeline import number

@@ -4,11 +4,11 @@ from typing import Any
 
 import solara
 
+import mesa_memory.viz.views.impression_charts as charts
 from mesa_memory.viz.data import impressions as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views import impression_charts as charts
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.widgets import (
     Chart,

@@ -6,11 +6,11 @@ from typing import Any
 import solara
 import solara.lab
 
+import mesa_memory.viz.views.impression_charts as charts
 from mesa_memory.viz.background_count import QUICK
 from mesa_memory.viz.data import impressions as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views import impression_charts as charts
 from mesa_memory.viz.views.impression_pair import Pair
 from mesa_memory.viz.widgets import (
     Chart,

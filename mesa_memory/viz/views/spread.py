@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import solara
 
+import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background_query import use_answer
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
-from mesa_memory.viz.views import curves
 from mesa_memory.viz.views.spread_tables import Holders, Texts
 from mesa_memory.viz.widgets import (
     Chart,
