@@ -11,6 +11,7 @@ touches neither the network nor litellm.
 import logging
 import os
 import sys
+import warnings
 from importlib import import_module
 from typing import Any
 
@@ -61,7 +62,7 @@ _PLACES = {
     "Message": "memories.entry",
     "OfflineLLM": "llm.offline",
     "OverTokens": "memories.consolidation",
-    "Recalled": "retrieval.index",
+    "ScoredRecord": "retrieval.index",
     "Recording": "recording.config",
     "Reflection": "memories.reflection",
     "ReplayMismatch": "errors",
@@ -94,10 +95,19 @@ _PLACES = {
     "wrap": "runtime.reasoning",
 }
 
+#: former names, for one release: what each is called now
+_FORMER = {"Recalled": "ScoredRecord"}
+
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
 
 
 def __getattr__(name: str) -> Any:
+    if name in _FORMER:
+        now = _FORMER[name]
+        warnings.warn(
+            f"mesa_memory.{name} is called {now} now", DeprecationWarning, stacklevel=2
+        )
+        return __getattr__(now)
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -100,13 +100,13 @@ class RecordLog:
     """Makes, closes and numbers the records of one memory.
 
     Attributes:
-        chronicle: of the run; the memory sets it.
+        bus: of the run; the memory sets it.
         numbers: how many records of each kind were made.
     """
 
     def __init__(self, layer: str) -> None:
         self.layer = layer
-        self.chronicle = RecordBus()
+        self.bus = RecordBus()
         self.numbers: Counter[str] = Counter()
         self._made = 0
         self._current: dict[str, MemoryRecord] = {}
@@ -114,13 +114,13 @@ class RecordLog:
 
     def __getstate__(self) -> dict[str, Any]:
         """Layer and numbers; who observes belongs to the run, not to the memory."""
-        process = ("chronicle", "_lock")
+        process = ("bus", "_lock")
         return {k: v for k, v in vars(self).items() if k not in process}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Takes up a state, with a chronicle of its own."""
+        """Takes up a state, with a bus of its own."""
         self.__dict__.update(state)
-        self.chronicle, self._lock = RecordBus(), threading.Lock()
+        self.bus, self._lock = RecordBus(), threading.Lock()
 
     def current(self) -> list[MemoryRecord]:
         """The records made here whose lifetime is open, in order of making."""
@@ -152,7 +152,7 @@ class RecordLog:
             self.numbers[kind] += 1
             number = self.numbers[kind]
             if among is None:
-                place = (self.chronicle.next_place(), 0)
+                place = (self.bus.next_place(), 0)
             else:
                 self._made += 1
                 place = (among, self._made)
@@ -168,14 +168,14 @@ class RecordLog:
         )
         with self._lock:
             self._current[record.id] = record
-        for observer in self.chronicle.observers:
+        for observer in self.bus.observers:
             observer.opened(record)
         return record
 
     def grade(self, record: MemoryRecord, importance: float) -> None:
         """Fills in a record's importance."""
         record.importance = importance
-        for observer in self.chronicle.observers:
+        for observer in self.bus.observers:
             observer.graded(record)
 
     def close(
@@ -193,5 +193,5 @@ class RecordLog:
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None
-        for observer in self.chronicle.observers:
+        for observer in self.bus.observers:
             observer.closed(record)

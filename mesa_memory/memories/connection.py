@@ -63,9 +63,9 @@ class Connection:
         self.work, self.model = work, None
 
     @property
-    def chronicle(self) -> RecordBus:
+    def bus(self) -> RecordBus:
         """Who observes the run's records, and their order."""
-        return self.services.chronicle
+        return self.services.bus
 
     def waiting(self) -> list[Commit]:
         """The finished steps that are not admitted yet."""

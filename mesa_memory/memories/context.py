@@ -56,7 +56,7 @@ class Outside(Protocol):
     """What stands behind a memory: who is asked, and who is told."""
 
     @property
-    def chronicle(self) -> RecordBus:
+    def bus(self) -> RecordBus:
         """What all memories of the run share."""
 
     def target(self) -> tuple[str | None, str | None]:
@@ -140,7 +140,7 @@ class LayerContext:
 
     def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
         """A new current record of this memory; see ``records.MemoryRecord``."""
-        self.log.chronicle = self.outside.chronicle
+        self.log.bus = self.outside.bus
         if "among" not in fields:
             commit = SETTLING.of(self)
             fields["among"] = None if commit is None else commit.place

@@ -25,7 +25,7 @@ from mesa_memory.memories.recalls import Recalls
 from mesa_memory.memories.reflecting import Reflector
 from mesa_memory.memories.reflection import Reflection
 from mesa_memory.memories.stream import EventStream, Stream
-from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import GRADE, Task
 
@@ -219,7 +219,7 @@ class EpisodicMemory(MemoryModule):
         since: float | None = None,
         until: float | None = None,
         subject: Any = None,
-    ) -> list[Recalled]:
+    ) -> list[ScoredRecord]:
         """What comes to mind, best first, with the parts of its score.
 
         Args:
@@ -252,7 +252,7 @@ class EpisodicMemory(MemoryModule):
         since: float | None = None,
         until: float | None = None,
         subject: Any = None,
-    ) -> list[Recalled]:
+    ) -> list[ScoredRecord]:
         """``recall``, for event loops: work and embedder are awaited.
 
         What several agents ask at the same moment is embedded in one request.
@@ -346,7 +346,7 @@ class EpisodicMemory(MemoryModule):
             f"Short term memory:\n{self.format_short_term()}"
         )
 
-    def _with_room(self, found: Sequence[Recalled]) -> set[str]:
+    def _with_room(self, found: Sequence[ScoredRecord]) -> set[str]:
         """Ids of the best records that the section has room for, at least one."""
         chosen: set[str] = set()
         steps: set[float] = set()

@@ -323,7 +323,7 @@ class MemoryModule(MemoryReads):
 
     def _put(self, now: float, groups: list[Group]) -> None:
         """Queues a batch of finished steps."""
-        self._work.put(Commit(now, groups, self.services.chronicle.next_place()))
+        self._work.put(Commit(now, groups, self.services.bus.next_place()))
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""

@@ -171,7 +171,7 @@ def probe(agent: Any, question: str) -> str:
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question must be a text, got {question!r}")
     asked = render.one_line(" ".join(question.split()))
-    with memory.unnoticed():
+    with memory.peek():
         known = memory.get_prompt_ready()
         found = _recalled(memory, asked)
     flow = memory.ask(PROBE, question=asked, memory=known, recalled=found)

@@ -1,5 +1,7 @@
 """What an agent reads of its memory: recent steps, messages, sections of a prompt."""
 
+import contextlib
+import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -77,13 +79,22 @@ class MemoryReads(Memory):
         return f"Short term memory:\n{recent}\n{more}"
 
     @contextmanager
-    def unnoticed(self) -> Iterator[None]:
+    def peek(self) -> Iterator[None]:
         """Reads of this thread or task leave no trace: no access, nothing recorded.
 
         For an observer's eye, such as a data collector's; not for what the agent sees.
         """
         with UNNOTICED.on(self.layer_context):
             yield
+
+    def unnoticed(self) -> contextlib.AbstractContextManager[None]:
+        """The former name of ``peek``."""
+        warnings.warn(
+            "memory.unnoticed() is called memory.peek() now",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.peek()
 
     def messages(
         self, last: int | None = None, with_agent: Any = None

@@ -18,7 +18,7 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.context import EMBEDDED, LayerContext
 from mesa_memory.memories.indexing import EventIndex
-from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 logger = logger_of(__name__)
@@ -45,10 +45,10 @@ class RecallResult(NamedTuple):
 
     query: str | None
     scoring: Scoring
-    records: list[Recalled]
+    records: list[ScoredRecord]
     note: str = ""
 
-    def own(self) -> list[Recalled]:
+    def own(self) -> list[ScoredRecord]:
         """The records, for a reader who may change them."""
         return [each._replace(parts=each.parts.copy()) for each in self.records]
 

@@ -53,7 +53,7 @@ class MemoryState:
         context.lived = snapshot.get("lived", 0)
         context.names.remember(snapshot.get("names", ()))
         for now, groups in snapshot["waiting"]:
-            place = context.outside.chronicle.next_place()
+            place = context.outside.bus.next_place()
             work.put(Commit(now, [(step, events) for step, events in groups], place))
         newest = shelf.of_kind("message", last=context.history.capacity)
         context.history.log.clear()

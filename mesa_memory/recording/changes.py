@@ -11,7 +11,7 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 
@@ -57,8 +57,8 @@ class Recall:
     whose: Mapping[str, Any]
     query: str | None
     scoring: Scoring
-    found: Sequence[Recalled]
-    shown: Callable[[Recalled], bool]
+    found: Sequence[ScoredRecord]
+    shown: Callable[[ScoredRecord], bool]
     note: str = ""
 
 

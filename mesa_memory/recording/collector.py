@@ -9,7 +9,7 @@ from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.recording.changes import Call, Changes, Recall
 from mesa_memory.recording.vectors import key_of
-from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 #: occurrences are counted for so many of the newest steps; older work has ended
@@ -71,9 +71,9 @@ class Collector:
         whose: Mapping[str, Any],
         query: str | None,
         scoring: Scoring,
-        found: Sequence[Recalled],
+        found: Sequence[ScoredRecord],
         note: str,
-        shown: Callable[[Recalled], bool],
+        shown: Callable[[ScoredRecord], bool],
         among: int | None = None,
     ) -> None:
         """Records came to mind.

@@ -119,7 +119,7 @@ class Attachment:
         """A recorder, muted until it is told where the run begins."""
         from mesa_memory.recording.recorder import Recorder
 
-        of, flush = services.chronicle, services.flush
+        of, flush = services.bus, services.flush
         recorder = Recorder(model, of, self.store, self.run, flush, recording)
         recorder.muted = True
         if self.answers is not None:

@@ -47,7 +47,7 @@ class Recorder(Collector):
 
     Args:
         model: the Mesa model; held weakly.
-        chronicle: of its memories.
+        bus: of its memories.
         store, run: where to write.
         flush: joins the unfinished work of all memories.
         recording: how.
@@ -60,13 +60,13 @@ class Recorder(Collector):
     def __init__(
         self,
         model: Any,
-        chronicle: RecordBus,
+        bus: RecordBus,
         store: Store,
         run: int,
         flush: Callable[[], None],
         recording: Recording,
     ) -> None:
-        super().__init__(chronicle)
+        super().__init__(bus)
         self.store, self.run = store, run
         self.step: float | None = None
         self._resumable: float | None = None  # the last step with a checkpoint
@@ -86,7 +86,7 @@ class Recorder(Collector):
         # The model holds the watch, and the watch this: nothing here keeps a model alive.
         self._watch = StepWatch(model, self._over)
         weakref.finalize(model, _abandon, weakref.ref(self))
-        chronicle.observers.append(self)
+        bus.observers.append(self)
         _running.add(self)
         gc_tuning.look_less()
 

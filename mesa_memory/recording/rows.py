@@ -13,7 +13,7 @@ from mesa_memory.core.names import own_name
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.recording.changes import Call, Recall
-from mesa_memory.retrieval.index import Recalled
+from mesa_memory.retrieval.index import ScoredRecord
 
 #: longest text of a record, for readers; the content is kept whole
 TEXT_CHARS = 2000
@@ -87,7 +87,7 @@ def recall_row(recall: Recall) -> dict[str, Any]:
     )
 
 
-def _candidates(found: Sequence[Recalled], shown: Callable) -> list[dict[str, Any]]:
+def _candidates(found: Sequence[ScoredRecord], shown: Callable) -> list[dict[str, Any]]:
     if not found:
         return []
     names = ("id", "rank", "score", *found[0].parts, "shown")

@@ -31,7 +31,7 @@ DEFAULT = Scoring()
 PARTS = ("relevance", "importance", "recency", "asked", "dense", "lexical")
 
 
-class Recalled(NamedTuple):
+class ScoredRecord(NamedTuple):
     """A record that came to mind, and why.
 
     Attributes:
@@ -89,7 +89,7 @@ class RecordIndex(RecordTable):
         until: float | None = None,
         subject: Any = None,
         without: Collection[MemoryRecord] = (),
-    ) -> list[Recalled]:
+    ) -> list[ScoredRecord]:
         """What comes to mind, best first; ties by step, then by order of arrival.
 
         Args:
@@ -189,11 +189,11 @@ class RecordIndex(RecordTable):
         scores: list[float],
         names: Sequence[str],
         columns: list[list[float]],
-    ) -> list[Recalled]:
+    ) -> list[ScoredRecord]:
         records = [self.records[slot] for slot in slots.tolist()]
         ranks = range(1, len(records) + 1)
         explained = [dict(zip(names, row)) for row in zip(*columns)]
-        return list(map(Recalled._make, zip(records, scores, ranks, explained)))
+        return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
 
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
         """What no query changes: importance, recency, their weighted sum, and who is

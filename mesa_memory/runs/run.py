@@ -154,13 +154,16 @@ class Run:
         told = versions.history(self._run, record, agent, layer, kind)
         return told.given(as_records)
 
-    def because(self, record: str, *, as_records: bool = False) -> Any:
+    def provenance(self, record: str, *, as_records: bool = False) -> Any:
         """The evidence of a record down to raw events, depth first.
 
         A source that the run does not have is ``missing``; one that was told further up
         is ``repeated``, without what is below it.
         """
         return provenance.because(self._run, record).given(as_records)
+
+    #: the same by its short name
+    because = provenance
 
     def tree(self, record: str) -> dict[str, Any]:
         """The evidence of a record as nested dicts; below each are its ``sources``."""

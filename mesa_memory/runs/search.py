@@ -15,7 +15,7 @@ from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import Embedder, vectors_by
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.retrieval import scoring as retrieval
-from mesa_memory.retrieval.index import Recalled, RecordIndex
+from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.runs.candidates import Candidates
 from mesa_memory.runs.recorded import Recorded
@@ -87,7 +87,7 @@ def _ranked(
     text: str,
     k: int | None,
     maker: Embedder,
-) -> list[Recalled]:
+) -> list[ScoredRecord]:
     index = RecordIndex()
     found, said = [], []
     for number, row in enumerate(rows):
@@ -142,6 +142,6 @@ def _speaker(row: dict[str, Any]) -> str | None:
     return f"Agent {row['sender']}" if said else None
 
 
-def _line(row: dict[str, Any], hit: Recalled) -> dict[str, Any]:
+def _line(row: dict[str, Any], hit: ScoredRecord) -> dict[str, Any]:
     parts = {name: hit.parts[name] for name in ("relevance", "dense", "lexical")}
     return row | parts | {"rank": hit.rank, "score": hit.score}

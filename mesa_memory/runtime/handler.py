@@ -122,7 +122,7 @@ class EffectHandler:
         self.release()
         turn = (*self._turn, self._effects)
         if not self._turn:
-            turn = (self._services.chronicle.next_place(),)
+            turn = (self._services.bus.next_place(),)
         given = (self._services, self._replaced, self.instant)
         return [
             (EffectHandler(*given, (*turn, number)), flow)

@@ -145,10 +145,10 @@ def _parts(memory: Any) -> list[str]:
     """The texts in which a memory shows itself; to look at them leaves no trace."""
     names = ("get_prompt_ready", "format_long_term", "format_short_term")
     reads = [getattr(memory, name, lambda: "") for name in names]
-    if not hasattr(memory, "unnoticed"):
+    if not hasattr(memory, "peek"):
         found = [read() for read in reads]
     else:
-        with memory.unnoticed():
+        with memory.peek():
             found = [read() for read in reads]
     parts = (str(text).strip() for text in found)
     return [part for part in parts if part and part != NOTHING_RECENT.strip()]

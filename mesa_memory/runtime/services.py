@@ -57,7 +57,7 @@ class Services:
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.
-        chronicle: who observes the records of the run, and their order.
+        bus: who observes the records of the run, and their order.
         max_pending_steps: failing steps in a row before the run stops.
         on_failure: ``"retry"``, or ``"raise"`` to stop at the first failure.
         recorder: writes the run into a store; None records nothing.
@@ -76,7 +76,7 @@ class Services:
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
         self.ledger = Ledger()
-        self.chronicle = RecordBus()
+        self.bus = RecordBus()
         self.max_pending_steps = 10
         self.on_failure = "retry"
         self.recorder: Recorder | None = None
@@ -111,7 +111,7 @@ class Services:
     @property
     def observers(self) -> list[Observer]:
         """Told of every record opened, graded and closed."""
-        return self.chronicle.observers
+        return self.bus.observers
 
     @property
     def deferred(self) -> bool:

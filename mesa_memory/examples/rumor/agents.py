@@ -48,7 +48,7 @@ class Townsperson(LLMAgent, FixedAgent):
 
     def opinion(self) -> Opinion:
         """What a reader of its memory would know and believe."""
-        with self.memory.unnoticed():
+        with self.memory.peek():
             return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
 
     def step(self) -> None:

@@ -12,7 +12,7 @@ class Outside:
     failures_allowed = 3
 
     def __init__(self):
-        self.chronicle = RecordBus()
+        self.bus = RecordBus()
 
     def target(self):
         return "test/model", None
