@@ -145,6 +145,7 @@ class BigRun:
             json.dumps(sources or []),
             *(step, None, None, None),
             *(self._vectors[number % 1024], "static:mesa-memory-1", step),
+            "derived" if sources else "event",
         )
 
     def _recall(self, step: int, agent: int) -> tuple:

@@ -46,6 +46,7 @@ def batch(step: int, agents: int, events: int, vectors: bool, grades: bool) -> B
                     "importance": None,
                     "subject": None,
                     "sources": [],
+                    "origin": "event",
                     "valid_from": step,
                 }
             )

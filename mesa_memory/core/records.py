@@ -13,6 +13,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+#: where a record came from: it happened to its agent, a memory made it, or somebody
+#: carried it in by hand
+EVENT, DERIVED, IMPORTED = ORIGINS = "event", "derived", "imported"
 #: why a record's lifetime ended; what its memory no longer holds is evicted
 EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
 #: its memory was put aside: the agent was given another one
@@ -37,6 +40,8 @@ class MemoryRecord:
         subject: unique id of the one other agent it is about; None if there is none, or
             several.
         sources: ids of the records it was made from, oldest first.
+        origin: ``"event"`` if it happened to the agent, ``"derived"`` if a memory made
+            it, ``"imported"`` if ``implant`` or ``swap`` carried it in.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
             ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or None.
@@ -55,6 +60,7 @@ class MemoryRecord:
     importance: float | None = None
     subject: Any = None
     sources: tuple[str, ...] = ()
+    origin: str = EVENT
     valid_from: float = field(default=0)
     valid_to: float | None = None
     closed_because: str | None = None

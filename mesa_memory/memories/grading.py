@@ -6,7 +6,7 @@ from typing import Any
 
 from mesa_memory.core import importance as grading
 from mesa_memory.core.importance import GRADE_MAX, Importance
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text import words
 from mesa_memory.memories.context import LayerContext
@@ -79,6 +79,6 @@ class Grader:
 
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
-        own = any(event.sources for event in events)
+        own = any(event.origin == DERIVED for event in events)
         shared = not self.shown and not own
         return (yield from grade_together(lines, request, shared))

@@ -17,7 +17,7 @@ from mesa_memory.core.content import plain
 from mesa_memory.core.flow import FAULTS, first_fault
 from mesa_memory.core.inbox import Commit, Group, Inbox, by_kind
 from mesa_memory.core.participants import counterpart
-from mesa_memory.core.records import SUPERSEDED, MemoryRecord
+from mesa_memory.core.records import EVENT, SUPERSEDED, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
@@ -176,8 +176,8 @@ class MemoryModule(MemoryReads):
         self.add_to_memory(type, content)
         await self.aprepare(type)
 
-    def arrive(self, kind: str, content: dict) -> MemoryRecord:
-        """``add_to_memory``; returns the event's record."""
+    def arrive(self, kind: str, content: dict, origin: str = EVENT) -> MemoryRecord:
+        """``add_to_memory``; returns the event's record, which is of this origin."""
         if not isinstance(content, dict):
             raise TypeError(
                 "Expected 'content' to be dict, "
@@ -187,7 +187,7 @@ class MemoryModule(MemoryReads):
         context.names.meet(self.agent)
         now, kept = context.clock, plain(content)
         with self._lock:
-            event = self._event(str(kind), kept, now)
+            event = self._event(str(kind), kept, now, origin)
             context.inbox.add(event)
         self._commit_finished(now)
         return event
@@ -205,14 +205,14 @@ class MemoryModule(MemoryReads):
             for kind, given in content.items():
                 several = kind in self.additive_event_types and isinstance(given, list)
                 for item in given if several else [given]:
-                    events.append(self._event(kind, plain(item), now))
+                    events.append(self._event(kind, plain(item), now, EVENT))
             for event in self.layer_context.inbox.replace_arrived(events):
                 self.layer_context.log.close(event, event.step, SUPERSEDED)
 
-    def _event(self, kind: str, content: Any, now: float) -> MemoryRecord:
+    def _event(self, kind: str, content: Any, now: float, origin: str) -> MemoryRecord:
         about = counterpart(kind, content, self.agent.unique_id)
-        context = self.layer_context
-        record = context.open(kind, now, content, among=None, subject=about)
+        context, own = self.layer_context, {"subject": about, "origin": origin}
+        record = context.open(kind, now, content, among=None, **own)
         if kind == "message":
             context.history.log.append(record)
         return record

@@ -7,7 +7,7 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.flow import first_fault, gather
 from mesa_memory.core.participants import evidence, subjects
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.entry import entry_events
@@ -123,8 +123,8 @@ class Impressions(Layer):
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up whom it knew; the impressions are on the shelf."""
         self.known = {s: Acquaintance(since=since) for s, since in snapshot["known"]}
-        for record in shelf.of_kind(KIND):  # an event of that name has no evidence
-            if record.subject in self.known and record.sources:
+        for record in shelf.of_kind(KIND):  # an event may have that name, too
+            if record.subject in self.known and record.origin == DERIVED:
                 self.known[record.subject].revisions.append(record)
 
     def _met(self, kind: str, content: Any) -> list[Any]:

@@ -10,7 +10,14 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, valid
-from mesa_memory.core.records import EDITED, ERASED, SWAPPED, MemoryRecord
+from mesa_memory.core.records import (
+    DERIVED,
+    EDITED,
+    ERASED,
+    IMPORTED,
+    SWAPPED,
+    MemoryRecord,
+)
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.tasks import PROBE
@@ -24,7 +31,8 @@ def implant(
 ) -> MemoryRecord:
     """Lets an agent remember an event that never happened.
 
-    It arrives as any other event does, and is graded, summarised and recalled so.
+    It arrives as any other event does, and is graded, summarised and recalled so; its
+    ``origin`` is ``"imported"``.
 
     Args:
         agent: whose memory.
@@ -39,7 +47,7 @@ def implant(
     memory = _changing(agent)
     top = getattr(memory, "importance_scale", GRADE_MAX)
     grade = None if importance is None else valid(importance, "importance", top)
-    record = memory.arrive(kind, content)
+    record = memory.arrive(kind, content, IMPORTED)
     if grade is not None:
         memory.layer_context.grade(record, grade)
     _note(memory, "implant", {"record": record.id})
@@ -86,12 +94,14 @@ def edit(
     old = _current(memory, record)
     if not isinstance(content, dict):
         raise TypeError(f"content must be a dict, got {content!r}")
-    missing = sorted(old.content.keys() - content.keys()) if old.sources else []
+    missing = (
+        sorted(old.content.keys() - content.keys()) if old.origin == DERIVED else []
+    )
     if missing:
         raise ValueError(f"the content of a {old.kind} must have {missing}, too")
     state = encode(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
-    new = _copy(memory, old, plain(content), old.sources)
+    new = _copy(memory, old, plain(content), old.sources, old.origin)
     memory.layer_context.close(old, EDITED, by=new)
     _restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})
@@ -102,7 +112,8 @@ def swap(one: Any, other: Any) -> None:
     """Exchanges what two agents remember.
 
     Each agent's records are closed, and copies of the other's are opened in its name;
-    their ``sources`` are the originals.
+    their ``sources`` are the originals. Copies of events are ``"imported"``, as they did
+    not happen to the agent; what a memory made of them stays ``"derived"``.
 
     Raises:
         ValueError: if their memories are of different classes, or the same.
@@ -125,7 +136,8 @@ def swap(one: Any, other: Any) -> None:
     for memory, source in ((left, right), (right, left)):
         copies = {}
         for record, current in held[source]:
-            copy = _copy(memory, record, record.content, (record.id,))
+            origin = DERIVED if record.origin == DERIVED else IMPORTED
+            copy = _copy(memory, record, record.content, (record.id,), origin)
             if not current:  # of the message history
                 memory.layer_context.close(copy, SWAPPED)
             copies[record.id] = copy
@@ -148,7 +160,7 @@ def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
     copies = {}
     for name, record in held.items():
         if name in ended and record.current:
-            copies[name] = _copy(memory, record, record.content, (name,))
+            copies[name] = _copy(memory, record, record.content, (name,), record.origin)
             copies[name].place = record.place  # it is as old as it was
     _restore(memory, state, held | copies)
 
@@ -211,7 +223,11 @@ def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
 
 
 def _copy(
-    memory: MemoryModule, old: MemoryRecord, content: Any, sources: tuple[str, ...]
+    memory: MemoryModule,
+    old: MemoryRecord,
+    content: Any,
+    sources: tuple[str, ...],
+    origin: str,
 ) -> MemoryRecord:
     """A new record of this memory that says when and what the old one is about."""
     return memory.layer_context.open(
@@ -221,6 +237,7 @@ def _copy(
         importance=old.importance,
         subject=old.subject,
         sources=sources,
+        origin=origin,
         valid_from=memory.layer_context.now,
     )
 

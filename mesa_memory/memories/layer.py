@@ -9,7 +9,7 @@ of threads, providers or stores. All its methods do nothing by default.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.context import LayerContext
@@ -137,6 +137,7 @@ class Layer:
             sources: what it was made of, oldest first.
             **fields: further fields of ``MemoryRecord``, such as ``subject``.
         """
+        fields.setdefault("origin", DERIVED)
         ids = tuple(source.id for source in sources)
         return self.context.open(kind, self.now, content, sources=ids, **fields)
 

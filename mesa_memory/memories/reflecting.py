@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.flow import FAULTS, first_fault, gather
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.validate import number
 from mesa_memory.memories.context import LayerContext
@@ -183,6 +183,7 @@ class Reflector:
 def _depth(record: MemoryRecord) -> int:
     """0 for an event, 1 for an insight from events, and so on.
 
-    An event that somebody else calls a reflection has no evidence and is an event.
+    An event that somebody else calls a reflection is an event.
     """
-    return record.content["depth"] if record.kind == KIND and record.sources else 0
+    insight = record.kind == KIND and record.origin == DERIVED
+    return record.content["depth"] if insight else 0

@@ -10,7 +10,7 @@ import numpy as np
 from mesa_memory.core import render
 from mesa_memory.core.content import plain
 from mesa_memory.core.names import own_name
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.recording.changes import Call, Recall
 from mesa_memory.retrieval.index import ScoredRecord
@@ -60,6 +60,7 @@ def record_row(
         "graded_at": None if grade is None else step,
         "subject": record.subject,
         "sources": record.sources,
+        "origin": record.origin,
         "valid_from": record.valid_from,
     }
 
@@ -70,7 +71,7 @@ def text_of(record: MemoryRecord) -> str | None:
     if isinstance(content, dict):
         if record.kind == "message" and "message" in content:
             return render.event_text("message", content, TEXT_CHARS)
-        if record.sources and "text" in content:
+        if record.origin == DERIVED and "text" in content:
             return str(content["text"])
     return None
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import ORIGINS, MemoryRecord
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.batches import CHANGES
@@ -67,6 +67,7 @@ class StoredRecords:
         told = row["kind"] not in CONCLUDED or (row["content"] or {}).get("text")
         sources = row["sources"] or []
         plain = isinstance(sources, list) and all(isinstance(n, str) for n in sources)
+        plain = plain and row["origin"] in ORIGINS
         if not plain or (told is not True and not isinstance(told, str)):
             raise StoreCorrupt(
                 f"the record {row['id']!r:.80} does not hold what its kind needs. The "
@@ -105,6 +106,7 @@ def _record(row: Any, agent: Any) -> MemoryRecord:
         importance=row["importance"],
         subject=row["subject"],
         sources=tuple(row["sources"] or ()),
+        origin=row["origin"],
         valid_from=_clock(row["valid_from"]),
         valid_to=row["valid_to"]
         if row["valid_to"] is None

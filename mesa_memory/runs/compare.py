@@ -2,7 +2,8 @@
 
 Compared are steps, interventions, calls (prompts by their hash, and replies), records
 with their lifetimes, recalls and the texts shown. Not compared are run numbers, names,
-parameters, the time of day, how long calls took, what they cost and who answered them.
+parameters, the time of day, how long calls took, what they cost and who answered them,
+nor the origin of records, which was guessed for runs of before version 6 of the store.
 What happens within a step is compared by whose it is, as agents may think at the same
 time.
 """

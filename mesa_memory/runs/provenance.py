@@ -15,8 +15,8 @@ records = schema.records
 #: more records, or lines, than this are no evidence that anyone reads
 MOST = 100_000
 SHOWN = (
-    "depth", "id", "parent", "kind", "step", "agent", "layer", "text", "missing",
-    "repeated",
+    "depth", "id", "parent", "kind", "origin", "step", "agent", "layer", "text",
+    "missing", "repeated",
 )  # fmt: skip
 
 
@@ -61,7 +61,7 @@ def tree(run: Recorded, record: str) -> dict[str, Any]:
 def _line(
     row: dict[str, Any] | None, depth: int, name: str, parent: str | None, again: bool
 ) -> dict[str, Any]:
-    known = row or dict.fromkeys(("kind", "step", "agent", "layer", "text"))
+    known = row or dict.fromkeys(("kind", "origin", "step", "agent", "layer", "text"))
     return known | {
         "id": name,
         "depth": depth,

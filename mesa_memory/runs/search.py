@@ -34,7 +34,7 @@ COLUMNS = (
 )
 SHOWN = (
     "rank", "score", "relevance", "dense", "lexical", "run", "agent", "layer", "kind",
-    "step", "id", "text", "importance", "valid_from", "valid_to",
+    "origin", "step", "id", "text", "importance", "valid_from", "valid_to",
 )  # fmt: skip
 
 

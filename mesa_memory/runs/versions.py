@@ -20,7 +20,7 @@ from mesa_memory.stores import schema
 records = schema.records
 SHOWN = (
     "step", "operation", "id", "previous", "text", "because", "by", "agent", "layer",
-    "kind", "subject", "importance", "valid_from", "valid_to", "seq",
+    "kind", "origin", "subject", "importance", "valid_from", "valid_to", "seq",
 )  # fmt: skip
 
 

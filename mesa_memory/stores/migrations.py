@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import sqlalchemy as sa
 
+from mesa_memory.core.records import DERIVED, EVENT
 from mesa_memory.errors import StoreCorrupt, StoreReadOnly, StoreTooNew
 from mesa_memory.stores import schema
 from mesa_memory.stores.sql import SqlStore
@@ -45,12 +46,22 @@ def _leases(on: sa.Connection) -> None:
     schema.unfinished_calls.create(on)
 
 
+def _origin(on: sa.Connection) -> None:
+    """Version 6: where a record came from; until then, what has sources was derived."""
+    on.execute(sa.text("ALTER TABLE records ADD COLUMN origin TEXT"))
+    sources = schema.records.c.sources
+    none = sources.is_(None) | (sources == sa.literal([], sources.type))
+    origin = sa.case((none, EVENT), else_=DERIVED)
+    on.execute(sa.update(schema.records).values(origin=origin))
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
     3: _answers,
     4: _kept,
     5: _leases,
+    6: _origin,
 }
 
 

@@ -16,7 +16,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 5
+VERSION = 6
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -67,7 +67,7 @@ agents = Table(
 )
 
 #: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at`` is the step at which the
-#: importance was known
+#: importance was known; ``origin`` is there since version 6
 records = Table(
     "records",
     metadata,
@@ -90,6 +90,7 @@ records = Table(
     Column("embedding", Embedding),
     Column("embedder", Text),
     Column("graded_at", Double),
+    Column("origin", Text),
     PrimaryKeyConstraint("run", "id"),
     Index("records_by_agent", "run", "agent", "seq"),
 )

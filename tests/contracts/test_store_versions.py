@@ -1,6 +1,7 @@
 """Old, newer and foreign files: migrated, refused, and never changed by mistake."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,14 @@ INSERT INTO records VALUES (1, 1, '1/e/message/1', '1', 'e', 'message', 1, 'hell
  NULL, '[]', 1, 2, 'evicted', NULL, NULL);
 INSERT INTO steps VALUES (1, 1, 1, 1, 0, 0);
 """
+
+
+INSERT = """
+INSERT INTO records (run, seq, id, agent, layer, kind, step, text, content, sources, valid_from)
+ VALUES (1, {}, '1/e/{}', '1', 'e', 'k', 1, 'a text', '{{}}', {}, 1);
+"""
+#: what ``sources`` was in a file of before version 6, and what that said of the record
+GUESSED = {"'[\"1/e/message/1\"]'": "derived", "'[]'": "event", "NULL": "event"}
 
 
 @pytest.fixture
@@ -39,15 +48,20 @@ def script(version, dialect):
 @pytest.fixture(params=["sqlite", "postgresql"])
 def old(request, path):
     """The address of a store of version 1 with a run."""
-    if request.param == "sqlite":
-        run_script(path, script(1, "sqlite"), OLD)
+    return made(request, path, request.param, script(1, request.param), OLD)
+
+
+def made(request, path, dialect, *texts):
+    """The address of a store that these statements made."""
+    if dialect == "sqlite":
+        run_script(path, *texts)
         return str(path)
     server = request.getfixturevalue("postgres")
     address = server.database()
     engine = sa.create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
     with engine.begin() as on:
         on.exec_driver_sql("CREATE EXTENSION vector")
-        for statement in (script(1, "postgresql") + OLD).split(";\n"):
+        for statement in "".join(texts).split(";\n"):
             if statement.strip():
                 on.exec_driver_sql(statement)
     engine.dispose()
@@ -68,6 +82,7 @@ def test_an_old_store_is_migrated_and_keeps_what_it_holds(old):
     (record,) = rows(store, "records")
     assert record["text"] == "hello" and record["embedder"] is None
     assert (record["content"], record["sources"]) == ({"message": "hello"}, [])
+    assert record["origin"] == "event"
     store.write(1, full(2, start=2))
     for table in ("interventions", "answers"):
         assert len(rows(store, table)) == 1
@@ -95,6 +110,18 @@ def test_a_migrated_store_has_the_tables_of_a_new_one(path, version):
             }
 
     assert tables(path) == tables(path.with_name("new.sqlite"))
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_in_an_old_store_what_was_made_of_others_was_derived(
+    version, dialect, path, request
+):
+    given = [INSERT.format(n, n, sources) for n, sources in enumerate(GUESSED)]
+    address = made(request, path, dialect, script(version, dialect), *given)
+    with closing(open_store(address)) as store:
+        found = [row["origin"] for row in rows(store, "records")]
+    assert found == list(GUESSED.values())
 
 
 def test_a_migration_that_fails_changes_nothing(path):

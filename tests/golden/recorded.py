@@ -25,7 +25,7 @@ DATA = Path(__file__).parent.parent / "data" / "golden"
 COLUMNS = {
     "agents": "agent unique_id class memory layers",
     "records": "id agent layer kind step text content importance subject sources "
-    "valid_from valid_to closed_because superseded_by embedder graded_at",
+    "valid_from valid_to closed_because superseded_by embedder graded_at origin",
     "recalls": "step agent layer purpose query scoring candidates",
     "prompts": "step agent layer section text",
     "calls": "step agent purpose occurrence model prompt prompt_hash reply "

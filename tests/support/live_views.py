@@ -92,7 +92,8 @@ def population(sections):
 
 def population_known(run, step):
     lived = [past(run, agent).rows for agent in range(1, 7)]
-    events = [r for own in lived for r in own if r["step"] == step and not r["sources"]]
+    made = [row for own in lived for row in own if row["step"] == step]
+    events = [row for row in made if row["origin"] != "derived"]
     calls = run.calls(step=step, as_records=True)
     recalls = [recall.recalls(run, agent, step) for agent in range(1, 7)]
     told = {

@@ -80,7 +80,8 @@ class Story:
         ]
         before = [f"{agent}/stlt/summary/{step - 2}"] if step > 2 else []
         new = self._open(batch, agent, "stlt", "summary", step, step - 1,
-                         text=f"All until step {step - 1}", sources=before + events)  # fmt: skip
+                         text=f"All until step {step - 1}", sources=before + events,
+                         origin="derived")  # fmt: skip
         for name in events:
             self._close(batch, agent, name, step, "consolidated", None)
         for name in before:
@@ -89,7 +90,8 @@ class Story:
     def _open(self, batch, agent, layer, kind, step, number=None, **fields):
         name = f"{agent}/{layer}/{kind}/{number or step}"
         row = {"id": name, "agent": agent, "layer": layer, "kind": kind, "step": step,
-               "content": {"text": fields["text"]}, "sources": [], "valid_from": step}  # fmt: skip
+               "content": {"text": fields["text"]}, "sources": [], "origin": "event",
+               "valid_from": step}  # fmt: skip
         batch.opened.append(row | fields)
         self._live[agent].append(name)
         return name

@@ -29,6 +29,7 @@ class Minds(Story):
                 continue
             felt = SENTIMENTS[row["agent"]][step]
             row["sources"] = [f"{row['agent']}/stlt/message/{max(1, step - 2)}"]
+            row["origin"] = "derived"
             if step == 1:
                 row["sources"].append("gone/stlt/message/1")
             row["text"] = f"{row['text']} {HOSTILE}"

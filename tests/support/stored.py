@@ -23,6 +23,7 @@ def record(number, step=1, agent="7", **fields):
         "importance": None,
         "subject": None,
         "sources": [],
+        "origin": "event",
         "valid_from": step,
     } | fields
 

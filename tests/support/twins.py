@@ -61,7 +61,7 @@ class Diary:
         return sorted(
             (
                 *(r.id, r.kind, r.step, repr(r.content), r.importance, r.subject),
-                *(r.sources, r.valid_from, r.valid_to),
+                *(r.sources, r.origin, r.valid_from, r.valid_to),
                 *(r.closed_because, r.superseded_by),
             )
             for r in self.records.values()

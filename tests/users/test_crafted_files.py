@@ -60,6 +60,7 @@ CASES = [
     ("records", "importance", "text", "resume"),
     ("records", "embedding", "huge", "questions"),
     ("records", "sources", "huge", "resume"),
+    ("records", "origin", "text", "resume"),
     ("records", "subject", "dict", "fork"),
     ("records", "content", "huge", "resume"),
     ("records", "content", "dict", "resume"),

@@ -275,7 +275,7 @@ def everywhere(file, text):
         "detail",
         "prompt_hash",
     }
-    keep |= {"application", "holder", "kind", "layer", "vector"}
+    keep |= {"application", "holder", "kind", "layer", "origin", "vector"}
     with sqlite3.connect(file) as on:
         tables = on.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         for (table,) in tables.fetchall():

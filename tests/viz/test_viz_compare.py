@@ -70,7 +70,7 @@ def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
 
 
 def test_a_text_held_twice_is_alone_once_if_the_other_has_it_once():
-    row = {"kind": "note", "sources": ["a"], "content": None, "text": "same"}
+    row = {"kind": "note", "origin": "derived", "content": None, "text": "same"}
     found = compare.marked([row, row], [row])
     assert [one["held by"] for one in found] == [compare.ONLY, compare.BOTH]
 

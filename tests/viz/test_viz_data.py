@@ -178,6 +178,7 @@ def test_a_kind_of_record_that_nobody_knows_has_a_table_with_its_numbers():
         known
         | {
             "id": f"1/facts/fact/{n}", "kind": "fact", "seq": n, "sources": ["x"],
+            "origin": "derived",
             "text": f"fact {n}", "content": {"text": f"fact {n}", "doubt": n / 4},
         }
         for n in (1, 2)

@@ -51,7 +51,8 @@ def made(parts, weights=(1.0, 0.2, 0.15, 0.0), steps=None, **fields):
     steps = steps or [1] * len(parts)
     rows = [
         {"id": name, "step": step, "seq": n, "sources": [], "content": None,
-         "kind": "message", "text": f"text of {name}", "superseded_by": None}
+         "kind": "message", "text": f"text of {name}", "superseded_by": None,
+         "origin": "event"}
         for n, (name, step) in enumerate(zip(names, steps))
     ]  # fmt: skip
     candidates = [

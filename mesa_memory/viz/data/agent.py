@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from mesa_memory.core.records import DERIVED
 from mesa_memory.core.render import count_tokens, event_text
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import Versions
@@ -60,7 +61,7 @@ class Shelf:
     """A layer of a memory at a step.
 
     Attributes:
-        texts: what stands alone in its kind and was made from other records, such as a
+        texts: what stands alone in its kind and was made by the memory, such as a
             running summary: (row, the version before it or None).
         tables: all else by kind, events of all kinds together as ``"event"``.
     """
@@ -86,7 +87,7 @@ def shelves(past: Past, step: float) -> list[Shelf]:
         kinds.setdefault((row["layer"], row["kind"]), []).append(row)
     for (layer, kind), rows in kinds.items():
         shelf = found[layer]
-        made = any(row["sources"] for row in rows)
+        made = any(row["origin"] == DERIVED for row in rows)
         if made and len(rows) == 1 and rows[0]["subject"] is None:
             shelf.texts.append((rows[0], past.before(rows[0]["id"])))
         elif made:
@@ -149,7 +150,7 @@ def numbers(rows: list[Row]) -> list[str]:
         content = row["content"] if isinstance(row["content"], dict) else {}
         for name, value in content.items():
             usable = isinstance(value, int | float) and not isinstance(value, bool)
-            if usable and row["sources"] and name not in PLAIN:
+            if usable and row["origin"] == DERIVED and name not in PLAIN:
                 found[name] = None
     return list(found)
 
@@ -185,7 +186,7 @@ def _any(rows: list[Row], name: str) -> bool:
 
 def text_of(row: Row) -> str:
     """A record as people read it: events as agents are shown them."""
-    if not row["sources"] and isinstance(row["content"], dict):
+    if row["origin"] != DERIVED and isinstance(row["content"], dict):
         return event_text(row["kind"], row["content"], CHARS)
     return row["text"] or ""
 

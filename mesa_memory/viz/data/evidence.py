@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row, text_of
 
@@ -43,8 +44,9 @@ class Evidence:
 
 
 def conclusions(past: Past, step: float) -> list[Row]:
-    """What an agent made from other records until the end of a step, newest first."""
-    made = [r for r in past.rows if r["sources"] and r["valid_from"] <= step]
+    """What an agent's memory made until the end of a step, newest first."""
+    derived = [row for row in past.rows if row["origin"] == DERIVED]
+    made = [row for row in derived if row["valid_from"] <= step]
     return sorted(made, key=lambda row: (row["valid_from"], row["seq"]), reverse=True)
 
 

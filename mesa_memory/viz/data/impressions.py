@@ -145,7 +145,7 @@ def _impressions(run: Run) -> Any:
         records.c.valid_from,
         records.c.valid_to,
         records.c.closed_because,
-        case((reading._without_sources(), False), else_=True),
+        case((reading.was_not_derived(), False), else_=True),
     )
     # From end to end: through an index this takes three times as long.
     own = (records.c.run + 0 == run.id, records.c.kind == "impression")

@@ -7,8 +7,9 @@ so the agents are named.
 
 from typing import Any
 
-from sqlalchemy import case, func, literal, or_, select
+from sqlalchemy import case, func, select
 
+from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.runs.state import COLUMNS
 from mesa_memory.stores import schema
@@ -37,7 +38,7 @@ def remembered(run: Run, after: int) -> list[tuple]:
     Args:
         after: only of records with a higher ``seq``.
     """
-    raw = _without_sources()
+    raw = was_not_derived()
     graded = case((raw, records.c.importance))
     wanted = select(
         records.c.agent,
@@ -97,7 +98,7 @@ def closed(run: Run, since: float) -> list[tuple]:
 
 
 def _by_kind(step: Any, *wanted: Any) -> Any:
-    kind = case((_without_sources(), "event"), else_=records.c.kind).label("kind")
+    kind = case((was_not_derived(), "event"), else_=records.c.kind).label("kind")
     # PostgreSQL does not see that an expression with parameters is the same one.
     rows = select(records.c.layer, kind, step).where(*wanted).subquery()
     return select(*rows.c, func.count()).group_by(*rows.c)
@@ -117,7 +118,6 @@ def _of_agents(run: Run, table: Any) -> Any:
     return (table.c.run == run.id) & table.c.agent.in_(own)
 
 
-def _without_sources() -> Any:
-    """The condition that a record is an event, and not made from others."""
-    none = literal([], records.c.sources.type)
-    return or_(records.c.sources.is_(None), records.c.sources == none)
+def was_not_derived() -> Any:
+    """The condition that no memory made a record: it happened, or was carried in."""
+    return records.c.origin.is_distinct_from(DERIVED)

@@ -4,6 +4,7 @@ from typing import Any
 
 import solara
 
+from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.run_view import Source
@@ -183,7 +184,7 @@ def Listed(
         row = ranked[place].candidate.row
         if row is None:
             return
-        if row["sources"]:
+        if row["origin"] == DERIVED:
             to_evidence(selection, row["id"], agent)
         else:
             to_agent(source, selection, agent, row["valid_from"])
