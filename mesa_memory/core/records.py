@@ -22,6 +22,8 @@ EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
 REPLACED = "replaced"
 #: by hand
 ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
+#: what was taken out by hand is not gone by any more, though it is still in the record
+BY_HAND = (ERASED, EDITED, SWAPPED)
 
 
 @dataclass(slots=True, eq=False)
@@ -66,6 +68,11 @@ class MemoryRecord:
     closed_because: str | None = None
     superseded_by: str | None = None
     place: tuple[int, int] = (0, 0)
+
+    @property
+    def number(self) -> int:
+        """Its number among the memory's records of its kind, from 1."""
+        return int(self.id.rpartition("/")[2])
 
     @property
     def current(self) -> bool:

@@ -33,7 +33,37 @@ class RecordLookup(Protocol):
         """Those whose lifetime was open, in order."""
 
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
-        """All of a kind, closed ones too, in order; or only the newest ``last``."""
+        """All of a kind that were not taken out by hand, in order; closed ones, too.
+
+        Args:
+            last: only so many, the newest.
+        """
+
+
+class RecordsAfter:
+    """The records of one memory without those of before it was swapped.
+
+    Args:
+        lookup: has all of them.
+        before: how many of each kind had been made when it was swapped.
+    """
+
+    def __init__(self, lookup: RecordLookup, before: Mapping[str, int]) -> None:
+        self._lookup, self._before = lookup, before
+
+    def __getitem__(self, key: str) -> MemoryRecord:
+        """See ``RecordLookup``."""
+        return self._lookup[key]
+
+    def current(self) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        return self._lookup.current()
+
+    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        first = self._before.get(kind, 0)
+        found = self._lookup.of_kind(kind, last)
+        return [record for record in found if record.number > first]
 
 
 class SnapshotPart:

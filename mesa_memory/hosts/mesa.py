@@ -271,7 +271,7 @@ def note_arguments(bound: Callable[[type, tuple, dict], Any]) -> None:
     if getattr(mesa.Model.__new__, "notes_arguments", False):
         return
 
-    def make(kind: type, *args: Any, **kwargs: Any) -> Any:
+    def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:
         own = super(mesa.Model, kind).__new__
         model = own(kind) if own is object.__new__ else own(kind, *args, **kwargs)
         given = bound(kind, args, kwargs)

@@ -85,6 +85,7 @@ class LayerContext:
         additive_event_types: kinds of events that accumulate within a step.
         history: the messages heard and sent.
         display: whether new entries are printed.
+        before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
     """
 
@@ -93,6 +94,7 @@ class LayerContext:
     event_chars = 1000
     section_chars = 8000
     lived = 0
+    before: Mapping[str, int] = {}
     display = False
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:

@@ -14,6 +14,7 @@ from mesa_memory.core.records import (
     DERIVED,
     EDITED,
     ERASED,
+    EVICTED,
     IMPORTED,
     SWAPPED,
     MemoryRecord,
@@ -135,11 +136,12 @@ def swap(one: Any, other: Any) -> None:
             memory.layer_context.close(record, SWAPPED)
     for memory, source in ((left, right), (right, left)):
         copies = {}
+        memory.layer_context.before = dict(memory.layer_context.log.numbers)
         for record, current in held[source]:
             origin = DERIVED if record.origin == DERIVED else IMPORTED
             copy = _copy(memory, record, record.content, (record.id,), origin)
-            if not current:  # of the message history
-                memory.layer_context.close(copy, SWAPPED)
+            if not current:  # of the message history, or a former revision
+                memory.layer_context.close(copy, EVICTED)
             copies[record.id] = copy
         _restore(memory, states[source], copies)
     _note(left, "swap", {"with": plain(other.unique_id)})
@@ -249,6 +251,7 @@ def _restore(
     shelf = InMemoryRecords(records)
     now = memory.snapshot()
     own = {name: now[name] for name in ("layer", "layers", "numbers")}
+    own["before"] = now.get("before", {})
     memory.restore(decode(state, shelf) | own, shelf)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import EVICTED, MemoryRecord
-from mesa_memory.core.snapshot import RecordLookup, held
+from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, held
 from mesa_memory.memories.layers import layers_of, set_layers
 from mesa_memory.memories.own_state import own_records, own_state, take_up
 
@@ -35,6 +35,7 @@ class MemoryState:
             "waiting": [(c.now, c.groups) for c in work.waiting],
             "failures": work.failures,
             **({"lived": context.lived} if context.lived else {}),
+            **({"before": dict(context.before)} if context.before else {}),
             **({"parts": parts} if parts else {}),
             **({"own": own} if own else {}),
             **({"names": left} if left else {}),
@@ -55,6 +56,8 @@ class MemoryState:
         for now, groups in snapshot["waiting"]:
             place = context.outside.bus.next_place()
             work.put(Commit(now, [(step, events) for step, events in groups], place))
+        context.before = dict(snapshot.get("before", {}))
+        shelf = RecordsAfter(shelf, context.before)
         newest = shelf.of_kind("message", last=context.history.capacity)
         context.history.log.clear()
         context.history.log.extend(newest)

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import ORIGINS, MemoryRecord
+from mesa_memory.core.records import BY_HAND, ORIGINS, MemoryRecord
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.batches import CHANGES
@@ -54,7 +54,9 @@ class StoredRecords:
 
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
         """See ``snapshot.RecordLookup``."""
-        newest = self._own.filter_by(kind=kind).order_by(records.c.seq.desc())
+        ended = sa.func.coalesce(records.c.closed_because, "")
+        still = self._own.where(ended.not_in(BY_HAND) | self._reopened)
+        newest = still.filter_by(kind=kind).order_by(records.c.seq.desc())
         return self._all(newest.limit(last))[::-1]
 
     def _all(self, query: sa.Select) -> list[MemoryRecord]:
