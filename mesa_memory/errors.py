@@ -12,6 +12,7 @@
     ├── DuplicatePurpose      another task has the same purpose
     ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── MemoryMismatch        a run has another class of memory than the new model
+    ├── UnknownMemory         a name leads to no class of memory
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk
     │   ├── StoreBusy         another writer did not let go in time
@@ -175,6 +176,18 @@ class MemoryMismatch(MesaMemoryError, ValueError):
 
     The message names the agent, both classes, and what to do.
     """
+
+
+class UnknownMemory(MesaMemoryError, ValueError):
+    """A name leads to no class of memory; the message says what there is.
+
+    Attributes:
+        names: the names there are, if the name was none of them.
+    """
+
+    def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.names = names
 
 
 class EmbedderError(MesaMemoryError):

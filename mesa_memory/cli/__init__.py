@@ -20,16 +20,10 @@ from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
 
 
-def _names(_: click.Context, option: click.Parameter, given: str) -> list[str]:
+def _names(context: click.Context, option: click.Parameter, given: str) -> list[str]:
     """The memories in a list with commas, each once."""
     names = list(dict.fromkeys(name.strip() for name in given.split(",")))
-    unknown = [name for name in names if name not in MEMORIES]
-    if unknown:
-        raise click.BadParameter(
-            f"{', '.join(map(repr, unknown))}: choose from {', '.join(MEMORIES)}.",
-            param=option,
-        )
-    return names
+    return [options.MemoryName().convert(name, option, context) for name in names]
 
 
 @click.group("mesa-memory")
@@ -47,7 +41,8 @@ def main() -> None:
     show_default=True,
     callback=_names,
     metavar="NAME,NAME,...",
-    help="The memories to compare.",
+    help="The memories to compare; also those that installed packages offer, and "
+    "classes of your own as MODULE:CLASS.",
 )
 @click.option(
     "--seeds",
@@ -95,7 +90,8 @@ def batch(
 
         # What cannot work is found here, and not in every process after minutes.
         out.mkdir(parents=True, exist_ok=True)
-        RumorModel(3, llm=llm, api_base=api_base)
+        for memory in memories:
+            RumorModel(3, memory, llm, api_base=api_base)
         frame = sweep.run(
             memories,
             seeds,

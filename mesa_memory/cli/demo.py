@@ -13,10 +13,11 @@ from mesa_memory.examples.rumor import MEMORIES
 @click.command()
 @click.option(
     "--memory",
-    type=click.Choice(MEMORIES),
+    type=options.MemoryName(),
     default="stlt",
     show_default=True,
-    help="Everyone's memory.",
+    help=f"Everyone's memory: {', '.join(MEMORIES)}, one that an installed package "
+    "offers, or a class of your own.",
 )
 @options.agents
 @options.steps(25, "How many days are played first; in the browser one can go on.")

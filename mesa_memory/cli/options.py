@@ -1,9 +1,34 @@
 """Options that several commands have."""
 
+import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
+
+
+class MemoryName(click.ParamType):
+    """The name of a memory, or ``module:class``."""
+
+    name = "NAME|MODULE:CLASS"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> str:
+        """Leaves the name as it is: the model, in whatever process, looks it up."""
+        from mesa_memory.errors import UnknownMemory
+        from mesa_memory.examples.rumor import memories
+
+        if ":" in value and os.getcwd() not in sys.path:
+            # As for ``python -m``, a user's module may lie in the current folder.
+            sys.path.insert(0, os.getcwd())
+        try:
+            memories.check(value)
+        except UnknownMemory as error:
+            self.fail(str(error), param, ctx)
+        return value
+
 
 llm = click.option(
     "--llm",

@@ -154,7 +154,7 @@ def test_a_batch_runs_in_several_processes(tmp_path):
         (("demo", "--steps", 0), "0 is not in the range x>=1"),
         (("demo", "--seed", -1), "-1 is not in the range"),
         (("demo", "--port", 70000), "70000 is not in the range"),
-        (("demo", "--memory", "x"), "'long_term', 'episodic'"),
+        (("demo", "--memory", "x"), "'x': choose from short_term, stlt"),
         (("batch", "flu"), "'flu' is not 'rumor'"),
         (("batch", "rumor", "--memory", "stlt,x"), "'x': choose from short_term, stlt"),
         (("batch", "rumor", "--memory", ""), "choose from"),

@@ -1,5 +1,6 @@
 """The people of the town."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from mesa.discrete_space import Cell, FixedAgent
@@ -22,7 +23,7 @@ class Townsperson(LLMAgent, FixedAgent):
     Args:
         model: the town.
         cell: where it lives.
-        memory: name of its memory, see ``MEMORIES``.
+        memory: name of its memory, see ``memories.make``.
         llm_model, api_base: whom it asks for words, see Mesa-LLM.
     """
 
@@ -48,7 +49,8 @@ class Townsperson(LLMAgent, FixedAgent):
 
     def opinion(self) -> Opinion:
         """What a reader of its memory would know and believe."""
-        with self.memory.peek():
+        # Mesa-LLM's own memories note no reads.
+        with getattr(self.memory, "peek", nullcontext)():
             return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
 
     def step(self) -> None:

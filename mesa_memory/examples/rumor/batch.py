@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,10 @@ STYLES: dict[str, tuple[str, Any]] = {
     "impression": ("#E69F00", "-."),
     "none": ("#555555", ":"),
 }
+#: of other memories, in order and again from the first
+OTHER_STYLES: tuple[tuple[str, Any], ...] = (
+    ("#000000", "-"), ("#56B4E9", "-"), ("#000000", "--"), ("#56B4E9", "--"),
+)  # fmt: skip
 PANELS = {
     "knows_rumour": "Know the rumour",
     "believes_correction": "Believe the correction",
@@ -43,7 +48,7 @@ def run(
     """Runs each memory with the seeds 0, 1, …: equal seeds are equal towns.
 
     Args:
-        memories: names, see ``MEMORIES``.
+        memories: names, see ``memory`` of ``RumorModel``.
         n_agents, correction_step, llm, api_base: see ``RumorModel``.
         processes: how many at once; None for one per processor.
         progress: show a bar.
@@ -94,9 +99,10 @@ def plot(frame: pd.DataFrame) -> Figure:
     """Two panels over time, one line for each memory: mean and standard deviation."""
     figure = Figure(figsize=(9.5, 4.4), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
+    styles = _styles(list(frame["memory"].unique()))
     for axes, (column, title) in zip(panels, PANELS.items()):
-        for memory in frame["memory"].unique():
-            _line(axes, frame[frame["memory"] == memory], column, memory)
+        for memory, style in styles.items():
+            _line(axes, frame[frame["memory"] == memory], column, memory, style)
         _furnish(axes, frame, title)
     panels[0].set(ylabel="Share of the town (%)", ylim=(-2, 102))
     lines, names = panels[0].get_legend_handles_labels()
@@ -131,11 +137,23 @@ def _furnish(axes: Axes, frame: pd.DataFrame, title: str) -> None:
         )
 
 
-def _line(axes: Axes, runs: pd.DataFrame, column: str, memory: str) -> None:
+def _styles(memories: Sequence[str]) -> dict[str, tuple[str, Any]]:
+    """Colour and dashes of each memory."""
+    others = cycle(OTHER_STYLES)
+    return {name: STYLES.get(name) or next(others) for name in memories}
+
+
+def _line(
+    axes: Axes,
+    runs: pd.DataFrame,
+    column: str,
+    memory: str,
+    style: tuple[str, Any],
+) -> None:
     share = 100 * runs[column] / runs["n_agents"]
     over_seeds = share.groupby(runs["Step"])
     mean, deviation = over_seeds.mean(), over_seeds.std(ddof=0)
     low, high = (mean - deviation).clip(lower=0), (mean + deviation).clip(upper=100)
-    colour, dashes = STYLES[memory]
+    colour, dashes = style
     axes.fill_between(mean.index, low, high, color=colour, alpha=0.09, linewidth=0)
     axes.plot(mean, color=colour, linestyle=dashes, linewidth=2.4, label=memory)

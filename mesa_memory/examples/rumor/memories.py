@@ -1,16 +1,9 @@
 """The memories that can be compared, by name."""
 
-from collections.abc import Callable
 from typing import Any
 
-from mesa_memory import (
-    EpisodicMemory,
-    ImpressionMemory,
-    LongTermMemory,
-    MemoryModule,
-    ShortTermMemory,
-    STLTMemory,
-)
+from mesa_memory import MemoryModule
+from mesa_memory.memories import registry
 
 
 class NoMemory(MemoryModule):
@@ -23,22 +16,27 @@ class NoMemory(MemoryModule):
         return ""
 
 
-_CLASSES: dict[str, Callable[[Any], MemoryModule]] = {
-    "short_term": ShortTermMemory,
-    "stlt": STLTMemory,
-    "long_term": LongTermMemory,
-    "episodic": EpisodicMemory,
-    "impression": ImpressionMemory,
-    "none": NoMemory,
-}
+#: known here besides the memories of the package and of installed ones
+OWN = {"none": NoMemory}
 
 
-def make(name: str, agent: Any) -> MemoryModule:
+def names() -> tuple[str, ...]:
+    """What ``make`` knows by name: ``MEMORIES``, and those of installed packages."""
+    return registry.names(OWN)
+
+
+def check(name: str) -> None:
+    """Raises an ``UnknownMemory`` unless the name leads to a memory; see ``make``."""
+    registry.find(name, OWN)
+
+
+def make(name: str, agent: Any) -> Any:
     """A memory for ``agent``.
 
+    Args:
+        name: one of ``names()``, or ``"module:class"``.
+
     Raises:
-        ValueError: for an unknown name.
+        UnknownMemory: a ``ValueError``; lists what there is.
     """
-    if name not in _CLASSES:
-        raise ValueError(f"memory must be one of {list(_CLASSES)}, got {name!r}")
-    return _CLASSES[name](agent)
+    return registry.find(name, OWN)(agent)

@@ -1,0 +1,174 @@
+"""A memory of somebody else's is taken by name: installed, or as ``module:class``."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from mesa_memory import open_run, resume
+from mesa_memory.cli import main
+from mesa_memory.errors import UnknownMemory
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.examples.rumor.page import parameters
+
+MOOD = (Path(__file__).parent / "mood.py").read_text()
+OTHERS = """
+
+class NoMemoryAtAll:
+    pass
+
+
+class Demanding(MoodMemory):
+    def __init__(self, agent, colour):
+        super().__init__(agent)
+"""
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A folder on the path with a package, as an installer leaves it there."""
+    (tmp_path / "moodpackage.py").write_text(MOOD + OTHERS)
+    info = tmp_path / "moodpackage-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: moodpackage\nVersion: 1.0\n"
+    )
+    (info / "entry_points.txt").write_text(
+        "[mesa_memory.memories]\n"
+        "mood = moodpackage:MoodMemory\n"
+        "stlt = moodpackage:MoodMemory\n"
+        "gone = moodpackage:Gone\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    yield tmp_path
+    sys.modules.pop("moodpackage", None)
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, [str(a) for a in arguments])
+
+
+def kind(name):
+    return type(RumorModel(3, memory=name).agents[0].memory).__name__
+
+
+def test_a_model_takes_an_installed_memory_and_a_class_by_name(installed):
+    assert kind("mood") == "MoodMemory"
+    assert kind("moodpackage:MoodMemory") == "MoodMemory"
+    assert kind("stlt") == "STLTMemory", "nobody takes a name of ours"
+
+
+def test_a_batch_compares_it_with_ours(installed):
+    few = ("--seeds", 1, "--steps", 3, "--agents", 3, "--processes", 1)
+    names = "stlt,mood,moodpackage:MoodMemory"
+    result = call("batch", "rumor", "--memory", names, *few, "--out", installed)
+    assert result.exit_code == 0, result.output
+    table = pd.read_csv(installed / "rumor.csv")
+    assert list(table["memory"].unique()) == names.split(",")
+    asked = table[table["Step"] == 3].set_index("memory")["calls"]
+    assert asked["mood"] == asked["moodpackage:MoodMemory"]
+    assert (installed / "rumor.png").stat().st_size > 500
+
+
+def test_the_command_finds_a_class_in_the_current_folder_and_so_do_its_workers(
+    tmp_path,
+):
+    (tmp_path / "mypackage.py").write_text(MOOD)
+    command = Path(sys.executable).with_name("mesa-memory")
+    few = [
+        "--seeds",
+        "1",
+        "--steps",
+        "1",
+        "--agents",
+        "3",
+        "--processes",
+        "2",
+        "--out",
+        "out",
+    ]
+    names = ["--memory", "none,mypackage:MoodMemory"]
+    ran = subprocess.run(
+        [command, "batch", "rumor", *names, *few],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=600,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "mypackage:MoodMemory" in (tmp_path / "out" / "rumor.csv").read_text()
+
+
+def test_the_demo_plays_it_and_its_page_offers_it(installed):
+    few = ("--headless", "--agents", 3, "--steps", 3)
+    file = installed / "run.sqlite"
+    result = call("demo", "--memory", "mood", *few, "--record", file)
+    assert result.exit_code == 0, result.output
+    assert "Memory mood" in result.stdout
+    assert "I feel calm." in result.stdout
+    given = "moodpackage:MoodMemory"
+    assert {"stlt", "mood", given} <= set(parameters(memory=given)["memory"]["values"])
+    with open_run(file) as run:
+        assert "mood" in {row["kind"] for row in run.state(1, 3, as_records=True)}
+    town = resume(RumorModel, str(file), record=None)
+    assert type(town.agents[0].memory).__name__ == "MoodMemory"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("moood", "'moood': choose from short_term, stlt, .*none, gone, mood; or give"),
+        ("", "choose from"),
+        (None, "choose from"),
+        ("mood:", "such as mypackage:MoodMemory"),
+        ("nowhere:Mood", "No module named 'nowhere'"),
+        ("moodpackage:Moood", "no attribute 'Moood'"),
+        ("gone", "moodpackage:Gone.*no attribute 'Gone'"),
+        ("moodpackage:NoMemoryAtAll", "no class of memory.*MemoryModule"),
+        ("moodpackage:FEEL", "no class of memory"),
+        ("mesa_llm.memory.memory:Memory", "abstract class: it lacks .*process_step"),
+        ("moodpackage:Demanding", "missing a required argument: 'colour'"),
+    ],
+)
+def test_what_is_no_memory_is_refused_with_what_to_do(installed, name, message):
+    with pytest.raises(UnknownMemory, match=message):
+        RumorModel(3, memory=name)
+
+
+def test_two_packages_with_one_name_are_named(installed):
+    info = installed / "other-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[mesa_memory.memories]\nmood = other:Mood\n"
+    )
+    with pytest.raises(UnknownMemory, match="moodpackage:MoodMemory and other:Mood"):
+        RumorModel(3, memory="mood")
+
+
+def test_the_command_says_the_same_in_a_line(installed):
+    for command in (("batch", "rumor"), ("demo", "--headless")):
+        result = call(*command, "--memory", "moodpackage:NoMemoryAtAll")
+        assert result.exit_code == 2
+        assert "no class of memory" in result.stderr
+
+
+def test_mesa_llms_own_memory_is_one_too():
+    from mesa_llm.memory.st_memory import ShortTermMemory
+
+    town = RumorModel(3, memory="mesa_llm.memory.st_memory:ShortTermMemory")
+    town.step()
+    assert {type(agent.memory) for agent in town.agents} == {ShortTermMemory}
+
+
+@pytest.mark.parametrize(
+    ("page", "most"), [("write_a_memory", 20), ("write_an_embedder", 8)]
+)
+def test_what_the_docs_write_is_short_and_uses_no_private_name(page, most):
+    docs = Path(__file__).parents[2] / "docs" / f"{page}.md"
+    code = docs.read_text().split("```python\n")[1].split("```")[0]
+    assert len([line for line in code.splitlines() if line.strip()]) <= most
+    assert not re.search(r"(\.|import )_[a-z]", code)
