@@ -56,6 +56,10 @@ class Outside(Protocol):
     """What stands behind a memory: who is asked, and who is told."""
 
     @property
+    def agent(self) -> Any:
+        """The agent that remembers."""
+
+    @property
     def bus(self) -> RecordBus:
         """What all memories of the run share."""
 
@@ -76,7 +80,6 @@ class LayerContext:
     """What all layers of one memory share.
 
     Attributes:
-        agent: the agent that remembers.
         log: makes, closes and numbers the records.
         inbox: the events that have arrived since the last finished step.
         outside: who is asked, and who is told; set by the memory.
@@ -89,7 +92,6 @@ class LayerContext:
         lived: own steps of the agent that ended while the model's clock stood still.
     """
 
-    agent: Any = None
     outside: Any = None
     event_chars = 1000
     section_chars = 8000
@@ -102,6 +104,11 @@ class LayerContext:
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
         self.additive_event_types: set[str] = {"message", "action"}
+
+    @property
+    def agent(self) -> Any:
+        """The agent that remembers."""
+        return self.outside.agent
 
     @property
     def layer(self) -> str:

@@ -11,7 +11,7 @@ import copy
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Self
 
 from mesa_memory.core.content import plain
 from mesa_memory.core.flow import FAULTS, first_fault
@@ -73,7 +73,7 @@ class MemoryModule(MemoryReads):
     _alone_in: int | None  # the thread that looks at it
     _awaited = False  # True in a step that began by ``aprocess_step``
 
-    def __new__(cls, *_: Any, **__: Any) -> "MemoryModule":
+    def __new__(cls, *_: Any, **__: Any) -> Self:
         """Makes the working parts, so that an unfinished object is already sound."""
         self = super().__new__(cls)
         self._lock = threading.RLock()
@@ -100,7 +100,6 @@ class MemoryModule(MemoryReads):
     ) -> None:
         check_agent(agent, type(self).__name__)
         context = self.layer_context
-        context.agent = agent
         super().__init__(
             agent=agent,
             llm_model=None,

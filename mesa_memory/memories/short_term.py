@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from mesa_memory.core.validate import whole
 from mesa_memory.memories.host import MemoryModule
@@ -29,6 +29,14 @@ class ShortTermMemory(MemoryModule):
 
     layer = "short_term"
 
+    def __new__(cls, *args: Any, **given: Any) -> Self:
+        """Makes the window, so that an unfinished object is already sound."""
+        self = super().__new__(cls, *args, **given)
+        self._window = Window()
+        self._window.join(self.layer_context)
+        self.layers = (self._window,)
+        return self
+
     def __init__(
         self,
         agent: Any,
@@ -37,7 +45,7 @@ class ShortTermMemory(MemoryModule):
         additive_event_types: Iterable[str] | None = None,
         **limits: Any,
     ) -> None:
-        self._window = Window(whole("n", n))
+        self._window.capacity = whole("n", n)
         super().__init__(
             agent=agent,
             display=display,

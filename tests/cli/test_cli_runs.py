@@ -158,6 +158,7 @@ def test_an_old_store_is_migrated_when_asked(path, tmp_path):
         file.execute("ALTER TABLE agents DROP COLUMN name")
         file.execute("ALTER TABLE checkpoints DROP COLUMN kept")
         file.execute("ALTER TABLE records DROP COLUMN graded_at")
+        file.execute("ALTER TABLE records DROP COLUMN origin")
         file.execute("UPDATE schema_version SET version = 2")
     file.close()
     refused = call("inspect", old)

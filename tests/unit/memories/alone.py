@@ -12,7 +12,7 @@ class Outside:
     failures_allowed = 3
 
     def __init__(self):
-        self.bus = RecordBus()
+        self.bus, self.agent = RecordBus(), Owner()
 
     def target(self):
         return "test/model", None
@@ -50,7 +50,6 @@ class Owner:
 def joined(layer):
     """The layer, as a part of a memory."""
     context = LayerContext("test")
-    context.agent = Owner()
     context.outside = Outside()
     layer.join(context)
     return layer
