@@ -2,7 +2,7 @@ from pydantic import create_model
 
 from mesa_memory import Layer, Line, MemoryModule, Task, Window
 
-FEEL = Task("feeling", create_model("Feeling", mood=(str, ...)), system="You have moods.",
+FEEL = Task("temper", create_model("Feeling", mood=(str, ...)), system="You have moods.",
             prompt="You felt {before}. How do you feel now?".format_map,
             offline=lambda inputs: {"mood": "calm"})  # fmt: skip
 

@@ -15,7 +15,8 @@ from mesa_memory.errors import UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.page import parameters
 
-MOOD = (Path(__file__).parent / "mood.py").read_text()
+#: with a purpose of its own: the module itself may be loaded here, too
+MOOD = (Path(__file__).parent / "mood.py").read_text().replace("temper", "of_package")
 OTHERS = """
 
 class NoMemoryAtAll:

@@ -63,7 +63,7 @@ def lived(steps, **given):
 
 
 def feels(mood):
-    return ScriptedLLM(rules={"feeling": lambda request: {"mood": mood}})
+    return ScriptedLLM(rules={"temper": lambda request: {"mood": mood}})
 
 
 def test_it_takes_twenty_lines_and_no_private_name():
@@ -76,7 +76,7 @@ def test_it_takes_twenty_lines_and_no_private_name():
 def test_every_third_step_it_asks_and_the_mood_is_in_the_prompt():
     asked = []
     llm = ScriptedLLM(
-        rules={"feeling": lambda r: asked.append(r) or {"mood": "worried"}}
+        rules={"temper": lambda r: asked.append(r) or {"mood": "worried"}}
     )
     street = lived(7, llm=llm)
     assert [mood[1] for mood in moods(street)] == [6, 6]
@@ -101,12 +101,12 @@ def test_it_asks_a_provider_and_the_ledger_counts_it():
     with OpenAIServer(answer) as server:
         street = lived(3, llm=None, model="openai/test", api_base=server.base)
         assert [mood[2] for mood in moods(street)] == ["glad", "glad"]
-        used = Services.of(street).ledger.by("purpose")[("feeling",)]
+        used = Services.of(street).ledger.by("purpose")[("temper",)]
         assert used.calls == 2
 
 
 def test_a_failure_keeps_it_due_and_the_mood_as_it_was():
-    llm = ScriptedLLM(rules={"feeling": lambda request: {"mood": 5}})
+    llm = ScriptedLLM(rules={"temper": lambda request: {"mood": 5}})
     street = lived(5, llm=llm)
     assert moods(street) == [None, None]
     Services.of(street).llm = feels("better")
@@ -157,7 +157,7 @@ def test_its_layer_is_tested_alone_with_next_and_send():
     flow = layer.remember()
     request = next(flow)
     assert (request.purpose, request.prompt) == (
-        "feeling",
+        "temper",
         "You felt None. How do you feel now?",
     )
     assert layer.mood is None, "nothing changes before the reply is there"
