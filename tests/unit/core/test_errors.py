@@ -24,6 +24,7 @@ EXAMPLES = [
     errors.ParameterError("give it again", names=("llm",)),
     errors.MemoryMismatch("make the memory of the run"),
     errors.HostChanged("use another version", package="mesa"),
+    errors.UnknownMemory("choose another name"),
     errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),
 ]
