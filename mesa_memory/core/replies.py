@@ -21,9 +21,9 @@ FILTERED = ("content_filter", "content_filtered", "safety", "SAFETY", "refusal")
 REPAIR_CHARS = 2000
 #: of a reply, as much is looked at; more is never needed and may be an attack
 READ_CHARS = 100_000
-#: so many characters are scanned for JSON values, those of failed tries counted, too
+#: most characters that are scanned for JSON values; failed tries count, too
 SCAN_CHARS = 1_000_000
-#: a try costs as much time as scanning so many; one that nests too deep, as the second
+#: a try costs as much time as scanning this many characters; one that nests too deep, as the second
 TRY_CHARS, DEEP_CHARS = 250, 5000
 #: a reason is at most so long
 REASON_CHARS = 300

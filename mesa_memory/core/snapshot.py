@@ -36,7 +36,7 @@ class RecordLookup(Protocol):
         """All of a kind that were not taken out by hand, in order; closed ones, too.
 
         Args:
-            last: only so many, the newest.
+            last: the most records to give, the newest; None is all.
         """
 
 

@@ -16,7 +16,7 @@ import httpx
 
 #: a longer body is no reply of a language model; bytes, unpacked
 BODY_BYTES = 10_000_000
-#: a request is passed on at most so many times, within its own server
+#: most redirects of a request, all within its own server
 REDIRECTS = 20
 #: the only packing that servers are told of; zlib's own is read, too
 PACKED = ("gzip", "x-gzip", "deflate")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-#: so many texts and vectors wait at most; who finds its own gone has it made again
+#: most texts and vectors that wait; one that is gone is made again when asked for
 CAPACITY = 50_000
 
 

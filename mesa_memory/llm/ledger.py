@@ -17,7 +17,7 @@ from mesa_memory.errors import BudgetExceeded
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")
-#: so many of the newest steps are told apart
+#: number of newest steps that are counted one by one
 STEPS = 100
 #: tokens that a reply may have, as long as neither a limit nor longer ones are known
 REPLY_TOKENS = 4096

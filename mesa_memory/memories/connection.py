@@ -166,7 +166,7 @@ class Connection:
 
     @property
     def failures_allowed(self) -> int:
-        """After so many failing steps in a row the run stops."""
+        """The number of failing steps in a row after which the run stops."""
         return self.services.failures_allowed
 
     def embed(self, texts: Sequence[str]) -> Embedded:

@@ -226,7 +226,7 @@ class EpisodicMemory(MemoryModule):
             query: what it is about; None takes the step's focus: the newest observation
                 and the messages that are not graded yet. Without either, importance and
                 recency count alone.
-            k: at most so many; None is ``considered_entries``.
+            k: the most records to give; None is ``considered_entries``.
             scoring: by default the memory's own.
             kinds: only events of these kinds, such as ``["message"]``.
             since, until: only events of these steps, both included.

@@ -14,7 +14,7 @@ from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grading import Graded, grade_together
 
-#: so many of the newest events say what is not new, for grades by rule
+#: number of newest events against which grades by rule tell what is new
 KNOWN_EVENTS = 20
 
 
@@ -50,7 +50,8 @@ class Grader:
         """A grade for each event, as far as there is one.
 
         Args:
-            newest: gives so many of the newest graded events as lines, oldest first.
+            newest: takes a number; gives that many newest graded events as lines, oldest
+                first.
         """
         rate, top = self.importance, self.top
         if callable(rate):

@@ -17,7 +17,7 @@ from mesa_memory.memories.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.impress import Impression
 
-#: so many of the newest interactions are kept, and shown in one request
+#: number of newest interactions that are kept, and shown in one request
 SHOWN = 40
 #: of the records
 KIND = "impression"

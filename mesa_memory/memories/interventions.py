@@ -23,7 +23,7 @@ from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.tasks import PROBE
 
-#: so many events come to mind for the question of a probe
+#: number of events recalled for the question of a probe
 PROBED = 20
 
 

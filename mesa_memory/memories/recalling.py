@@ -23,9 +23,9 @@ from mesa_memory.retrieval.scoring import Scoring
 
 logger = logger_of(__name__)
 
-#: so many of the newest messages make the focus
+#: number of newest messages in the focus
 FOCUS_MESSAGES = 20
-#: more than so many in sight are a crowd, which brings nobody to mind
+#: most agents in sight that bring somebody to mind; more are a crowd
 FOCUS_PEOPLE = 5
 #: what a recall says if its query has no vector
 BY_WORDS = "by words alone: the query was not embedded"

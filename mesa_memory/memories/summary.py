@@ -14,7 +14,7 @@ from mesa_memory.memories.window import Window
 from mesa_memory.tasks import CONSOLIDATE
 from mesa_memory.tasks.consolidate import Summary
 
-#: at most so many characters of events go into one request; the rest waits its turn
+#: most characters of events in one request; the rest waits its turn
 REQUEST_CHARS = 24_000
 #: longest summary in a request
 SUMMARY_SHOWN = 8000

@@ -30,7 +30,7 @@ KEEP_ONE_OF = 10
 KEEP_AT_MOST = 5
 #: length in characters from which a summary has had to choose what to tell
 FULL_CHARS = 1000
-#: a quotation has at least so many words
+#: fewest words of a quotation
 QUOTED = 4
 
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff"
