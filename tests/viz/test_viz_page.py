@@ -176,8 +176,15 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     show(page, "Evidence", {"Agent": "1"})
     run = twin.until(int(page.step()))
     made = run.state(1, int(page.step()), kind="reflection", as_records=True)
-    page.page.locator("tbody tr", has_text="reflection").first.click()
-    page.until(lambda: "record=1%2F" in page.query())
+    row = page.page.locator("tbody tr", has_text="reflection").first
+
+    def chosen():
+        # A click is lost if the row is drawn anew between its two halves.
+        if "record=1%2F" not in page.query():
+            row.click()
+        return "record=1%2F" in page.query()
+
+    page.until(chosen)
     title = page.page.locator("h3", has_text="Evidence of").inner_text()
     record = title.removeprefix("Evidence of ")
     assert record in {row["id"] for row in made}
