@@ -81,7 +81,7 @@ _PLACES = {
     "Usage": "llm.ledger",
     "Window": "memories.window",
     "checkpoint": "recording.resume",
-    "configure": "runtime.configure",
+    "configure": "recording.configure",
     "edit": "memories.interventions",
     "erase": "memories.interventions",
     "fork": "recording.resume",

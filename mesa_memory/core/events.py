@@ -1,4 +1,4 @@
-"""What happened to an agent, as plain sentences.
+"""What happened to an agent: as plain sentences, and whom it is about.
 
 Mesa-LLM's own reasoning leaves observations, plans, what a plan became, and actions. As
 it writes them they are Python: dictionaries, and the text of its objects. Whatever has
@@ -335,3 +335,53 @@ def _calls(kind: str, content: Mapping) -> str | None:
     said = "; ".join(texts) or "no tool"
     verb = "Used" if kind == "action" else f"{one_line(str(kind))}:"
     return f"{verb} {said}" + (f", {pairs(others)}" if others else "")
+
+
+# -- whom an event is about ------------------------------------------------------------
+
+
+def subjects(kind: str, content: Any) -> list[Any]:
+    """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
+
+    Messages name sender and recipients; observations have the agents seen as keys of
+    ``local_state``, ``"ClassName 7"``.
+    """
+    if kind not in ("message", "observation") or not isinstance(content, Mapping):
+        return []
+    if kind == "message":
+        recipients = content.get("recipients") or ()
+        several = recipients if isinstance(recipients, list | tuple) else [recipients]
+        return [i for i in (content.get("sender"), *several) if _is_id(i)]
+    seen = content.get("local_state")
+    return [id_of(key) for key in seen] if isinstance(seen, Mapping) else []
+
+
+def counterpart(kind: str, content: Any, me: Any) -> Any:
+    """The one other agent that a message or an observation is about; None if several.
+
+    Of a message heard it is the sender, of one sent the only recipient.
+
+    Args:
+        me: unique id of the agent that remembers the event.
+    """
+    seen = content.get("local_state") if isinstance(content, Mapping) else None
+    if kind == "observation" and isinstance(seen, Mapping) and len(seen) > 2:
+        return None  # a crowd, which would take long to look through
+    met = subjects(kind, content)
+    if kind == "message" and met and met[0] == content.get("sender") != me:
+        return met[0]
+    others = [agent for agent in dict.fromkeys(met) if agent != me]
+    return others[0] if len(others) == 1 else None
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
+
+
+def evidence(kind: str, content: Any, subject: Any) -> Any:
+    """Of an observation, what it says of one agent; any other event as it is."""
+    if not is_state(kind, content):
+        return content
+    near = content.get("local_state")
+    keys = near if isinstance(near, Mapping) else ()
+    return only_of(content, [key for key in keys if id_of(key) == subject])

@@ -13,10 +13,10 @@ from tenacity import RetryCallState, Retrying, retry_if_exception
 from mesa_memory.core import redaction
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.render import one_line, shorten
-from mesa_memory.core.wire import BODY_BYTES, bounded
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
 from mesa_memory.hosts.litellm import guard_clients
+from mesa_memory.hosts.wire import BODY_BYTES, bounded
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")

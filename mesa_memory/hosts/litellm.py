@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
-from mesa_memory.core import wire
 from mesa_memory.errors import HostChanged
+from mesa_memory.hosts import wire
 from mesa_memory.hosts.changed import changed
 
 #: (place in litellm, class, method that makes a client)

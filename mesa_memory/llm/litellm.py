@@ -33,8 +33,8 @@ import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
 from mesa_memory.core.proxies import reach_loopback_directly
-from mesa_memory.core.wire import bounded
 from mesa_memory.hosts.litellm import guard_clients
+from mesa_memory.hosts.wire import bounded
 from mesa_memory.llm import pricing, provider_errors
 from mesa_memory.llm.deadline import Patience
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
-from mesa_llm.memory.memory import MemoryEntry
 from rich.console import Console
 from rich.panel import Panel
 from rich.text import Text
@@ -16,9 +15,10 @@ from mesa_memory.core import render
 from mesa_memory.core.events import Naming, by_id, is_call, merged
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
-from mesa_memory.core.names import Names, own_name
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
+from mesa_memory.hosts.mesa_llm import MemoryEntry
+from mesa_memory.hosts.names import Names, own_name
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
 

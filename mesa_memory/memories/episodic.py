@@ -18,7 +18,7 @@ from mesa_memory.memories.explaining import as_table
 from mesa_memory.memories.grading import Grader
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.lines import in_steps, of_entries
-from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import PassedOn, SystemPrompt
 from mesa_memory.memories.reading import whole as whole_read
 from mesa_memory.memories.recalling import RecallResult, Recollection
 from mesa_memory.memories.recalls import Recalls
@@ -27,7 +27,7 @@ from mesa_memory.memories.reflection import Reflection
 from mesa_memory.memories.stream import EventStream, Stream
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.tasks import GRADE, Task
+from mesa_memory.tasks import GRADE
 
 
 class EpisodicMemory(MemoryModule):
@@ -68,6 +68,11 @@ class EpisodicMemory(MemoryModule):
     """
 
     layer = "episodic"
+    own_task = GRADE
+    system_prompt = SystemPrompt(
+        "The grader's rubric, of this moment.",
+        lambda memory: {"top": memory.importance_scale},
+    )
     max_capacity = PassedOn("_stream", "Graded events that are kept.", "capacity")
     considered_entries = PassedOn("_recollection", "Recalled at a time.", "considered")
     recency_decay = PassedOn("_recollection", "Factor per step of age.", "decay")
@@ -168,17 +173,6 @@ class EpisodicMemory(MemoryModule):
         """The stream, with what has arrived until now; waits for unfinished work."""
         self._admit_all()
         return self._stream.held
-
-    @property
-    def system_prompt(self) -> str:
-        """The grader's rubric, with the agent's task of this moment."""
-        task = getattr(self.agent, "step_prompt", None)
-        return GRADE.system({"top": self._grader.top}, task)
-
-    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
-        """See ``MemoryModule``; ``system_prompt`` for grades."""
-        own = task is GRADE
-        return self.system_prompt if own else super().system_for(task, inputs)
 
     def instant(self) -> bool:
         """See ``MemoryModule``; without a model, embedding alone may take time."""

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from mesa_memory.core.content import plain
+from mesa_memory.core.events import counterpart
 from mesa_memory.core.flow import FAULTS, first_fault
 from mesa_memory.core.inbox import Commit, Group, Inbox, by_kind
-from mesa_memory.core.participants import counterpart
 from mesa_memory.core.records import EVENT, SUPERSEDED, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
@@ -24,14 +24,14 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMAgent
-from mesa_memory.memories.connection import Connection
 from mesa_memory.memories.context import SETTLING, UNNOTICED, LayerContext
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.layer import Layer, entries_of, named
 from mesa_memory.memories.layers import new_layer
-from mesa_memory.memories.reading import PassedOn, prepare_reads
+from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.reads import MemoryReads
 from mesa_memory.memories.state import MemoryState
+from mesa_memory.runtime.connection import Connection
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.queue import MAX_WAITING, CommitQueue
@@ -394,6 +394,3 @@ class MemoryModule(MemoryReads):
         self._connection.renew(self._work)
         self._state.restore(snapshot, shelf)
         self.layer = self.layer_context.layer
-
-
-prepare_reads(MemoryModule)

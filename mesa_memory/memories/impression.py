@@ -1,6 +1,5 @@
 """What the agent thinks of each other agent it has met."""
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,7 +8,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.impressions import Impressions
-from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import SHORT_TERM, PassedOn
 from mesa_memory.memories.window import Window
 
 
@@ -36,6 +35,7 @@ class ImpressionMemory(MemoryModule):
     """
 
     layer = "impression"
+    short_term_memory = SHORT_TERM
     n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
     update_every = PassedOn("_impressions", "Interactions between two impressions.")
     impression_chars = PassedOn("_impressions", "Longest impression.", "max_chars")
@@ -68,16 +68,6 @@ class ImpressionMemory(MemoryModule):
             layers=[self._window, self._impressions],
             **limits,
         )
-
-    @property
-    def short_term_memory(self) -> deque[Any]:
-        """The entries kept, oldest first; may be changed or replaced."""
-        self.settle()
-        return self._window.held
-
-    @short_term_memory.setter
-    def short_term_memory(self, entries: Iterable[Any]) -> None:
-        self._window.replace(entries)
 
     def impressions(self) -> dict[Any, MemoryRecord]:
         """The current impression of each agent met, by unique id, in order of meeting.

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.events import evidence, subjects
 from mesa_memory.core.flow import first_fault, gather
-from mesa_memory.core.participants import evidence, subjects
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup

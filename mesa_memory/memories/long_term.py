@@ -7,10 +7,10 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.entry import Entry, entry_snapshot, restored
 from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import LONG_TERM, PassedOn, SystemPrompt
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
-from mesa_memory.tasks import CONSOLIDATE, Task
+from mesa_memory.tasks import CONSOLIDATE
 
 
 class LongTermMemory(MemoryModule):
@@ -30,6 +30,9 @@ class LongTermMemory(MemoryModule):
     """
 
     layer = "long_term"
+    own_task = CONSOLIDATE
+    system_prompt = SystemPrompt("The summariser's instructions, of this moment.")
+    long_term_memory = LONG_TERM
     summary_chars = PassedOn("_summary", "Longest accepted summary.")
     buffer = PassedOn("_window", "The newest step's entry.", "newest")
 
@@ -54,31 +57,8 @@ class LongTermMemory(MemoryModule):
             **limits,
         )
 
-    @property
-    def long_term_memory(self) -> str:
-        """The summary; setting it closes the old one and opens a new one."""
-        self.settle()
-        return self._summary.text
-
-    @long_term_memory.setter
-    def long_term_memory(self, text: str) -> None:
-        self.settle()
-        with self.alone():
-            self._summary.set_by_hand(text)
-
-    @property
-    def system_prompt(self) -> str:
-        """The summariser's instructions, with the agent's task of this moment."""
-        return CONSOLIDATE.system({}, getattr(self.agent, "step_prompt", None))
-
-    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
-        """See ``MemoryModule``; ``system_prompt`` for the summary."""
-        own = task is CONSOLIDATE
-        return self.system_prompt if own else super().system_for(task, inputs)
-
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""
-        self.settle()
         return self._summary.shown()
 
     def get_prompt_ready(self) -> str:

@@ -1,6 +1,6 @@
 """How a memory is read: whole with respect to other threads, and known to the recorder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
@@ -84,3 +84,70 @@ class PassedOn:
 
     def __set__(self, memory: Any, value: Any) -> None:
         setattr(vars(memory)[self._part], self._name, value)
+
+
+class PassedOnWhole(PassedOn):
+    """``PassedOn``, read whole with respect to other threads, like the reads above.
+
+    Args:
+        put: the part's method that is called with what the user sets.
+    """
+
+    def __init__(self, part: str, told: str, name: str, put: str) -> None:
+        super().__init__(part, told, name)
+        self._put = put
+        self._get = whole(super().__get__)
+
+    def __get__(self, memory: Any, owner: type | None = None) -> Any:
+        return self if memory is None else self._get(memory)
+
+    def __set__(self, memory: Any, value: Any) -> None:
+        memory.settle()
+        with memory.alone():
+            getattr(vars(memory)[self._part], self._put)(value)
+
+
+#: the entries of a window, which Mesa-LLM's users read and replace
+SHORT_TERM = PassedOnWhole(
+    "_window",
+    "The entries kept, oldest first; may be changed or replaced.",
+    "held",
+    "replace",
+)
+#: a running summary's text
+LONG_TERM = PassedOnWhole(
+    "_summary",
+    "The summary; setting it closes the old one and opens a new one.",
+    "text",
+    "set_by_hand",
+)
+
+
+class SystemPrompt:
+    """The system text of a memory's ``own_task``, with its agent's task of this moment.
+
+    Args:
+        told: its docstring.
+        inputs: gives what of the memory the text is made of.
+    """
+
+    def __init__(
+        self, told: str, inputs: Callable[[Any], Mapping[str, Any]] = lambda _: {}
+    ) -> None:
+        self.__doc__, self._inputs = told, inputs
+
+    def __get__(self, memory: Any, owner: type | None = None) -> Any:
+        if memory is None:
+            return self
+        return instructions(memory, memory.own_task, self._inputs(memory))
+
+    def __set__(self, memory: Any, value: Any) -> None:
+        raise AttributeError(
+            "a memory's system_prompt follows from its task; override system_for(task, "
+            "inputs) to ask with another text"
+        )
+
+
+def instructions(memory: Any, task: Any, inputs: Mapping[str, Any]) -> str:
+    """The system text of a task, with the agent's own task of this moment."""
+    return task.system(inputs, getattr(memory.agent, "step_prompt", None))

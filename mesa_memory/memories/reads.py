@@ -17,8 +17,9 @@ from mesa_memory.memories.entry import Message
 from mesa_memory.memories.history import as_text
 from mesa_memory.memories.layer import Layer, entries_of
 from mesa_memory.memories.lines import Line, in_steps, pending
-from mesa_memory.memories.reading import PassedOn, prepare_reads
+from mesa_memory.memories.reading import PassedOn, instructions, prepare_reads
 from mesa_memory.memories.state import MemoryState
+from mesa_memory.tasks import Task
 
 logger = logger_of(__name__)
 
@@ -29,9 +30,12 @@ class MemoryReads(Memory):
     Attributes:
         layers: what the memory is made of.
         layer_context: what the layers are given.
+        own_task: the task whose system text is the memory's ``system_prompt``; None if
+            it has none of its own.
     """
 
     layers: tuple[Layer, ...] = ()
+    own_task: Task | None = None
     layer_context: LayerContext
     _state: MemoryState
     event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
@@ -178,8 +182,11 @@ class MemoryReads(Memory):
         return self.layer_context.ask(task, **inputs)
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The system text of a task that is asked here."""
-        return task.system(inputs, getattr(self.agent, "step_prompt", None))
+        """The system text of a task that is asked here; ``system_prompt`` of its own."""
+        own: Any = self
+        if task is self.own_task:
+            return own.system_prompt
+        return instructions(self, task, inputs)
 
     @abstractmethod
     def settle(self) -> None:

@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.events import is_state
-from mesa_memory.core.participants import subjects
+from mesa_memory.core.events import is_state, subjects
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow

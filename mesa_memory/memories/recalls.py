@@ -1,13 +1,11 @@
 """The recalls of one memory, at once or awaited in an event loop."""
 
-import asyncio
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.requests import Flow
 from mesa_memory.memories.recalling import Query, RecallResult, Recollection
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 
 #: said once in a run, with the agent's name
 BY_WORDS_HERE = (
@@ -65,8 +63,7 @@ class Recalls:
         outside = self._memory.layer_context.outside
         able = not outside.embeds_here
         while able:
-            going_on = background.submit(outside.arun(self._prepare()))
-            able = await asyncio.wrap_future(going_on)
+            able = await outside.arun(self._prepare())
             if once or self._prepared():
                 break
         with self._memory.alone():
@@ -101,8 +98,7 @@ class Recalls:
             known = mind.known_vector(body)
             if known is None:
                 flow = mind.embed_query(body, must=query is not None)
-                going_on = background.submit(outside.arun(flow))
-                known = await asyncio.wrap_future(going_on)
+                known = await outside.arun(flow)
             asked = body, known
         return asked
 
@@ -117,7 +113,7 @@ class Recalls:
         if known is not None:
             return known
         flow = mind.embed_query(text, must)
-        if outside.embeds_here or not in_event_loop():
+        if outside.embeds_here or not outside.in_event_loop:
             return outside.run(flow)
         if mind.tried(text, must):
             return None  # it was awaited in vain
@@ -126,7 +122,7 @@ class Recalls:
                 self._say_once(BY_WORDS_HERE)
                 return None
             self._say_once(WAITED)
-        return elsewhere(outside.run, flow)
+        return outside.run_elsewhere(flow)
 
     def _say_once(self, text: str) -> None:
         context = self._memory.layer_context

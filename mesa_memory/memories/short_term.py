@@ -1,12 +1,11 @@
 """The last n steps, word for word."""
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any, Self
 
 from mesa_memory.core.validate import whole
 from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import SHORT_TERM, PassedOn
 from mesa_memory.memories.window import Window
 
 
@@ -28,6 +27,8 @@ class ShortTermMemory(MemoryModule):
     """
 
     layer = "short_term"
+    n = PassedOn("_window", "How many steps are kept.", "capacity")
+    short_term_memory = SHORT_TERM
 
     def __new__(cls, *args: Any, **given: Any) -> Self:
         """Makes the window, so that an unfinished object is already sound."""
@@ -53,15 +54,3 @@ class ShortTermMemory(MemoryModule):
             layers=[self._window],
             **limits,
         )
-
-    n = PassedOn("_window", "How many steps are kept.", "capacity")
-
-    @property
-    def short_term_memory(self) -> deque[Any]:
-        """The entries kept, oldest first; may be changed or replaced."""
-        self.settle()
-        return self._window.held
-
-    @short_term_memory.setter
-    def short_term_memory(self, entries: Iterable[Any]) -> None:
-        self._window.replace(entries)

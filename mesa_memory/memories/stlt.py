@@ -1,7 +1,6 @@
 """Recent steps word for word, older ones in a running summary."""
 
-from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
@@ -10,10 +9,15 @@ from mesa_memory.memories import consolidation as policies
 from mesa_memory.memories.consolidation import EveryBatch, Policy
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import (
+    LONG_TERM,
+    SHORT_TERM,
+    PassedOn,
+    SystemPrompt,
+)
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
-from mesa_memory.tasks import CONSOLIDATE, Task
+from mesa_memory.tasks import CONSOLIDATE
 
 
 class Consolidation:
@@ -83,6 +87,9 @@ class STLTMemory(MemoryModule):
     """
 
     layer = "stlt"
+    own_task = CONSOLIDATE
+    system_prompt = SystemPrompt("The summariser's instructions, of this moment.")
+    short_term_memory, long_term_memory = SHORT_TERM, LONG_TERM
     capacity = PassedOn("_due", "How many steps to keep word for word.")
     consolidation_capacity = PassedOn("_due", "How many go at a time, or None.", "size")
     summary_chars = PassedOn("_summary", "Longest accepted summary.")
@@ -117,41 +124,8 @@ class STLTMemory(MemoryModule):
             **limits,
         )
 
-    @property
-    def short_term_memory(self) -> deque[Any]:
-        """The entries kept, oldest first; may be changed or replaced."""
-        self.settle()
-        return self._window.held
-
-    @short_term_memory.setter
-    def short_term_memory(self, entries: Iterable[Any]) -> None:
-        self._window.replace(entries)
-
-    @property
-    def long_term_memory(self) -> str:
-        """The summary; setting it closes the old one and opens a new one."""
-        self.settle()
-        return self._summary.text
-
-    @long_term_memory.setter
-    def long_term_memory(self, text: str) -> None:
-        self.settle()
-        with self.alone():
-            self._summary.set_by_hand(text)
-
-    @property
-    def system_prompt(self) -> str:
-        """The summariser's instructions, with the agent's task of this moment."""
-        return CONSOLIDATE.system({}, getattr(self.agent, "step_prompt", None))
-
-    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
-        """See ``MemoryModule``; ``system_prompt`` for the summary."""
-        own = task is CONSOLIDATE
-        return self.system_prompt if own else super().system_for(task, inputs)
-
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""
-        self.settle()
         return self._summary.shown()
 
     def get_prompt_ready(self) -> str:

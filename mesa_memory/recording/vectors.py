@@ -7,12 +7,10 @@ other may be out of reach, cost money, or answer differently tomorrow.
 import base64
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
 
-from mesa_memory.embedders.base import vectors_by
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.schema import vectors
@@ -72,39 +70,6 @@ class RecordedVectors:
             "a vector in it is none. The file was changed or damaged; use a copy of it.",
             location=self._store.location,
         )
-
-
-class Vectors:
-    """Vectors of texts: from a recorded run if they are there, else of an embedder.
-
-    Attributes:
-        known: the run that is resumed or replayed; None if there is none.
-    """
-
-    def __init__(self, known: RecordedVectors | None = None) -> None:
-        self.known = known
-
-    def embed(self, embedder: Any, texts: Sequence[str], recorder: Any) -> np.ndarray:
-        """The vectors of texts, float32 of shape (texts, dim).
-
-        Args:
-            recorder: is told of those that its run has not got; may be None.
-
-        Raises:
-            EmbedderError: of the embedder.
-            ReplayMismatch: if a replayed run has not got them all.
-            StoreError: if the recorded run cannot be read.
-        """
-        name, known = str(embedder.name), self.known
-        wanted = list(dict.fromkeys(texts))
-        found = known.find(name, wanted) if known else {}
-        missing = [text for text in wanted if text not in found]
-        if missing and known is not None and known.complete:
-            raise known.missing(name, missing)
-        new = dict(zip(missing, vectors_by(embedder, missing))) if missing else {}
-        if recorder is not None:
-            recorder.vectors(name, found | new)
-        return np.stack([found[t] if t in found else new[t] for t in texts])
 
 
 def key_of(name: str, text: str) -> str:

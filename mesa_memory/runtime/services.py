@@ -11,9 +11,10 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.recorder import RunRecorder
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.redaction import scrub_reply
@@ -22,6 +23,7 @@ from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.batcher import EmbeddingBatcher
 from mesa_memory.embedders.pool import EmbeddingPool
+from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.hosts import mesa
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import (
@@ -34,13 +36,9 @@ from mesa_memory.llm.ledger import (
 )
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
-from mesa_memory.recording.vectors import Vectors
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SharedAnswers
-
-if TYPE_CHECKING:
-    from mesa_memory.recording.recorder import Recorder
 
 logger = logger_of(__name__)
 
@@ -79,7 +77,7 @@ class Services:
         self.bus = RecordBus()
         self.max_pending_steps = 10
         self.on_failure = "retry"
-        self.recorder: Recorder | None = None
+        self.recorder: RunRecorder | None = None
         self.replay: Any = None
         self.shared = SharedAnswers()
         self.pool = EmbeddingPool()

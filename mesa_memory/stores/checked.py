@@ -61,24 +61,22 @@ class Text(_Checked, sa.Text):
         return type(value) is str
 
 
-class Integer(_Checked, sa.Integer):
+class _Whole(_Checked):
+    """Whole numbers."""
+
+    wanted = "a whole number"
+
+    def right(self, value: Any) -> bool:
+        """See above."""
+        return type(value) is int
+
+
+class Integer(_Whole, sa.Integer):
     """A whole number."""
 
-    wanted = "a whole number"
 
-    def right(self, value: Any) -> bool:
-        """See above."""
-        return type(value) is int
-
-
-class BigInteger(_Checked, sa.BigInteger):
+class BigInteger(_Whole, sa.BigInteger):
     """A whole number of 64 bits."""
-
-    wanted = "a whole number"
-
-    def right(self, value: Any) -> bool:
-        """See above."""
-        return type(value) is int
 
 
 class Double(_Checked, sa.Double):

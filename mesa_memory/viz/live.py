@@ -3,7 +3,7 @@
 import time
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.ledger import Budget
@@ -116,7 +116,7 @@ def live_feed(model: Any, record: bool = True) -> Feed:
         services.recorder = start(model, services, Recording(True))
     if services.recorder is None:
         return Feed(None, label, [NOT_RECORDED, *notes])
-    return LiveFeed(services.recorder, label, notes)
+    return LiveFeed(cast(Recorder, services.recorder), label, notes)
 
 
 def strangers(model: Any) -> list[str]:

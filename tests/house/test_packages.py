@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.house.layout import FILES, ROOT, heads, place
+from tests.house.layout import FILES, heads, place
 
 #: package -> where it may be imported: files, or folders that end with a slash
 PLACES = {
@@ -23,11 +23,6 @@ PLACES = {
 #: but not here: what is shown is worked out without a page
 BUT = {"solara": ("viz/data/",)}
 
-#: (file, package): what is not yet as it should be; each line is to go
-EXCEPTIONS = {
-    ("memories/entry.py", "mesa_llm"),
-}
-
 
 def met(path):
     """The packages that a file imports out of their place."""
@@ -41,14 +36,5 @@ def met(path):
 
 @pytest.mark.parametrize("path", FILES, ids=place)
 def test_a_package_of_others_is_imported_in_its_own_place(path):
-    found = {name for name in met(path) if (place(path), name) not in EXCEPTIONS}
+    found = met(path)
     assert not found, f"imports {sorted(found)}"
-
-
-def test_no_exception_is_stale():
-    stale = [
-        (file, name)
-        for file, name in sorted(EXCEPTIONS)
-        if not (ROOT / file).exists() or name not in met(ROOT / file)
-    ]
-    assert stale == [], "no longer needed"

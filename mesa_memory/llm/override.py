@@ -16,7 +16,6 @@ from mesa_memory.core import redaction
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.policy import PROVIDER, enable
-from mesa_memory.runtime.loop import background
 from mesa_memory.tasks.consolidate import Summary
 
 _ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}
@@ -39,42 +38,48 @@ def is_replaced(llm: Any, name: str) -> bool:
     return own is not _ORIGINAL[name] or name in vars(llm)
 
 
+def override(llm: Any) -> "LLMOverride | None":
+    """What answers in the place of Mesa-LLM's llm object; None if it is as it was made."""
+    if llm is None or not any(is_replaced(llm, name) for name in _ORIGINAL):
+        return None
+    blocking = is_replaced(llm, "generate")
+    return GenerateOverride(llm) if blocking else LLMOverride(llm)
+
+
 class LLMOverride:
-    """Asks a replacement of ``memory.llm``."""
+    """Asks an llm object whose ``agenerate`` is not Mesa-LLM's."""
 
     def __init__(self, llm: Any) -> None:
-        self._llm = llm
-
-    @classmethod
-    def of(cls, llm: Any) -> "LLMOverride | None":
-        """None if ``llm`` is as Mesa-LLM made it."""
-        replaced = llm is not None and any(is_replaced(llm, n) for n in _ORIGINAL)
-        return cls(llm) if replaced else None
-
-    def complete(self, request: LLMRequest) -> Reply:
-        """The answer of ``generate``, or of a replaced ``agenerate``."""
-        if not is_replaced(self._llm, "generate"):
-            return background.submit(self.acomplete(request)).result()
-        with _typed_faults(request):
-            prompt = self._prompt(request)
-            return _reply(self._llm.generate(*prompt, **_options(request)))
+        self.llm = llm
 
     async def acomplete(self, request: LLMRequest) -> Reply:
-        """The answer of ``agenerate``, or of a replaced ``generate`` in a thread."""
-        agenerate = self._llm.agenerate
-        usable = inspect.iscoroutinefunction(agenerate)
-        if is_replaced(self._llm, "generate") and not (
-            usable and is_replaced(self._llm, "agenerate")
-        ):
-            return await asyncio.to_thread(self.complete, request)
+        """The answer of ``agenerate``."""
         with _typed_faults(request):
-            prompt = self._prompt(request)
-            return _reply(await agenerate(*prompt, **_options(request)))
+            prompt = self.prompt(request)
+            return _reply(await self.llm.agenerate(*prompt, **_options(request)))
 
-    def _prompt(self, request: LLMRequest) -> tuple[str]:
-        self._llm.system_prompt = request.system
+    def prompt(self, request: LLMRequest) -> tuple[str]:
+        """What it is called with; the system text it is given as an attribute."""
+        self.llm.system_prompt = request.system
         texts = [message["content"] for message in request.messages()[1:]]
         return ("\n\n".join(texts),)
+
+
+class GenerateOverride(LLMOverride):
+    """Asks an llm object whose ``generate`` is not Mesa-LLM's."""
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The answer of ``generate``."""
+        with _typed_faults(request):
+            prompt = self.prompt(request)
+            return _reply(self.llm.generate(*prompt, **_options(request)))
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The answer of ``agenerate`` if it was replaced, too; else from a thread."""
+        coroutine = inspect.iscoroutinefunction(self.llm.agenerate)
+        if coroutine and is_replaced(self.llm, "agenerate"):
+            return await super().acomplete(request)
+        return await asyncio.to_thread(self.complete, request)
 
 
 @contextmanager

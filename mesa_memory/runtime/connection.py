@@ -1,5 +1,6 @@
 """A memory's line to the services: whom it asks, and in whose name."""
 
+import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,8 +11,9 @@ from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.redaction import cause
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import LLMRejected
-from mesa_memory.memories.llm_override import LLMOverride, module_llm
+from mesa_memory.llm.override import LLMOverride, module_llm, override
 from mesa_memory.runtime.handler import EffectHandler
+from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
 
@@ -137,7 +139,7 @@ class Connection:
         if self._llm is None and (self.services.llm or offline):
             return None
         try:
-            return LLMOverride.of(self.llm)
+            return override(self.llm)
         except ValueError as error:  # no such provider, or no key
             agent, step = self.memory.agent.unique_id, self.memory.layer_context.now
             where = {"purpose": "connect", "agent": agent, "step": step}
@@ -220,8 +222,20 @@ class Connection:
         finally:
             performer.release()
 
+    @property
+    def in_event_loop(self) -> bool:
+        """True if the other tasks of an event loop wait while ``run`` does."""
+        return in_event_loop()
+
+    def run_elsewhere(self, flow: Flow[Any]) -> Any:
+        """``run``, in a thread in which no event loop runs."""
+        return elsewhere(self.run, flow)
+
     async def arun(self, flow: Flow[Any]) -> Any:
-        """``run``, for event loops."""
+        """``run``, for event loops: the flow is answered in the background."""
+        return await asyncio.wrap_future(background.submit(self._arun(flow)))
+
+    async def _arun(self, flow: Flow[Any]) -> Any:
         performer = self.performer()
         try:
             return await arun(flow, performer)

@@ -11,12 +11,12 @@ from mesa_memory.core import redaction
 from mesa_memory.core.validate import check_model, whole
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.pool import EmbeddingPool
+from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.recording.config import Recording, start
-from mesa_memory.recording.vectors import Vectors
 from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 

@@ -1,0 +1,61 @@
+"""Vectors that a recorded run knows already, and an embedder for all others."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from mesa_memory.embedders.base import vectors_by
+
+
+class KnownVectors(Protocol):
+    """The vectors of a recorded run.
+
+    Attributes:
+        complete: True if nothing else may be asked: the run is being replayed.
+    """
+
+    complete: bool
+
+    def find(self, name: str, texts: Sequence[str]) -> Mapping[str, np.ndarray]:
+        """Float32 vectors by text, of those texts that the embedder ``name`` was given.
+
+        Raises:
+            StoreError: if they cannot be read.
+        """
+
+    def missing(self, name: str, texts: Sequence[str]) -> Exception:
+        """The error for texts that a replayed run was not given."""
+
+
+class Vectors:
+    """Vectors of texts: from a recorded run if they are there, else of an embedder.
+
+    Attributes:
+        known: the run that is resumed or replayed; None if there is none.
+    """
+
+    def __init__(self, known: KnownVectors | None = None) -> None:
+        self.known = known
+
+    def embed(self, embedder: Any, texts: Sequence[str], recorder: Any) -> np.ndarray:
+        """The vectors of texts, float32 of shape (texts, dim).
+
+        Args:
+            recorder: is told of those that its run has not got; may be None.
+
+        Raises:
+            EmbedderError: of the embedder.
+            ReplayMismatch: if a replayed run has not got them all.
+            StoreError: if the recorded run cannot be read.
+        """
+        name, known = str(embedder.name), self.known
+        wanted = list(dict.fromkeys(texts))
+        found = dict(known.find(name, wanted)) if known else {}
+        missing = [text for text in wanted if text not in found]
+        if missing and known is not None and known.complete:
+            raise known.missing(name, missing)
+        new = dict(zip(missing, vectors_by(embedder, missing))) if missing else {}
+        if recorder is not None:
+            recorder.vectors(name, found | new)
+        return np.stack([found[t] if t in found else new[t] for t in texts])
