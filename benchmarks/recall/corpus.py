@@ -106,10 +106,10 @@ SCORINGS: dict[str, Callable[[], Scoring]] = {
     "relevance_only": Scoring.relevance_only,
     "generative_agents": Scoring.generative_agents,
     "mesa_llm": Scoring.mesa_llm,
-    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, asked=0.0),
-    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0, asked=0.0),
-    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0, asked=0.0),
-    "no_cues": lambda: Scoring(asked=0.0),
+    "cosine": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.0, (0.0, 0.0), 0.0, time_match=0.0),
+    "bm25": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 1.0, (0.0, 0.0), 0.0, time_match=0.0),
+    "mix": lambda: Scoring(1.0, 0.0, 0.0, 1.0, 0.4, (0.0, 0.0), 0.0, time_match=0.0),
+    "no_cues": lambda: Scoring(time_match=0.0),
 }
 
 

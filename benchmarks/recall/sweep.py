@@ -2,7 +2,7 @@
 
 python -m benchmarks.recall.sweep --data FILE [--plot docs/_static/recall_weights.png]
 
-Sweeps the weights of importance, recency and asked and the decay, one at a time, over
+Sweeps the weights of importance, recency and time match and the decay, one at a time, over
 LoCoMo, where old facts are asked for, and over changing worlds, where the newest counts.
 Relevance and the time asked for are computed once per question, with the defaults; a
 record's rank is one more than the number of records that score higher. ``--seeds``
@@ -29,7 +29,7 @@ from mesa_memory.retrieval.scoring import Scoring, importance_of, recency_part
 IMPORTANCES = (0.0, 0.05, 0.1, 0.2, 0.4)
 RECENCIES = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 1.0)
 DECAYS = (0.9, 0.95, 0.98, 0.99, 0.995, 0.998, 0.999)
-ASKED = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0)
+TIME_MATCHES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 1.0)
 #: colours that stay apart for colour-blind readers (Okabe and Ito)
 LINES = {
     "LoCoMo, recall@10": ("locomo@10", "#0072B2", "o"),
@@ -79,7 +79,7 @@ def ranks(question: Asked, scoring: Scoring) -> list[int]:
     score = question.relevance + scoring.importance * question.importance
     for weight, age in [
         (scoring.recency, question.age),
-        (scoring.asked, question.since),
+        (scoring.time_match, question.since),
     ]:
         score = score + weight * recency_part(-age, 0.0, scoring.decay)
     return [1 + int(np.count_nonzero(score > score[e])) for e in question.evidence]
@@ -100,7 +100,8 @@ def measure(questions: Sequence[Asked], scoring: Scoring) -> dict[str, float]:
 def sweep(questions: Sequence[Asked]) -> list[dict[str, float]]:
     """Each setting by itself, the others at their defaults, as rows of a table."""
     values = {
-        "recency": RECENCIES, "importance": IMPORTANCES, "asked": ASKED, "decay": DECAYS
+        "recency": RECENCIES, "importance": IMPORTANCES, "time_match": TIME_MATCHES,
+        "decay": DECAYS,
     }  # fmt: skip
     tried = [
         replace(Scoring(), **{name: value}) for name in values for value in values[name]
@@ -114,7 +115,7 @@ def sweep(questions: Sequence[Asked]) -> list[dict[str, float]]:
 def plot(rows: Iterable[dict[str, float]]) -> Figure:
     """Recall over one setting at a time, the others at their defaults."""
     chosen = Scoring()
-    names = ("recency", "importance", "asked", "decay")
+    names = ("recency", "importance", "time_match", "decay")
     default = {name: getattr(chosen, name) for name in names}
     rows = list(rows)
     figure = Figure(figsize=(12.5, 4.4), layout="constrained")
@@ -130,7 +131,7 @@ def plot(rows: Iterable[dict[str, float]]) -> Figure:
         axes.set_xticks(places, [f"{row[name]:g}" for row in line], rotation=45)
         at = [row[name] for row in line].index(default[name])
         axes.axvline(at, color="#333333", linewidth=1, linestyle="--")
-        title = "decay" if name == "decay" else f"weight of {name}"
+        title = "decay" if name == "decay" else f"weight of {name.replace('_', ' ')}"
         axes.set(xlabel=f"{title} (dashed: default)", ylim=(0, 100))
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25, linewidth=0.6)

@@ -165,7 +165,7 @@ class Recollection:
         text = self._focus() if query is None else query.strip()
         scoring = scoring or self.scoring_of(text)
         if query is None:  # the focus is what was said, not a question about a time
-            scoring = replace(scoring, asked=0.0)
+            scoring = replace(scoring, time_match=0.0)
         return text, scoring
 
     def _dense_body(self, text: str, scoring: Scoring) -> str | None:

@@ -70,8 +70,8 @@ class RecordIndex(RecordTable):
     def body(self, query: str, scoring: Scoring) -> str:
         """What of a query to embed: what a recall does not count in another way.
 
-        Without the names of speakers, if ``named`` counts them, and without words of
-        time, if ``asked`` does. Never empty unless the query is.
+        Without the names of speakers, if ``speaker_boost`` counts them, and without words of
+        time, if ``time_match`` does. Never empty unless the query is.
         """
         return self._names.body(query, scoring)
 
@@ -119,7 +119,7 @@ class RecordIndex(RecordTable):
             now = float(steps.max()) if len(steps) else 0.0
         if k == 0 or not len(steps):
             return []
-        cues = (TimeConstraint.of if scoring.asked else TimeConstraint.none)(
+        cues = (TimeConstraint.of if scoring.time_match else TimeConstraint.none)(
             query or ""
         )
         added = self._added(slots, scoring, Question(query, now))
@@ -150,11 +150,11 @@ class RecordIndex(RecordTable):
         for term, part in zip(scoring.terms, added, strict=True):
             prior = prior + term.weight * part
         lexical = self._lexical_part(slots, cues.said, scoring)
-        named = self._names.named(slots, cues.said) if scoring.named else []
+        named = self._names.named(slots, cues.said) if scoring.speaker_boost else []
         if not self.dim or not scoring.relevance:
             asked = None
         # Nothing is gained by a first try if it will not do anyway.
-        wide = asked is None or scoring.rescale or k is None or 2 * k >= len(steps)
+        wide = asked is None or scoring.min_max or k is None or 2 * k >= len(steps)
         sure = False
         while not sure:
             dense = self._dense_part(slots, asked, wide)
@@ -165,7 +165,7 @@ class RecordIndex(RecordTable):
             near = np.zeros(len(total))
             if clock is not None:
                 near = retrieval.asked_part(steps, clock, scoring.decay)
-                total += scoring.asked * near
+                total += scoring.time_match * near
             best, sure = retrieval.top_k(total, k, steps, off)
             sure, wide = (sure and clear) or wide, True
         return best, total, (fits, importance, recency, near, dense, lexical)
@@ -179,8 +179,11 @@ class RecordIndex(RecordTable):
         where = range(len(self.records))[slots] if isinstance(slots, slice) else slots
         records = [self.records[slot] for slot in where]
         parts = {t.name: term_part(t, records, question) for t in scoring.terms}
-        if scoring.rescale:
-            return {n: retrieval.min_max(p, scoring.flat) for n, p in parts.items()}
+        if scoring.min_max:
+            return {
+                n: retrieval.min_max(p, scoring.constant_value)
+                for n, p in parts.items()
+            }
         return parts
 
     def _found(
@@ -208,11 +211,13 @@ class RecordIndex(RecordTable):
         importance = self.columns["importance"][slots]
         accessed = self.columns["accessed"][slots]
         recency = retrieval.recency_part(accessed, now, scoring.decay)
-        if scoring.rescale:
-            importance = retrieval.min_max(importance, scoring.flat)
-            recency = retrieval.min_max(recency, scoring.flat)
+        if scoring.min_max:
+            importance = retrieval.min_max(importance, scoring.constant_value)
+            recency = retrieval.min_max(recency, scoring.constant_value)
         weighted = scoring.importance * importance + scoring.recency * recency
-        joined = self._names.dialogue(slots).joined if any(scoring.neighbours) else None
+        joined = (
+            self._names.dialogue(slots).joined if any(scoring.context_weights) else None
+        )
         made = importance, recency, weighted, joined
         if whole:
             self._prior_kept = key, made
@@ -241,12 +246,12 @@ class RecordIndex(RecordTable):
     ) -> tuple[np.ndarray, float]:
         """Relevance, and how many times as far as the cosines it may be off."""
         fits, stretch = relevance_of(
-            dense, lexical, scoring.lexical_share, joined, scoring.neighbours
+            dense, lexical, scoring.lexical_share, joined, scoring.context_weights
         )
         for positions in named:
-            fits[positions] += scoring.named
-        if scoring.rescale:
-            fits = retrieval.min_max(fits, scoring.flat)
+            fits[positions] += scoring.speaker_boost
+        if scoring.min_max:
+            fits = retrieval.min_max(fits, scoring.constant_value)
         return fits, stretch
 
     def _clock(

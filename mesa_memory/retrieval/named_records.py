@@ -22,8 +22,8 @@ class NamedRecords:
 
     def body(self, query: str, scoring: Scoring) -> str:
         """See ``RecordIndex.body``."""
-        body = TimeConstraint.of(query).body if scoring.asked else query
-        if not scoring.named:
+        body = TimeConstraint.of(query).body if scoring.time_match else query
+        if not scoring.speaker_boost:
             return body
         return self._table.speakers.without(body, self._speaking(words(body)))
 

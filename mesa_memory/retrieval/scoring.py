@@ -1,7 +1,7 @@
 """How what an agent remembers is ranked: the weights, and the parts of a score.
 
 score = w_relevance · relevance + w_importance · importance + w_recency · recency
-        + w_asked · asked + w_term · term of each term that a user adds
+        + w_time_match · asked + w_term · term of each term that a user adds
 
 Importance is ``(grade - 1) / 4`` and recency ``decay ** age``, both in 0..1 on an
 absolute scale (Park et al. 2023 rescale them to the candidates by min-max, which makes
@@ -10,7 +10,9 @@ a difference of one step as large as one of a hundred). Relevance is made in ``i
 
 import heapq
 import math
+import warnings
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,14 @@ REFRESH = ("off", "throttled", "always")
 PRESETS = (
     "default", "relevance_only", "without_query", "generative_agents", "mesa_llm",
 )  # fmt: skip
+#: former names of settings, for one release: what each is called now
+FORMER = {
+    "asked": "time_match",
+    "named": "speaker_boost",
+    "neighbours": "context_weights",
+    "rescale": "min_max",
+    "flat": "constant_value",
+}
 #: scores closer than this are equal; double precision errs by far less
 TIE = 1e-9
 
@@ -36,18 +46,18 @@ class Scoring:
         decay: factor per step since the last access, above 0 and at most 1.
         lexical_share: share of BM25 in relevance, 0 to 1; the rest is the cosine. With
             0, relevance is the cosine itself, not rescaled.
-        neighbours: shares of the record before and after, of the same step, that are
-            added to a record's relevance.
-        named: added to the relevance of records of a speaker whom the query names, and
-            of records that speak of them.
-        rescale: bring each part to 0..1 over the candidates by min-max.
-        flat: what a rescaled part counts if it is equal for all candidates.
+        context_weights: shares of the record before and after, of the same step, that
+            are added to a record's relevance.
+        speaker_boost: added to the relevance of records of a speaker whom the query
+            names, and of records that speak of them.
+        min_max: bring each part to 0..1 over the candidates by min-max.
+        constant_value: what such a part counts if it is equal for all candidates.
         refresh: ``"off"``, ``"throttled"`` (at most once in ``refresh_every`` steps) or
             ``"always"``: whether being recalled counts as an access.
         refresh_every: see ``refresh``; at least 1.
-        asked: weight of the part ``asked``: how near before the time that the query
-            asks for something happened, see ``temporal``. With 0 the query is not read for
-            time.
+        time_match: weight of the part ``asked``: how near before the time that the
+            query asks for something happened, see ``temporal``. With 0 the query is not
+            read for time.
         terms: terms of your own, see ``Term``; one or several.
 
     Raises:
@@ -60,13 +70,13 @@ class Scoring:
     recency: float = 0.15
     decay: float = 0.995
     lexical_share: float = 0.4
-    neighbours: tuple[float, float] = (0.3, 0.15)
-    named: float = 0.5
-    rescale: bool = False
-    flat: float = 0.0
+    context_weights: tuple[float, float] = (0.3, 0.15)
+    speaker_boost: float = 0.5
+    min_max: bool = False
+    constant_value: float = 0.0
     refresh: str = "off"
     refresh_every: float = 10
-    asked: float = 0.3
+    time_match: float = 0.3
     terms: tuple[Term, ...] = ()
 
     def __post_init__(self) -> None:
@@ -75,16 +85,19 @@ class Scoring:
             raise ValueError(f"decay must be above 0 and at most 1, got {self.decay}")
         if not 0 <= self.lexical_share <= 1:
             raise ValueError(f"lexical_share must be 0 to 1, got {self.lexical_share}")
-        if len(self.neighbours) != 2:
-            raise ValueError(f"neighbours must be two shares, got {self.neighbours}")
+        if len(self.context_weights) != 2:
+            raise ValueError(
+                "context_weights must be two shares, of the record before and after; "
+                f"got {self.context_weights}"
+            )
         weights = {
             "relevance": self.relevance,
             "importance": self.importance,
             "recency": self.recency,
-            "named": self.named,
-            "asked": self.asked,
-            "neighbour before": self.neighbours[0],
-            "neighbour after": self.neighbours[1],
+            "speaker_boost": self.speaker_boost,
+            "time_match": self.time_match,
+            "context_weights before": self.context_weights[0],
+            "context_weights after": self.context_weights[1],
         }
         # Written so that NaN is refused, too.
         if not all(0 <= weight < math.inf for weight in weights.values()):
@@ -95,9 +108,16 @@ class Scoring:
             raise ValueError(f"refresh_every must be >= 1, got {self.refresh_every}")
 
     def settings(self) -> dict[str, Any]:
-        """All settings as plain data; of the terms, name and weight, if there are any."""
+        """All settings as plain data, as a run records them.
+
+        Five have their former names there, so that a run compares with older ones. Of
+        the terms, name and weight, if there are any.
+        """
+        former = {now: name for name, now in FORMER.items()}
         settings = {
-            name: value for name, value in vars(self).items() if name != "terms"
+            former.get(name, name): value
+            for name, value in vars(self).items()
+            if name != "terms"
         }
         if self.terms:
             settings["terms"] = [[term.name, term.weight] for term in self.terms]
@@ -123,23 +143,60 @@ class Scoring:
         """
         return cls(
             *(1.0, 1.0, 1.0, decay), 0.0, (0.0, 0.0), 0.0, True,
-            refresh="always", asked=0.0,
+            refresh="always", time_match=0.0,
         )  # fmt: skip
 
     @classmethod
     def mesa_llm(cls, decay: float = 0.995) -> "Scoring":
         """Mesa-LLM 0.3.2: importance and recency by min-max; a part equal for all: 0.5."""
-        return cls(0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5, asked=0.0)
+        return cls(
+            0.0, 1.0, 1.0, decay, 0.0, (0.0, 0.0), 0.0, True, 0.5, time_match=0.0
+        )
 
     @classmethod
     def relevance_only(cls) -> "Scoring":
         """What fits the query best, however old or trivial."""
-        return cls(importance=0.0, recency=0.0, asked=0.0)
+        return cls(importance=0.0, recency=0.0, time_match=0.0)
 
     @classmethod
     def without_query(cls, decay: float = 0.995) -> "Scoring":
         """Importance and recency, weights 1, on the absolute scale."""
-        return cls(0.0, 1.0, 1.0, decay, asked=0.0)
+        return cls(0.0, 1.0, 1.0, decay, time_match=0.0)
+
+
+def _say_former(name: str, stacklevel: int) -> None:
+    warnings.warn(
+        f"{name} of a Scoring is called {FORMER[name]} now",
+        DeprecationWarning,
+        stacklevel=stacklevel + 1,
+    )
+
+
+def _know_former_names() -> None:
+    """Lets ``Scoring`` take its settings under their former names, and give them."""
+    make = Scoring.__init__
+
+    @wraps(make)
+    def init(self: Scoring, *args: Any, **given: Any) -> None:
+        # ``dataclasses.replace`` gives all settings besides the former name.
+        for name in [name for name in FORMER if name in given]:
+            _say_former(name, stacklevel=2)
+            given[FORMER[name]] = given.pop(name)
+        make(self, *args, **given)
+
+    def former(name: str) -> property:
+        def get(self: Scoring) -> Any:
+            _say_former(name, stacklevel=2)
+            return getattr(self, FORMER[name])
+
+        return property(get, doc=f"The former name of ``{FORMER[name]}``.")
+
+    Scoring.__init__ = init  # type: ignore[method-assign]
+    for name in FORMER:
+        setattr(Scoring, name, former(name))
+
+
+_know_former_names()
 
 
 def importance_of(grade: float | None, top: float = GRADE_MAX) -> float:

@@ -189,7 +189,7 @@ def test_the_released_code_falls_back_to_a_half_for_what_is_equal_for_all():
 def test_the_sweep_finds_the_ranks_that_recall_finds():
     corpus = world(5, 4, 100)
     questions = list(sweep.asked(corpus, EMBEDDER))
-    scoring = Scoring(importance=0.3, recency=0.2, asked=0.2)
+    scoring = Scoring(importance=0.3, recency=0.2, time_match=0.2)
     answered = list(evidence_ranks(corpus, EMBEDDER, ours(scoring)))
     found = [sweep.ranks(question, scoring) for question in questions]
     # Of equal scores the sweep counts the best rank, recall the earlier record's.
@@ -200,12 +200,12 @@ def test_the_sweep_finds_the_ranks_that_recall_finds():
 
 def test_the_plot_marks_the_defaults():
     rows = [
-        {"importance": i, "recency": r, "decay": d, "asked": a}
+        {"importance": i, "recency": r, "decay": d, "time_match": a}
         | {column: 50.0 + 10 * r for column, *_ in sweep.LINES.values()}
         for i in (0.0, Scoring().importance)
         for r in (0.0, Scoring().recency)
         for d in (0.9, Scoring().decay)
-        for a in (0.0, Scoring().asked)
+        for a in (0.0, Scoring().time_match)
     ]
     figure = sweep.plot(rows)
     assert len(figure.axes) == 4
@@ -238,7 +238,7 @@ def test_reading_the_question_for_time_finds_more_of_the_past(phrasing):
     worlds = [world(seed, 10, 250, phrasing) for seed in (50, 51)]
     without, reading = (
         world_command.measure(worlds, EMBEDDER, ours(scoring, 5))
-        for scoring in (Scoring(asked=0.0), Scoring())
+        for scoring in (Scoring(time_match=0.0), Scoring())
     )
     for kind in ("past: at a step", "past: before"):
         assert reading[kind] > without[kind], kind
@@ -248,7 +248,7 @@ def test_reading_the_question_for_time_finds_more_of_the_past(phrasing):
 def test_reading_now_finds_more_of_the_present_in_a_long_life():
     without, reading = (
         world_command.measure([world(50)], EMBEDDER, ours(scoring, 5))
-        for scoring in (Scoring(asked=0.0), Scoring())
+        for scoring in (Scoring(time_match=0.0), Scoring())
     )
     assert reading["present"] > without["present"]
 
@@ -300,7 +300,7 @@ def test_the_sweep_command_writes_rows_and_a_picture(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "RECENCIES", (0.0, Scoring().recency))
     monkeypatch.setattr(sweep, "IMPORTANCES", (Scoring().importance,))
     monkeypatch.setattr(sweep, "DECAYS", (Scoring().decay,))
-    monkeypatch.setattr(sweep, "ASKED", (Scoring().asked,))
+    monkeypatch.setattr(sweep, "TIME_MATCHES", (Scoring().time_match,))
     monkeypatch.setattr(sweep, "world", lambda seed, phrasing: world(seed, 3, 100))
     picture = tmp_path / "weights.png"
     given = ["--data", str(conversations(tmp_path)), "--seeds", "1", "--json"]

@@ -186,7 +186,7 @@ def test_no_weight_is_negative_endless_or_not_a_number(field, value):
     weights = {field: value}
     if field in ("before", "after"):
         pair = (value, 0.1) if field == "before" else (0.1, value)
-        weights = {"neighbours": pair}
+        weights = {"context_weights": pair}
     with pytest.raises(ValueError, match="weights must be 0 or more"):
         Scoring(**weights)
 

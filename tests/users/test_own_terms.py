@@ -107,7 +107,7 @@ def test_a_rescaled_scoring_rescales_the_term():
     def said_by(record):
         return record.content["message"]
 
-    scoring = Scoring(rescale=True, terms=Size())
+    scoring = Scoring(min_max=True, terms=Size())
     sizes = {said(one): one.parts["size"] for one in found(scoring)}
     assert (min(sizes.values()), max(sizes.values())) == (0.0, 1.0)
 

@@ -128,10 +128,10 @@ def by_the_formula(rows, texts, steps, grades, asked, query, scoring, now):
     relevance = dense.copy()
     for n in range(1, len(rows)):
         if steps[n] == steps[n - 1]:
-            relevance[n] += scoring.neighbours[0] * dense[n - 1]
-            relevance[n - 1] += scoring.neighbours[1] * dense[n]
+            relevance[n] += scoring.context_weights[0] * dense[n - 1]
+            relevance[n - 1] += scoring.context_weights[1] * dense[n]
     parts = [relevance, (grades - 1) / 4, scoring.decay ** np.maximum(0, now - steps)]
-    if scoring.rescale:
+    if scoring.min_max:
         parts = [spread(part) for part in parts]
     weights = [scoring.relevance, scoring.importance, scoring.recency]
     return sum(weight * part for weight, part in zip(weights, parts, strict=True))
@@ -164,7 +164,7 @@ def test_ten_come_in_the_order_of_the_formula_also_where_floats_cannot_tell(
             "w2 w7", 10, vector=asked, source="test", scoring=scoring, now=99
         )
         assert [int(r.record.id) for r in found] == order[:10]
-        exact = 1e-9 if scoring.rescale else 1e-5
+        exact = 1e-9 if scoring.min_max else 1e-5
         scores = [r.score for r in found]
         assert scores == pytest.approx(expected[order[:10]].tolist(), abs=exact)
 

@@ -101,13 +101,13 @@ def test_mesa_llm_scoring_orders_as_mesa_llm_does(seed):
     ("field", "value"),
     [
         ("relevance", -1), ("importance", float("nan")), ("recency", float("inf")),
-        ("decay", 0), ("decay", 1.1), ("lexical_share", 2), ("neighbours", (1,)),
-        ("neighbours", (-1, 0)), ("named", -0.1), ("refresh", "daily"),
+        ("decay", 0), ("decay", 1.1), ("lexical_share", 2), ("context_weights", (1,)),
+        ("context_weights", (-1, 0)), ("speaker_boost", -0.1), ("refresh", "daily"),
         ("refresh_every", 0),
     ],
 )  # fmt: skip
 def test_a_scoring_that_makes_no_sense_is_refused(field, value):
-    with pytest.raises(ValueError, match=field if field != "neighbours" else "neigh"):
+    with pytest.raises(ValueError, match=field):
         Scoring(**{field: value})
 
 

@@ -12,7 +12,7 @@ from mesa_memory.retrieval.dialogue import DialogueContext
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import PRESETS, Scoring
 
-NAMED_ONLY = Scoring(1.0, 0.0, 0.0, asked=0.0)
+NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
 
 
 def index_of(told, remove=()):
@@ -34,7 +34,7 @@ def named(index, query, **filters):
     """Which records the naming of somebody lifts."""
     plain = {
         r.record.id: r.score
-        for r in index.recall(query, scoring=Scoring(1.0, 0.0, 0.0, named=0.0, asked=0.0), **filters)
+        for r in index.recall(query, scoring=Scoring(1.0, 0.0, 0.0, speaker_boost=0.0, time_match=0.0), **filters)
     }  # fmt: skip
     lifted = index.recall(query, scoring=NAMED_ONLY, **filters)
     return sorted(
@@ -118,8 +118,8 @@ def test_names_and_time_are_left_out_of_what_is_embedded_unless_switched_off():
     index = index_of([(1, "Agent 4", "rain"), (1, "王小明", "snow")])
     query = "Where does Agent 4 live now?"
     assert index.body(query, Scoring()) == "Where does live ?"
-    assert index.body(query, Scoring(named=0.0)) == "Where does Agent 4 live ?"
-    assert index.body(query, Scoring(asked=0.0)) == "Where does live now?"
+    assert index.body(query, Scoring(speaker_boost=0.0)) == "Where does Agent 4 live ?"
+    assert index.body(query, Scoring(time_match=0.0)) == "Where does live now?"
     assert index.body(query, Scoring.generative_agents()) == query
     assert index.body("王小明住在哪里", Scoring()) == "住在哪里"
     assert index.body("Agent 44 and agent-4!", Scoring()) == "Agent 44 and !"
@@ -172,7 +172,7 @@ MOVES = [
 )
 def test_the_time_that_is_asked_for_decides_between_what_is_alike(query, answer):
     assert numbers(index_of(MOVES).recall(query, 1)) == [answer]
-    off = Scoring(asked=0.0)
+    off = Scoring(time_match=0.0)
     scores = [r.parts["asked"] for r in index_of(MOVES).recall(query, scoring=off)]
     assert scores == [0.0] * len(MOVES)
 
@@ -189,7 +189,9 @@ def test_a_score_is_the_weighted_sum_of_its_parts_for_each_kind_of_question():
         for found in index.recall(query, scoring=scoring, now=70):
             parts = found.parts
             total = parts["relevance"] + scoring.importance * parts["importance"]
-            total += scoring.recency * parts["recency"] + scoring.asked * parts["asked"]
+            total += (
+                scoring.recency * parts["recency"] + scoring.time_match * parts["asked"]
+            )
             assert found.score == pytest.approx(total, abs=1e-9)
 
 
@@ -208,7 +210,7 @@ def test_words_that_nobody_used_end_no_time():
 
 @pytest.mark.parametrize("name", [n for n in PRESETS if n != "default"])
 def test_no_preset_but_the_default_reads_a_question_for_time(name):
-    assert Scoring.preset(name).asked == 0
+    assert Scoring.preset(name).time_match == 0
     index = index_of(MOVES)
     for query in ("Ann now", "Ann at step 30", "home of Ann before the abbey"):
         for found in index.recall(query, scoring=Scoring.preset(name)):
@@ -237,4 +239,4 @@ def test_a_name_is_looked_for_word_by_word_and_only_newer_texts_the_next_time():
 def test_asked_must_be_a_weight():
     for wrong in (-0.1, math.nan, math.inf):
         with pytest.raises(ValueError, match="asked"):
-            Scoring(asked=wrong)
+            Scoring(time_match=wrong)
