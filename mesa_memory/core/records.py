@@ -135,6 +135,10 @@ class RecordLog:
         self.__dict__.update(state)
         self.bus, self._lock = RecordBus(), threading.Lock()
 
+    def count_with(self, other: "RecordLog") -> None:
+        """From now on both number their records together, so that no id is used twice."""
+        self.numbers, self._lock = other.numbers, other._lock
+
     def current(self) -> list[MemoryRecord]:
         """The records made here whose lifetime is open, in order of making."""
         with self._lock:

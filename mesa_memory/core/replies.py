@@ -17,15 +17,15 @@ from mesa_memory.core.render import shorten
 
 #: what providers say when their content filter has ended a reply
 FILTERED = ("content_filter", "content_filtered", "safety", "SAFETY", "refusal")
-#: of a refused reply, as much is shown to the model again
+#: characters of a refused reply that the model is shown again
 REPAIR_CHARS = 2000
-#: of a reply, as much is looked at; more is never needed and may be an attack
+#: characters of a reply that are read; more is never needed and may be an attack
 READ_CHARS = 100_000
 #: most characters that are scanned for JSON values; failed tries count, too
 SCAN_CHARS = 1_000_000
 #: a try costs as much time as scanning this many characters; one that nests too deep, as the second
 TRY_CHARS, DEEP_CHARS = 250, 5000
-#: a reason is at most so long
+#: longest reason that the model is given
 REASON_CHARS = 300
 
 _THINK = re.compile(r"<think(?:ing)?>", re.IGNORECASE)

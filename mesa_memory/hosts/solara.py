@@ -82,7 +82,7 @@ def is_seen(session: Any) -> bool:
 
 
 def wait_closed(session: Any, seconds: float) -> None:
-    """Waits until the page is closed, at most so long."""
+    """Waits until the page is closed, at most this number of seconds."""
     session.closed_event.wait(seconds)
 
 

@@ -16,7 +16,7 @@ from mesa_memory.core.render import shorten
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
 
-#: a diff in an error is at most so long
+#: longest diff in the text of an error
 DIFF_CHARS = 2000
 
 

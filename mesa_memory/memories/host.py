@@ -145,6 +145,8 @@ class MemoryModule(MemoryReads):
         # One copy at a time: a copied model's memories are locked one inside another.
         with _copying, self.alone():
             twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+            if twin.agent is self.agent:  # which may hold both, or one after the other
+                twin.layer_context.log.count_with(self.layer_context.log)
         serve_copy(self.agent.model, memo.get(id(self.agent.model)))
         return twin
 

@@ -12,7 +12,7 @@ from mesa_memory.recording.vectors import key_of
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
-#: occurrences are counted for so many of the newest steps; older work has ended
+#: number of newest steps in which occurrences are counted; older work has ended
 COUNTED_STEPS = 64
 
 

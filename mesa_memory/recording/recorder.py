@@ -33,13 +33,13 @@ from mesa_memory.recording.rows import agent_row
 from mesa_memory.recording.step_batch import StepBatch
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.stores.base import Batch, Store
-from mesa_memory.stores.writer import LATE, Writer
+from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer
 
 logger = logger_of(__name__)
 
-#: where steps follow each other fast, making checkpoints takes about 1 / REST of the
-#: time, unless that would be more seconds than a step waits for its checkpoint
-REST, LONGEST_REST = 25, LATE / 2
+#: where steps follow each other fast, the rest after a checkpoint is this many times as
+#: long as making it took, but shorter than a step may wait for its checkpoint
+REST_PER_CHECKPOINT, LONGEST_REST_S = 25, CHECKPOINT_DELAY_S / 2
 
 
 class Recorder(Collector):
@@ -317,7 +317,7 @@ class Recorder(Collector):
             warn_of_lost(memories(self._model()).values())
         warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
-        rest = min(LONGEST_REST, REST * (time.thread_time() - began))
+        rest = min(LONGEST_REST_S, REST_PER_CHECKPOINT * (time.thread_time() - began))
         self._resumable, self._rest_until = step, time.monotonic() + rest
         return state
 

@@ -1,15 +1,19 @@
 """The records of one memory, read from a store."""
 
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import BY_HAND, ORIGINS, MemoryRecord
+from mesa_memory.core.records import BY_HAND, ORIGINS, REPLACED, MemoryRecord
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.schema import records, steps
 
+#: rows that are fetched at a time where only the newest are wanted
+PAGE = 200
 #: kinds of records whose content is read as a text
 CONCLUDED = ("summary", "impression", "reflection")
 
@@ -57,7 +61,10 @@ class StoredRecords:
         ended = sa.func.coalesce(records.c.closed_because, "")
         still = self._own.where(ended.not_in(BY_HAND) | self._reopened)
         newest = still.filter_by(kind=kind).order_by(records.c.seq.desc())
-        return self._all(newest.limit(last))[::-1]
+        newest = newest.execution_options(yield_per=PAGE)
+        with self._store.reading() as on:
+            rows = list(islice(_once(on.execute(newest).mappings()), last))
+        return [self._record(row) for row in reversed(rows)]
 
     def _all(self, query: sa.Select) -> list[MemoryRecord]:
         with self._store.reading() as on:
@@ -88,6 +95,22 @@ class StoredRecords:
         if then["graded_at"] is not None and then["graded_at"] > self._step:
             then |= dict.fromkeys(CHANGES["graded"])
         return then
+
+
+def _once(rows: Iterable[Any]) -> Iterator[Any]:
+    """Rows of one kind, the newest first, without those that came back as copies.
+
+    A memory that was put aside and taken back has copies of what it held, see
+    ``interventions.take_back``; a copy's only source is what it is a copy of.
+    """
+    copied: set[str] = set()
+    for row in rows:
+        put_aside = row["closed_because"] == REPLACED and not row["reopened"]
+        if put_aside and row["id"] in copied:
+            continue
+        if isinstance(row["sources"], list) and len(row["sources"]) == 1:
+            copied.update(map(str, row["sources"]))
+        yield row
 
 
 def last_number(run: int, step: float) -> sa.ScalarSelect:

@@ -12,8 +12,8 @@ from mesa_memory.retrieval.scoring import TIE, min_max
 
 #: a cosine summed in single precision is less far off than this
 NOISE = 1e-6
-#: so many rows are widened to double precision at a time, which fit a cache
-BLOCK = 512
+#: rows that are widened to double precision at a time; they fit a cache
+BLOCK_ROWS = 512
 
 
 def cosines(rows: np.ndarray, vector: np.ndarray, wide: bool = False) -> np.ndarray:
@@ -30,8 +30,8 @@ def cosines(rows: np.ndarray, vector: np.ndarray, wide: bool = False) -> np.ndar
     if not wide:
         return rows @ vector
     found, long = np.empty(len(rows)), vector.astype(float)
-    for start in range(0, len(rows), BLOCK):
-        block = slice(start, start + BLOCK)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
         found[block] = rows[block].astype(float) @ long
     return found
 

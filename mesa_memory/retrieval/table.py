@@ -13,8 +13,8 @@ from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.speakers import Speakers
 
-#: not worth tidying up below so many
-SMALL = 64
+#: with fewer rows than this, tidying up is not worth it
+SMALLEST_TO_TIDY = 64
 Slots = slice | np.ndarray
 _COLUMNS = {
     "importance": "f8", "step": "f8", "accessed": "f8",
@@ -167,7 +167,7 @@ class RecordTable:
         self.columns["alive"][slot] = False
         self.changes += 1
         self.lexical.remove(slot)
-        if len(self.records) > max(SMALL, 2 * len(self._slots)):
+        if len(self.records) > max(SMALLEST_TO_TIDY, 2 * len(self._slots)):
             self._compact()
 
     def _check_new(self, record: MemoryRecord, text: Any) -> None:

@@ -29,12 +29,12 @@ from mesa_memory.stores import schema
 from mesa_memory.stores.columns import vector_text
 
 records = schema.records
-#: so many are all ranked
-FEW = 1_000
+#: up to this number of records all are ranked
+RANKED_RECORDS = 1_000
 #: a run with more is read from end to end, not through an index
-LARGE = 20_000
+LARGE_RUN = 20_000
 #: how many words of a query count where there are more records
-WORDS = 16
+QUERY_WORDS = 16
 
 
 class Candidates:
@@ -58,20 +58,22 @@ class Candidates:
                 # The index begins with the run; without this it would be of no use.
                 of_any = select(schema.runs.c.id)
                 self._conditions.append(records.c.run.in_(of_any))
-        self._whole = agent is None and run is not None and self._size(run) > LARGE
+        self._whole = agent is None and run is not None and self._size(run) > LARGE_RUN
 
     def rows(
         self, columns: tuple[Any, ...], text: str, vector: np.ndarray, source: str
     ) -> list[dict[str, Any]]:
-        """At most ``FEW`` of them, by run, agent, layer and order of arrival.
+        """At most ``RANKED_RECORDS`` of them, by run, agent, layer and order of arrival.
 
         Args:
             columns: what is wanted of each, also its run, agent, layer and seq.
             text, vector: the query and its embedding.
             source: name of the embedder; other embeddings do not count.
         """
-        found = self._reader.table(self._of_these(*columns).limit(FEW + 1)).rows
-        if len(found) <= FEW:
+        found = self._reader.table(
+            self._of_these(*columns).limit(RANKED_RECORDS + 1)
+        ).rows
+        if len(found) <= RANKED_RECORDS:
             return sorted(found, key=_place)
         found = []
         for run, ids in self._promising(text, vector, source).items():
@@ -152,7 +154,7 @@ def beginnings(text: str) -> list[str]:
         if word not in STOP_WORDS:
             stem = terms(word)[0]
             found.append(_common(word, stem))
-    return list(dict.fromkeys(found))[:WORDS]
+    return list(dict.fromkeys(found))[:QUERY_WORDS]
 
 
 def _common(word: str, stem: str) -> str:
@@ -192,4 +194,4 @@ def _rarity(masks: np.ndarray, count: int) -> np.ndarray:
 def _best(values: np.ndarray) -> np.ndarray:
     """Where the highest values are, half of what is ranked; of equals the newest."""
     newest = np.arange(len(values))
-    return np.lexsort((newest, values))[-FEW // 2 :]
+    return np.lexsort((newest, values))[-RANKED_RECORDS // 2 :]

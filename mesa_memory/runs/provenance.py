@@ -13,7 +13,7 @@ from mesa_memory.stores import schema
 
 records = schema.records
 #: more records, or lines, than this are no evidence that anyone reads
-MOST = 100_000
+EVIDENCE_LINES = 100_000
 SHOWN = (
     "depth", "id", "parent", "kind", "origin", "step", "agent", "layer", "text",
     "missing", "repeated",
@@ -32,7 +32,7 @@ def because(run: Recorded, record: str) -> Table:
         row = found.get(name)
         repeated = name in told
         lines.append(_line(row, depth, name, parent, repeated))
-        if len(lines) > MOST:
+        if len(lines) > EVIDENCE_LINES:
             raise _too_much(run, record)
         if row and not repeated:
             told.add(name)
@@ -87,13 +87,13 @@ def _below(run: Recorded, record: str) -> Select:
         of_run, (of_run.c.run == run.number) & (of_run.c.id == found.c.id)
     )
     step = select(cast(source.c.value, Text)).select_from(joined.join(source, true()))
-    ids = select(found.union(step).c.id).limit(MOST)
+    ids = select(found.union(step).c.id).limit(EVIDENCE_LINES)
     return select(*COLUMNS).where(run.mine(records), records.c.id.in_(ids))
 
 
 def _too_much(run: Recorded, record: str) -> StoreCorrupt:
     return StoreCorrupt(
-        f"the evidence of {record!r} in run {run.number} has more than {MOST:,} lines, "
+        f"the evidence of {record!r} in run {run.number} has more than {EVIDENCE_LINES:,} lines, "
         "which no memory makes. The file was changed; use a copy of it.",
         location=run.reader.location,
     )

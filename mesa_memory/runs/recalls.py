@@ -18,7 +18,7 @@ PARTS = (
 )  # fmt: skip
 SHOWN = ("seq", "step", "agent", "layer", "purpose", "query", *PARTS, "text")
 #: how many ids stand in one statement
-MANY = 5_000
+IDS_PER_QUERY = 5_000
 
 
 def recalls(run: Recorded, agent: Any, step: Any) -> Table:
@@ -61,8 +61,8 @@ def texts(run: Recorded, ids: list[str]) -> dict[str, str | None]:
     """The texts of the records with these ids, of those that there are."""
     records = schema.records
     found: dict[str, str | None] = {}
-    for start in range(0, len(ids), MANY):
-        some = records.c.id.in_(ids[start : start + MANY])
+    for start in range(0, len(ids), IDS_PER_QUERY):
+        some = records.c.id.in_(ids[start : start + IDS_PER_QUERY])
         wanted = select(records.c.id, records.c.text).where(run.mine(records), some)
         found |= dict(run.reader.rows(wanted))
     return found

@@ -13,8 +13,8 @@ from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
 
-#: a message names at most so many of what there is
-NAMED = 12
+#: most names that a message lists
+LISTED_NAMES = 12
 
 
 class Recorded:
@@ -130,8 +130,8 @@ class Recorded:
 def listed(things: Iterable[Any]) -> str:
     """The first of them and the last, with commas."""
     shown = [f"{t:g}" if isinstance(t, float) else str(t)[:40] for t in things]
-    if len(shown) > NAMED:
-        shown = [*shown[: NAMED - 1], f"… ({len(shown)} in all) …", shown[-1]]
+    if len(shown) > LISTED_NAMES:
+        shown = [*shown[: LISTED_NAMES - 1], f"… ({len(shown)} in all) …", shown[-1]]
     return ", ".join(shown) or "none"
 
 

@@ -42,7 +42,7 @@ class EffectHandler:
         self._replaced = replaced
         self.instant = instant
         self._turn = turn
-        self._effects = 0  # so many this flow has waited for
+        self._effects = 0  # how many this flow has waited for
         self._claims: set[str] = set()
 
     def perform(self, effect: Effect) -> Any:

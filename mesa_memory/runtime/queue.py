@@ -19,7 +19,7 @@ from mesa_memory.runtime.loop import background
 logger = logger_of(__name__)
 
 EXECUTIONS = ("deferred", "blocking")
-#: so many batches of an agent that nobody reads may wait in blocking execution
+#: most batches of an agent that nobody reads, in blocking execution
 MAX_WAITING = 32
 
 
@@ -67,7 +67,7 @@ class CommitQueue:
         self._error: Exception | None = None
         #: how many batches in a row have failed for a passing reason
         self.failures = 0
-        #: after so many failures the run stops; set by the memory
+        #: number of failures in a row after which the run stops; set by the memory
         self.max_failures = 10
         with _forking:
             _works.add(self)

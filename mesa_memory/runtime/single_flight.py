@@ -11,7 +11,7 @@ from typing import Any
 
 from mesa_memory.core.requests import Claimed
 
-#: so many answers are kept, the newest
+#: number of newest answers that are kept
 CAPACITY = 10_000
 
 

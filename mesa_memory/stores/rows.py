@@ -14,10 +14,10 @@ import orjson
 
 from mesa_memory.core.redaction import scrub_json
 
-#: a text longer than this (in bytes) is split, as databases limit their parameters
-LONGEST = 16 * 2**20
-#: not more rows than this in one text, as making it stops the process for so long
-MOST = 5_000
+#: a text of more bytes than this is split, as databases limit their parameters
+TEXT_BYTES = 16 * 2**20
+#: most rows in one text: the process stands still while it is made
+TEXT_ROWS = 5_000
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -31,11 +31,11 @@ def texts(rows: Sequence[Any], embedding: Callable[[bytes], Any]) -> Iterator[by
         rows: dicts or lists of plain data.
         embedding: gives what stands for the bytes of a vector.
     """
-    pending = [rows[i : i + MOST] for i in range(0, len(rows), MOST)][::-1]
+    pending = [rows[i : i + TEXT_ROWS] for i in range(0, len(rows), TEXT_ROWS)][::-1]
     while pending:
         part = pending.pop()
         text = _text(part, embedding)
-        if len(text) > LONGEST and len(part) > 1:
+        if len(text) > TEXT_BYTES and len(part) > 1:
             half = len(part) // 2
             pending += [part[half:], part[:half]]
         else:

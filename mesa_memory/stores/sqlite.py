@@ -26,8 +26,8 @@ LONGEST_FIELD = 64 * 2**20
 #: kept in memory of indexes and tables by each connection that may write, in KiB; full
 #: after a few steps, so that a long run does not grow. What falls out of it is read
 #: again from the system's own cache, which costs a writer nothing that can be measured
-CACHE = 16 * 1024
-#: so many pages may wait beside the file: each step changes the ends of many lists,
+WRITER_CACHE_KIB = 16 * 1024
+#: most pages that wait beside the file: each step changes the ends of many lists,
 #: and a page that waits is written back once for several steps
 WAITING_PAGES = 16 * 1024
 #: each row as one value, taken out of the text once and not once for each column
@@ -70,7 +70,7 @@ class SqliteStore(SqlStore):
         if not self.options.read_only:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute(f"PRAGMA wal_autocheckpoint={WAITING_PAGES}")
-            connection.execute(f"PRAGMA cache_size=-{CACHE}")
+            connection.execute(f"PRAGMA cache_size=-{WRITER_CACHE_KIB}")
         return connection
 
     def prepare(self) -> None:

@@ -14,13 +14,13 @@ from mesa_memory.stores.leases import BEAT
 
 logger = logger_of(__name__)
 
-#: so many waiting batches are written at once: all that wait go into one transaction, as
-#: neighbours change the same pages, and each page is written once
-GROUP = 32
+#: number of waiting batches at which they are written: all of them go into one
+#: transaction, as neighbours change the same pages, and each page is written once
+GROUP_BATCHES = 32
 #: seconds between two transactions, as long as there is little to write
-PACE = 0.25
-#: nothing waits longer than so many seconds for a step that has a checkpoint
-LATE = 0.3
+FLUSH_INTERVAL_S = 0.25
+#: seconds that a batch waits at most for a step that has a checkpoint
+CHECKPOINT_DELAY_S = 0.3
 
 
 class Waiting(Protocol):
@@ -63,7 +63,7 @@ class Writer:
         self._urgent = False  # True if something waits that is to be written at once
         self._beaten = time.monotonic()  # when the run's lease was confirmed last
         self._since = 0.0  # when the oldest that waits was put
-        self._written = -PACE
+        self._written = -FLUSH_INTERVAL_S
         self._asleep_until = 0.0  # of the thread; in the past while it is awake
         self._thread: threading.Thread | None = None
 
@@ -76,8 +76,8 @@ class Writer:
     def eager(self) -> bool:
         """True if a batch is going to be written as soon as it is put."""
         waiting = len(self._batches) - self._taken
-        early = self._written + PACE > time.monotonic()
-        return waiting >= GROUP - 1 or not (self._taken or early)
+        early = self._written + FLUSH_INTERVAL_S > time.monotonic()
+        return waiting >= GROUP_BATCHES - 1 or not (self._taken or early)
 
     def start(self) -> None:
         """Starts the thread, which from now on shows that the run has a writer."""
@@ -215,7 +215,7 @@ class Writer:
         self._asleep_until = 0.0
 
     def _silent(self) -> bool:
-        """True if nothing was written for so long that a sign of life is due."""
+        """True if the last sign of life is so old that another one is due."""
         return self._error is None and self._beaten + BEAT <= time.monotonic()
 
     def _beat(self) -> int:
@@ -239,17 +239,17 @@ class Writer:
 
         A transaction costs much the same for one step as for several.
         """
-        soon = self._written + PACE
+        soon = self._written + FLUSH_INTERVAL_S
         if self._error is not None:
             return math.inf
         if not self._batches:
             return soon if soon > time.monotonic() else math.inf
-        if self._urgent or len(self._batches) >= GROUP:
+        if self._urgent or len(self._batches) >= GROUP_BATCHES:
             return 0.0
         newest = self._batches[-1]
         if isinstance(newest, Batch) or newest.resumable:
             return soon
-        return self._since + LATE
+        return self._since + CHECKPOINT_DELAY_S
 
     def _write(self, group: list[Batch | Waiting]) -> int:
         """Writes all of them, or the first alone; how many."""

@@ -16,11 +16,11 @@ from mesa_memory.tasks.grounding import check_summary
 
 #: separates the remembered events in an extractive summary
 BULLET = " • "
-#: an extractive summary is at most so long
+#: longest extractive summary
 SUMMARY_CHARS = 1500
-#: one event in it is at most so long
+#: longest event in it
 EVENT_CHARS = 240
-#: so many characters of the longest summary are asked for as one word
+#: characters of the longest summary for which one word is asked
 WORD_CHARS = 16
 
 _FENCED = re.compile(r"^```[\w-]*\n(.*?)(?:```)?$", re.DOTALL)

@@ -12,7 +12,7 @@ import mesa_memory.tasks.themes as themes
 from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Task, numbered
 
-#: an insight, or a question, is at most so long
+#: longest insight, or question
 INSIGHT_CHARS = 400
 #: who reflects
 SYSTEM = (

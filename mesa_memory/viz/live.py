@@ -11,14 +11,14 @@ from mesa_memory.recording.config import Recording, start
 from mesa_memory.recording.recorder import Recorder
 from mesa_memory.runs import open_run
 from mesa_memory.runtime.services import Services
-from mesa_memory.viz.run_feed import EVERY, Feed
+from mesa_memory.viz.run_feed import LOOK_INTERVAL_S, Feed
 from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.throttle import BESIDE, Pace
+from mesa_memory.viz.throttle import SHARE_BESIDE, Pace
 
 #: seconds between two questions to the recorder
-TICK = 0.03
+TICK_S = 0.03
 #: seconds without a step after which a simulation that played is paused, at least
-PAUSE = 0.1
+PAUSE_S = 0.1
 #: seconds after which a step should be in the store
 PATIENCE = 1.0
 NOT_RECORDED = (
@@ -47,7 +47,7 @@ class LiveFeed(Feed):
     @property
     def nap(self) -> float:
         """See ``Feed``; to ask the recorder costs next to nothing."""
-        return TICK if self._recorder.active else EVERY
+        return TICK_S if self._recorder.active else LOOK_INTERVAL_S
 
     def due(self, shown: Source) -> bool:
         """See ``Feed``: there is a newer step, and the simulation will not notice."""
@@ -84,7 +84,7 @@ class LiveFeed(Feed):
         return super().refresh()
 
     def _own_pace(self) -> Pace:
-        return Pace(BESIDE, self._resting)
+        return Pace(SHARE_BESIDE, self._resting)
 
     def _resting(self) -> tuple | None:
         """The step that the model has finished; None while it steps, or has to wait."""
@@ -97,7 +97,7 @@ class LiveFeed(Feed):
 
     def _paused(self, now: float) -> bool:
         """True if the model stands for longer than it did between its last steps."""
-        pause = max(PAUSE, 2 * self._gap)
+        pause = max(PAUSE_S, 2 * self._gap)
         if now - self._since <= pause or not self._stands():
             return False
         self._delayed = -1.0  # whoever had to wait has gone

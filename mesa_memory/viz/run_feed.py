@@ -11,10 +11,10 @@ from mesa_memory.runs import Run
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.throttle import Pace
 
-#: so many answers are kept
-KEPT = 48
-#: least seconds between two looks for new steps
-EVERY = 1.0
+#: number of answers that are kept
+KEPT_ANSWERS = 48
+#: seconds between two looks for new steps, at least
+LOOK_INTERVAL_S = 1.0
 
 
 class Feed:
@@ -62,7 +62,7 @@ class Feed:
     @property
     def nap(self) -> float:
         """Seconds until one asks again whether a look is ``due``."""
-        return max(EVERY, self.pace.left)
+        return max(LOOK_INTERVAL_S, self.pace.left)
 
     def due(self, shown: Source) -> bool:
         """True if a page that shows this state should look for another one now."""
@@ -110,7 +110,7 @@ class Feed:
         with self._lock:
             self._kept[key] = (stamp, value)
             self._kept.move_to_end(key)
-            while len(self._kept) > KEPT:
+            while len(self._kept) > KEPT_ANSWERS:
                 self._kept.popitem(last=False)
         return value
 

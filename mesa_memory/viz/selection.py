@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from mesa_memory.viz.run_view import Source
 
 #: characters of an address that are read; more is no choice of a person
-LONGEST = 4_000
+QUERY_CHARS = 4_000
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Choice:
     def parse(cls, query: str | None) -> "Choice":
         """The choice that a query string stands for; what cannot be is left out."""
         known, options = {}, {}
-        pairs = parse_qsl((query or "")[:LONGEST], keep_blank_values=True)
+        pairs = parse_qsl((query or "")[:QUERY_CHARS], keep_blank_values=True)
         for name, value in pairs:
             if name not in _READ:
                 options[name] = value

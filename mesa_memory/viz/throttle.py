@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Any
 
 #: share of the time that may be spent on new steps of another program
-SHARE = 0.04
+CPU_SHARE = 0.04
 #: the same beside a simulation of this process, which then stands still; messages to
 #: the browser add half as much
-BESIDE = 0.03
-#: after whatever it was, the next look comes within so many seconds
-LONGEST = 10.0
+SHARE_BESIDE = 0.03
+#: longest pause before the next look, in seconds
+LONGEST_PAUSE_S = 10.0
 
 
 class Pace:
@@ -31,7 +31,7 @@ class Pace:
 
     def __init__(
         self,
-        share: float = SHARE,
+        share: float = CPU_SHARE,
         resting: Callable[[], Any] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
         spent: Callable[[], float] = time.thread_time,
@@ -80,4 +80,4 @@ class Pace:
             # A simulation that rests itself has no need of the rest of another work.
             before = max(now, self._free) if seconds else now
             until = before + seconds * (1 / self.share - 1)
-            self._free = min(until, now + LONGEST)
+            self._free = min(until, now + LONGEST_PAUSE_S)

@@ -343,8 +343,8 @@ def test_a_store_opened_for_reading_writes_nothing(location):
 def test_many_rows_and_long_texts_are_split_and_stay_in_order(store, monkeypatch):
     from mesa_memory.stores import rows as module
 
-    monkeypatch.setattr(module, "MOST", 100)
-    monkeypatch.setattr(module, "LONGEST", 10_000)
+    monkeypatch.setattr(module, "TEXT_ROWS", 100)
+    monkeypatch.setattr(module, "TEXT_BYTES", 10_000)
     run = store.begin(INFO)
     given = [record(i, embedding=vector(i % 7, 1)) for i in range(333)]
     store.write(run, Batch(1, opened=given))

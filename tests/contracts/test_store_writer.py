@@ -214,8 +214,8 @@ class Quick:
 
 
 def test_what_has_no_checkpoint_waits_for_what_has_one(store, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.PACE", 0)
-    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 3600)
+    monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0)
+    monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 3600)
     run = store.begin(RunInfo("Town"))
     writer = Writer(store, run)
     assert writer.eager
@@ -233,7 +233,7 @@ def test_what_has_no_checkpoint_waits_for_what_has_one(store, monkeypatch):
 
 
 def test_what_has_no_checkpoint_does_not_wait_for_ever(store, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 0.05)
+    monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 0.05)
     writer = Writer(store, store.begin(RunInfo("Town")))
     writer.put(Quick(1))
     until(lambda: not writer.behind)
@@ -242,7 +242,7 @@ def test_what_has_no_checkpoint_does_not_wait_for_ever(store, monkeypatch):
 
 
 def test_steps_that_come_fast_do_not_wake_the_thread(troubled, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.PACE", 0.2)
+    monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0.2)
     writer = Writer(troubled, 1)
     slept, sleep = [], writer._sleep
     monkeypatch.setattr(writer, "_sleep", lambda: (slept.append(1), sleep()))
@@ -259,8 +259,8 @@ def test_steps_that_come_fast_do_not_wake_the_thread(troubled, monkeypatch):
 
 
 def test_a_step_after_a_rest_is_written_at_once(troubled, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.PACE", 0.1)
-    monkeypatch.setattr("mesa_memory.stores.writer.LATE", 3600)
+    monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0.1)
+    monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 3600)
     writer = Writer(troubled, 1)
     for step in (1, 2, 3):
         writer.put(Batch(step))

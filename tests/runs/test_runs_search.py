@@ -56,8 +56,8 @@ def store(request, tmp_path_factory):
 def amount(request, monkeypatch):
     """Whether all records are ranked, or the promising ones of many."""
     if request.param == "promising":
-        monkeypatch.setattr(candidates, "FEW", 4)
-        monkeypatch.setattr(candidates, "LARGE", 3)
+        monkeypatch.setattr(candidates, "RANKED_RECORDS", 4)
+        monkeypatch.setattr(candidates, "LARGE_RUN", 3)
     return request.param
 
 
@@ -142,7 +142,7 @@ def test_an_embedding_that_is_none_is_a_damaged_file(tmp_path):
 
 
 def test_words_with_signs_of_sql_are_words(store, monkeypatch):
-    monkeypatch.setattr(candidates, "FEW", 2)
+    monkeypatch.setattr(candidates, "RANKED_RECORDS", 2)
     with open_run(store, "embedded") as run:
         for query in (
             "100% '); DROP TABLE records; --",

@@ -182,3 +182,64 @@ def test_a_copy_of_the_model_leaves_the_record_alone(memory, tmp_path):
     for _ in range(3):
         twin.step()
     agrees(street, 3)
+
+
+def told(street):
+    """What each agent's memory says was said, with the step."""
+    return [
+        [
+            (message.step, message.sender, message.text)
+            for message in a.memory.messages()
+        ]
+        for a in street.agents
+    ]
+
+
+@pytest.mark.filterwarnings("ignore:the run of Street is recorded, but not all")
+@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("day", [5, 6, 7])
+def test_a_memory_that_came_back_knows_each_message_once_after_a_resume(
+    memory, day, tmp_path
+):
+    file = str(tmp_path / "run.sqlite")
+    morning = {3: hide, 5: find}
+    street = Street(memory, file, morning, rng=1)
+    for _ in range(day):
+        street.step()
+    before = told(street)
+    assert all(len(said) == len(set(said)) for said in before)
+    Services.of(street).recorder.close()
+    again = resume(Street, file, memory=memory, file=file, morning=morning, rng=1)
+    assert told(again) == before
+
+
+def copy_and_hide(agent):
+    hide(agent)
+    agent.memory = copy.deepcopy(agent.model.hidden[agent])
+
+
+@pytest.mark.parametrize("memory", CLASSES)
+def test_a_memory_and_its_copy_never_give_two_records_one_id(memory, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    street = Street(memory, file, {3: copy_and_hide, 5: find}, rng=1)
+    made = []
+    Services.of(street).bus.observers.append(Noting(made))
+    for _ in range(7):
+        street.step()
+    assert made and len(made) == len(set(made))
+
+
+class Noting:
+    """Notes the id of each record that is made."""
+
+    def __init__(self, made):
+        self.made = made
+
+    def opened(self, record):
+        self.made.append(record.id)
+
+    def graded(self, record):
+        pass
+
+    def closed(self, record):
+        pass

@@ -12,7 +12,7 @@ from mesa_memory.viz.hooks import look, use_chosen, use_newest
 from mesa_memory.viz.live import live_feed
 from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.throttle import LONGEST, Pace
+from mesa_memory.viz.throttle import LONGEST_PAUSE_S, Pace
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import until
 
@@ -63,7 +63,7 @@ def test_no_work_delays_the_next_look_for_longer_than_ten_seconds():
     times = Times()
     pace = times.pace(share=0.01)
     times.work(pace, 5.0)
-    assert pace.left == LONGEST == 10
+    assert pace.left == LONGEST_PAUSE_S == 10
 
 
 def test_work_while_the_simulation_rests_needs_no_rest():

@@ -14,8 +14,8 @@ COUNTED = (
     "events", "made", "grades", "graded", "recalls", "calls", "tokens", "cost",
     "unpriced",
 )  # fmt: skip
-#: so many of the last steps are read again: a grade may come some steps late
-LATE = 12
+#: number of newest steps that are read again: a grade may come some steps late
+REREAD_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def _kept(before: Activity | None, agents: list[Any], steps: list[float]) -> int
     if before is None or before.agents != agents:
         return 0
     old = before.steps
-    return max(0, len(old) - LATE) if steps[: len(old)] == old else 0
+    return max(0, len(old) - REREAD_STEPS) if steps[: len(old)] == old else 0
 
 
 def _add(

@@ -11,7 +11,7 @@ from mesa_memory.runs.versions import Versions
 from mesa_memory.viz.data import reading
 
 Row = dict[str, Any]
-#: an event is cut after so many characters, as in prompts
+#: longest text of an event, as in prompts
 CHARS = 1000
 
 

@@ -19,8 +19,8 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 
 records = schema.records
-#: so many of the last steps are looked through again for records that have ended
-LATE = 12
+#: number of newest steps that are read again for records that have ended
+REREAD_STEPS = 12
 #: sentences that are embedded at once
 BATCH = 20_000
 _BETWEEN = re.compile(r"(?<=[.!?。！？])\s+|\n+|\s•\s")
@@ -158,7 +158,7 @@ def _ended(run: Run, old: Corpus) -> np.ndarray:
     if not len(old.lives):
         return old.lives
     last = int(old.lives["seq"][-1])
-    since = old.steps[-LATE:][0]
+    since = old.steps[-REREAD_STEPS:][0]
     wanted = select(records.c.seq, records.c.valid_to).where(
         records.c.run + 0 == run.id,
         records.c.seq <= last,

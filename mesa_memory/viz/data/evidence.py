@@ -10,7 +10,7 @@ from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row, text_of
 
 #: more lines than this, and more of each text, are not sent to a browser
-MOST, CHARS = 5_000, 600
+TREE_LINES, LINE_CHARS = 5_000, 600
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def evidence(run: Run, record: str) -> Evidence:
 def nodes(
     found: Evidence, past: Past, called: Callable[[Any], str] = str
 ) -> list[dict[str, Any]]:
-    """The lines for a tree in a page, at most ``MOST``.
+    """The lines for a tree in a page, at most ``TREE_LINES``.
 
     Args:
         called: how people call an agent.
@@ -87,10 +87,10 @@ def nodes(
             "depth": line["depth"],
             "head": _head(line, called),
             "note": _note(line, past.by_id.get(line["id"])),
-            "text": text(line, past, CHARS if line["depth"] else None),
+            "text": text(line, past, LINE_CHARS if line["depth"] else None),
             "known": not line["missing"],
         }
-        for line in found.lines[:MOST]
+        for line in found.lines[:TREE_LINES]
     ]
 
 

@@ -14,8 +14,8 @@ from mesa_memory.viz.data import reading
 
 #: a sentiment nearer to 0 than this is neither friendly nor hostile
 NEUTRAL = 0.1
-#: so few have room on a circle; so many would take seconds to place otherwise
-FEW, MANY = 40, 500
+#: most agents with room on a circle; and from how many on to place them takes seconds
+CIRCLE_AGENTS, PLACED_AGENTS = 40, 500
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ def _places(people: list[Any], opinions: list[Opinion]) -> dict[Any, tuple[float
     place = {one: n for n, one in enumerate(people)}
     graph.add_edges_from((place[o.observer], place[o.subject]) for o in opinions)
     found = nx.circular_layout(graph)
-    if FEW < len(people) < MANY:
+    if CIRCLE_AGENTS < len(people) < PLACED_AGENTS:
         # Wider than usual, so that arrows have room between neighbours.
         apart = 3.0 / len(people) ** 0.5
         found = nx.spring_layout(graph, apart, found, iterations=80, seed=0)

@@ -10,8 +10,8 @@ import numpy as np
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import reading
 
-#: so many of the last steps are looked through again for records that have ended
-LATE = 12
+#: number of newest steps that are read again for records that have ended
+REREAD_STEPS = 12
 
 type Changes = dict[tuple[str, str], np.ndarray]
 
@@ -63,7 +63,7 @@ def occupancy(run: Run, before: Layers | None = None) -> Layers:
     known = len(old.ends)
     # A new record has a higher number than all others; but any of them may have ended,
     # and some steps late.
-    first = max(0, known - LATE)
+    first = max(0, known - REREAD_STEPS)
     since = ends[first - 1][0] if first else float("-inf")
     after = ends[known - 1][1] if known else -1
     until = ends[-1][1] if ends and not whole else None

@@ -14,11 +14,11 @@ from mesa_memory.runs import Run
 from mesa_memory.viz.data.corpus import Corpus, corpus, static
 
 #: share of the words in what counts as similar; the rest is the meaning
-SHARE = 0.5
-#: more words of a query are not looked for
-WORDS = 24
-#: so many sentences are compared at a time, in single precision
-BLOCK = 16_384
+WORDS_SHARE = 0.5
+#: most words of a query that are looked for
+QUERY_WORDS = 24
+#: sentences that are compared at a time, in single precision
+BLOCK_SENTENCES = 16_384
 
 _known: weakref.WeakKeyDictionary[Run, Corpus] = weakref.WeakKeyDictionary()
 _reading = threading.Lock()
@@ -90,7 +90,11 @@ def found(run: Run, text: str) -> Found:
     if not held.texts:
         return Found(held, np.zeros(0, dtype=np.float32))
     meaning, common = _cosines(held, text), _words_in_common(held.pieces, text)
-    mixed = meaning if common is None else (1 - SHARE) * meaning + SHARE * common
+    mixed = (
+        meaning
+        if common is None
+        else (1 - WORDS_SHARE) * meaning + WORDS_SHARE * common
+    )
     of_texts = np.maximum.reduceat(mixed[held.parts], held.starts)
     return Found(held, of_texts.astype(np.float32))
 
@@ -99,8 +103,8 @@ def _cosines(held: Corpus, text: str) -> np.ndarray:
     """Of each piece, from 0 to 1."""
     vector = static().embed([text])[0]
     near = np.zeros(len(held.pieces), dtype=np.float32)
-    for start in range(0, len(near), BLOCK):
-        block = slice(start, start + BLOCK)
+    for start in range(0, len(near), BLOCK_SENTENCES):
+        block = slice(start, start + BLOCK_SENTENCES)
         near[block] = held.vectors[block].astype(np.float32) @ vector
     return np.clip(near, 0, 1)
 
@@ -108,7 +112,7 @@ def _cosines(held: Corpus, text: str) -> np.ndarray:
 def _words_in_common(pieces: Sequence[str], text: str) -> np.ndarray | None:
     """The share of the words that is in each piece; None without such words."""
     wanted = [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS]
-    patterns = list(dict.fromkeys(_pattern(word) for word in wanted))[:WORDS]
+    patterns = list(dict.fromkeys(_pattern(word) for word in wanted))[:QUERY_WORDS]
     if not patterns:
         return None
     lowered = [piece.lower() for piece in pieces]

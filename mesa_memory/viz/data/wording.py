@@ -6,13 +6,13 @@ from difflib import SequenceMatcher
 #: marks of a piece of text
 SAME, ADDED, REMOVED = "same", "added", "removed"
 #: words of both versions together; more are not compared word by word
-MOST = 6_000
+COMPARED_CHARS = 6_000
 
 
 def changes(old: str, new: str) -> list[tuple[str, str]]:
     """The new text, with what was added and removed, as (mark, text) in order."""
     before, after = _words(old), _words(new)
-    if len(before) + len(after) > MOST:
+    if len(before) + len(after) > COMPARED_CHARS:
         same = old == new
         return [(SAME, new)] if same else [(REMOVED, old), (ADDED, new)]
     found: list[tuple[str, str]] = []

@@ -7,8 +7,8 @@ from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES, SYMBOLS
 from mesa_memory.viz.widgets.timeline import number
 
-#: of so many steps each has its symbol
-FEW = 60
+#: with fewer steps than this each has its symbol
+SYMBOL_STEPS = 60
 
 
 def over_steps(
@@ -57,7 +57,7 @@ def line(n: int, name: str, values: list[Any], shade: float = 0) -> dict[str, An
         "name": name,
         "type": "line",
         "symbol": SYMBOLS[n % len(SYMBOLS)],
-        "showSymbol": len(values) < FEW,
+        "showSymbol": len(values) < SYMBOL_STEPS,
         "triggerLineEvent": True,
         "color": COLOURS[n % len(COLOURS)],
         "lineStyle": {"type": DASHES[n % len(DASHES)], "width": 2},

@@ -13,7 +13,7 @@ from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
 #: agents times steps of runs that are compared without being asked to
-SMALL = 20_000
+COMPARED_AT_ONCE = 20_000
 
 
 @solara.component
@@ -24,7 +24,7 @@ def Divergence(source: Source, other: Source, selection: Selection) -> Any:
     with Section(
         "First difference of the runs", hint=f"{source.label}  and  {other.label}"
     ):
-        if size <= SMALL or asked.value:
+        if size <= COMPARED_AT_ONCE or asked.value:
             First(source, other, selection)
             return
         solara.Text(

@@ -14,8 +14,8 @@ from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 from mesa_memory.viz.widgets.tree import Tree
 
-#: so many characters of each stand in the list; the tree has more
-SHORT = 240
+#: characters of each that stand in the list; the tree has more
+LISTED_CHARS = 240
 CONCLUSIONS = (
     Column("since step", number=True),
     Column("kind"),
@@ -152,7 +152,7 @@ def _conclusion(row: data.Row, past: memories.Past, step: float) -> list[Any]:
         row["subject"],
         len(source_ids(row)),
         data.standing(row, step),
-        data.text(row, past, SHORT),
+        data.text(row, past, LISTED_CHARS),
     ]
 
 

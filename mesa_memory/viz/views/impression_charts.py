@@ -27,8 +27,8 @@ BADGE: dict[str, Any] = {
 #: where names stand if there is room for all, and else those of a few
 IN_NODE = {"show": True, "color": "#222222", "fontSize": 11}
 BESIDE_NODE = {"show": False, "color": "inherit", "fontSize": 11, "position": "right"}
-#: so many agents have room for their names and signs
-ROOM = 40
+#: most agents with room for their names and signs
+NAMED_AGENTS = 40
 
 
 def graph(
@@ -45,7 +45,7 @@ def graph(
         chosen: observer and subject that stand out.
     """
     place = {one: n for n, one in enumerate(found.people)}
-    room = len(found.people) <= ROOM
+    room = len(found.people) <= NAMED_AGENTS
     near = {one for o in drawn if chosen[0] in _pair(o) for one in _pair(o)}
     size = 26 if room else 9
     names = near | set(chosen)
@@ -86,7 +86,7 @@ def _cells(
     found: Opinions, held: Sequence[Opinion], chosen: tuple[Any, Any]
 ) -> list[Any]:
     place = {one: n for n, one in enumerate(found.people)}
-    room = len(found.people) <= ROOM
+    room = len(found.people) <= NAMED_AGENTS
     cells: list[Any] = []
     for opinion in held:
         at = [place[opinion.subject], place[opinion.observer]]
@@ -122,7 +122,7 @@ def matrix(
     Args:
         called: how people call an agent.
     """
-    room = len(found.people) <= ROOM
+    room = len(found.people) <= NAMED_AGENTS
     axes, left = _axes([called(one) for one in found.people])
     return {
         "grid": {"left": left, "right": 16, "top": 40, "bottom": 72},

@@ -24,7 +24,7 @@ from mesa_memory.viz.widgets import (
 )
 from mesa_memory.viz.widgets.timeline import number
 
-#: so many candidates have a bar
+#: number of candidates that have a bar
 BARS = 25
 PLACE = (
     Column("rank", number=True),

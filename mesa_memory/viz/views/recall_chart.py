@@ -6,8 +6,8 @@ from typing import Any
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.widgets.chart import COLOURS
 
-#: so many characters of a candidate are its name
-NAME = 56
+#: characters of a candidate that are its name
+NAME_CHARS = 56
 
 
 def bars(
@@ -56,7 +56,7 @@ def _name(one: data.Ranked) -> str:
     """Rank, how it changed, whether it was dropped, and how the text begins."""
     dropped = "" if one.candidate.shown else " [dropped]"
     moved = f" {change(one)}" if one.moved else ""
-    return f"{one.rank}{moved}{dropped} {short(one.candidate.text, NAME)}"
+    return f"{one.rank}{moved}{dropped} {short(one.candidate.text, NAME_CHARS)}"
 
 
 def change(one: data.Ranked) -> str:
