@@ -22,6 +22,7 @@ from mesa_memory import (
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz import MemoryViz
 from tests.support import pages
+from tests.users.mood import MoodMemory
 
 # Mesa-LLM wants one for its own agents; nothing is sent with it.
 os.environ.setdefault("OPENAI_API_KEY", "test")
@@ -66,6 +67,32 @@ class Others(mesa.Model):
                 agent.memory.add_to_memory("observation", {"seen": "rain"})
 
 
+class Moods(mesa.Model):
+    """Two agents with a memory that is not ours; each step the bridge breaks."""
+
+    def __init__(self, rng: Any = 1) -> None:
+        super().__init__(rng=rng)
+        configure(self, llm="offline")
+        for _ in range(2):
+            agent = mesa.Agent(self)
+            agent.memory = MoodMemory(agent)
+
+    def step(self) -> None:
+        """Everyone hears of it, and reads its memory."""
+        for agent in self.agents:
+            said = {"message": "The bridge broke!", "sender": 2}
+            agent.memory.add_to_memory("message", said)
+            agent.memory.process_step()
+            agent.memory.get_prompt_ready()
+
+
+@solara.component
+def Felt() -> Any:
+    """A memory as a user writes one."""
+    model = solara.use_memo(Moods, [])
+    MemoryViz(model, name="Moods")
+
+
 @solara.component
 def Alive() -> Any:
     """All views have something to say."""
@@ -85,6 +112,7 @@ def _page(**kinds: int) -> Any:
 routes = [
     *pages.routes,
     solara.Route("minds", component=Alive),
+    solara.Route("moods", component=Felt),
     solara.Route("theirs", component=_page(ours=0, theirs=2, none=0)),
     solara.Route("none", component=_page(ours=0, theirs=0, none=2)),
     solara.Route("mixed", component=_page(ours=1, theirs=2, none=3)),

@@ -126,6 +126,20 @@ def test_a_chart_is_downloaded_as_png_and_svg(chromium, address):
             assert Path(download.value.path()).read_bytes().startswith(begins)
 
 
+def test_a_memory_of_a_users_own_shows_its_layer_and_its_state(chromium, address):
+    with Window(chromium, address) as window:
+        window.page.set_viewport_size({"width": 1900, "height": 1000})
+        window.open("moods?view=agent&agent=1", see="text=No step is finished yet")
+        for step in ("1", "2", "3", "4"):
+            press(window, "Step")
+            window.until(lambda step=step: window.step() == step)
+        window.until(lambda: "I feel calm." in window.text(".mm-prompt"))
+        layer = window.page.locator(".mm-section", has_text="Layer memory").inner_text()
+        assert "mood, since step 3" in layer
+        assert "calm" in layer.split("mood, since step 3")[1]
+        assert "Agent 2 says: The bridge broke!" in layer
+
+
 @pytest.mark.parametrize("tab", VIEWS)
 def test_step_and_play_change_what_a_view_says(page, twin, tab):
     choices, *functions = VIEWS[tab]
