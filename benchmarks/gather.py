@@ -20,7 +20,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
-from mesa_memory.core.flow import gather
+from mesa_memory.core.requests import gather
 
 #: seconds for three requests of 0.3 s beside one of 0.9 s
 FLOWS_S = 1.0

@@ -15,11 +15,10 @@ from typing import Any, Self
 
 from mesa_memory.core.content import plain
 from mesa_memory.core.events import counterpart
-from mesa_memory.core.flow import FAULTS, first_fault
 from mesa_memory.core.inbox import Commit, Group, Inbox, by_kind
 from mesa_memory.core.records import EVENT, SUPERSEDED, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock

@@ -6,9 +6,8 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.events import evidence, subjects
-from mesa_memory.core.flow import first_fault, gather
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.entry import entry_events
 from mesa_memory.memories.layer import Layer

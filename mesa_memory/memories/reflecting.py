@@ -4,9 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.flow import FAULTS, first_fault, gather
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.validate import number
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry

@@ -5,11 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.flow import arun, run
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.redaction import cause
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import Flow, arun, run
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.override import LLMOverride, module_llm, override
 from mesa_memory.runtime.handler import EffectHandler

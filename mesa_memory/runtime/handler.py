@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from mesa_memory.core.embedding import EmbedRequest
-from mesa_memory.core.flow import FAULTS, arun, run
 from mesa_memory.core.requests import (
+    FAULTS,
     Await,
     Claim,
     Claimed,
@@ -16,6 +16,8 @@ from mesa_memory.core.requests import (
     Gather,
     LLMRequest,
     Publish,
+    arun,
+    run,
 )
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services

@@ -10,9 +10,8 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any, cast
 
-from mesa_memory.core.flow import Handler, arun, run
 from mesa_memory.core.redaction import logger as logger_of
-from mesa_memory.core.requests import Flow
+from mesa_memory.core.requests import Flow, Handler, arun, run
 from mesa_memory.errors import EmbedderError, LLMError, MemoryStalled
 from mesa_memory.runtime.loop import background
 

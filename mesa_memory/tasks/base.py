@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import mesa_memory.tasks.registry as registry
-from mesa_memory.core import flow
+from mesa_memory.core import requests
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply
@@ -186,7 +186,7 @@ class Task:
         if request.schema is None:
             return passes((yield from self._text(request)))
         most = inputs.get("max_chars", self.max_chars)
-        return (yield from flow.ask(request, most, passes, repairs))
+        return (yield from requests.ask(request, most, passes, repairs))
 
     def check(self, reply: Any, inputs: Inputs) -> Any:
         """What a reply of the schema comes to; without a check the reply itself.

@@ -19,7 +19,7 @@ def place(path: Path) -> str:
 
 
 def room(name: str) -> str:
-    """The room of a file or a module: ``core/flow.py`` and ``core.flow`` are in ``core``.
+    """The room of a file or a module: ``core/records.py`` and ``core.records`` are in ``core``.
 
     The errors are at the top so that users find them; every room knows them, core too.
     """

@@ -14,7 +14,7 @@ from mesa_memory import (
     ShortTermMemory,
     configure,
 )
-from mesa_memory.core.flow import ask
+from mesa_memory.core.requests import ask
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]

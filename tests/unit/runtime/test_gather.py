@@ -14,8 +14,7 @@ from mesa_memory import (
     Services,
     configure,
 )
-from mesa_memory.core.flow import first_fault, gather
-from mesa_memory.core.requests import Await, Claim, Gather, Publish
+from mesa_memory.core.requests import Await, Claim, Gather, Publish, first_fault, gather
 from mesa_memory.errors import EmbedderError
 from tests.support.models import citizen, live, said
 from tests.support.stored import rows
