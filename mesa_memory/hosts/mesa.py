@@ -1,4 +1,4 @@
-"""Mesa: a model's clock, its seed, its arguments, and what happens around a step.
+"""Mesa: a model's clock, what happens around its step, and who is in it.
 
 Known are Mesa 3.5 and the pre-release of 4.0. There a model has no ``steps`` and no
 ``_seed``, its time is a float, and the schedule calls the user's step as it was when the
@@ -8,11 +8,13 @@ model was made.
 import math
 import sys
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Integral, Real
 from types import MethodType
-from typing import Any
+from typing import Any, ClassVar
 
+from mesa_memory.core.events import by_id
+from mesa_memory.core.text import one_line, shorten
 from mesa_memory.errors import HostChanged
 from mesa_memory.hosts.around import Around
 from mesa_memory.hosts.changed import changed
@@ -26,6 +28,8 @@ NEEDED = (
     "_user_step", "_default_schedule", "_event_list", "_event_generators",
     "_advance_time",
 )  # fmt: skip
+#: longest name in a text, in characters
+NAME_CHARS = 60
 
 
 # -- the clock -------------------------------------------------------------------------
@@ -181,124 +185,133 @@ def _plan_next(model: Any) -> None:
         schedule.resume()
 
 
-# -- the seed --------------------------------------------------------------------------
+# -- who is in a model -----------------------------------------------------------------
 
 
-def seed(model: Any) -> Any:
-    """What the model's random generators were made with; None if it does not say.
+class Names:
+    """The agents of one model by unique id; those that have left keep their names.
 
-    In Mesa 4 that is the argument ``rng`` where it makes the model's generator, else
-    the seed that Mesa derives from the state of that generator.
+    Called with a unique id, it gives what a text calls that agent: ``Ada (Agent 4)`` if
+    the agent has an attribute ``name`` with a text in it, else ``Agent 4``. The id
+    stays, as two agents may have one name, and tools such as Mesa-LLM's ``speak_to``
+    ask for it.
     """
-    if hasattr(model, "_seed"):
-        return model._seed
-    scenario: Any = getattr(model, "scenario", None)
-    if not hasattr(scenario, "initial_rng_state"):
+
+    _of: ClassVar[weakref.WeakKeyDictionary[Any, "Names"]] = weakref.WeakKeyDictionary()
+
+    def __init__(self, model: Any) -> None:
+        self._model = weakref.ref(model)
+        self._agents: dict[Any, weakref.ref] = {}
+        self._names: dict[Any, str] = {}
+        self._minds: dict[Any, bool] = {}
+        self._looked: Any = None  # agents made and there, when all were looked through
+        self._left: tuple[Any, list[list]] = (None, [])  # by then, and who
+
+    @classmethod
+    def of(cls, model: Any) -> "Names":
+        """Those of ``model``, made on first use."""
+        found = cls._of.get(model)
+        return found if found is not None else cls._of.setdefault(model, cls(model))
+
+    def __call__(self, unique_id: Any) -> str:
+        """What a text calls the agent."""
+        name, plain = self.name(unique_id), by_id(unique_id)
+        return plain if name in ("", plain, str(unique_id)) else f"{name} ({plain})"
+
+    def name(self, unique_id: Any) -> str:
+        """The agent's own name; empty if it has none."""
+        self._find(unique_id)
+        return self._names.get(unique_id, "") if _is_id(unique_id) else ""
+
+    def has_mind(self, unique_id: Any) -> bool | None:
+        """True if it has a memory or a model; None if it was never here."""
+        self._find(unique_id)
+        return self._minds.get(unique_id) if _is_id(unique_id) else None
+
+    def meet(self, agent: Any) -> None:
+        """Takes note of an agent as it is now."""
+        unique_id = _attribute(agent, "unique_id")
+        if not _is_id(unique_id):
+            return
+        known = self._agents.get(unique_id)
+        if known is None or known() is not agent:
+            self._agents[unique_id] = weakref.ref(agent)
+        name = own_name(agent)
+        if name or unique_id in self._names:
+            self._names[unique_id] = name
+        parts = (_attribute(agent, "memory"), _attribute(agent, "llm"))
+        self._minds[unique_id] = any(part is not None for part in parts)
+
+    def departed(self) -> list[list]:
+        """Unique id and name of those who are no longer in the model."""
+        if not self._names:
+            return []
+        self._look()
+        if self._left[0] != self._looked:
+            agents = _agents_of(self._model())
+            here = {_attribute(agent, "unique_id") for agent in agents}
+            left = [[i, name] for i, name in self._names.items() if i not in here]
+            self._left = (self._looked, left)
+        return self._left[1]
+
+    def remember(self, departed: Iterable) -> None:
+        """Takes up what ``departed`` gave in another process."""
+        for unique_id, name in departed:
+            self._names.setdefault(unique_id, name)
+            self._minds.setdefault(unique_id, True)
+
+    def _find(self, unique_id: Any) -> None:
+        """Brings what is known of an agent up to date."""
+        if not _is_id(unique_id):
+            return
+        known = self._agents.get(unique_id)
+        if known is None:
+            self._look()
+        elif (agent := known()) is not None:
+            self.meet(agent)
+
+    def _look(self) -> None:
+        """Looks through all agents, unless they are those of the last time."""
+        model = self._model()
+        made, count = agents_made(model), _count_of(model)
+        if (made, count) != self._looked:
+            self._looked = (made, count)
+            for agent in _agents_of(model):
+                self.meet(agent)
+
+
+def own_name(agent: Any) -> str:
+    """An agent's ``name`` on one line; empty if it has none."""
+    name = _attribute(agent, "name")
+    if not isinstance(name, str):
+        return ""
+    return one_line(shorten(" ".join(name.split()), NAME_CHARS))
+
+
+def _agents_of(model: Any) -> list:
+    try:
+        return list(_attribute(model, "agents") or ())
+    except TypeError:  # a stand-in for a model
+        return []
+
+
+def _count_of(model: Any) -> int:
+    """How many agents there are; asked for with each unknown name, so quick."""
+    try:
+        return len(_attribute(model, "agents") or ())
+    except TypeError:
+        return len(_agents_of(model))
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    try:
+        return getattr(thing, name, None)
+    except Exception:  # a user's property may do anything
         return None
-    given = (noted(model) or {}).get("rng")
-    if isinstance(given, int) and _makes(given, scenario.initial_rng_state):
-        return given
-    return scenario._stdlib_seed
 
 
-def first_state(model: Any) -> Any:
-    """The state of the model's generator before anything was drawn; None if unknown."""
-    if hasattr(model, "_rng"):
-        return model._rng
-    return getattr(getattr(model, "scenario", None), "initial_rng_state", None)
-
-
-def _makes(given: int, state: Any) -> bool:
-    import numpy as np
-
-    return given >= 0 and np.random.default_rng(given).bit_generator.state == state
-
-
-# -- scenarios -------------------------------------------------------------------------
-
-
-def scenario_class() -> Any:
-    """Mesa's class of a model's parameters."""
-    from mesa.experimental.scenarios import Scenario
-
-    return Scenario
-
-
-def scenario_parts(scenario: Any) -> tuple[Any, dict[str, Any]]:
-    """A scenario's number, and the arguments that make it again."""
-    if not hasattr(scenario, "initial_rng_state"):
-        values = {k: v for k, v in vars(scenario).items() if k != "model"}
-        return getattr(scenario, "_scenario_id", None), values
-    values = {"rng": _generator(scenario.initial_rng_state), **vars(scenario)}
-    if scenario.replication_id is not None:
-        values["replication_id"] = scenario.replication_id
-    return scenario.scenario_id, values
-
-
-def make_scenario(kind: Any, number: Any, values: dict[str, Any]) -> Any:
-    """A scenario of a class, with the number it had."""
-    slots = getattr(scenario_class(), "__slots__", ())
-    name = "scenario_id" if "scenario_id" in slots else "_scenario_id"
-    return kind(**{name: number}, **values)
-
-
-def _generator(state: Any) -> Any:
-    import numpy as np
-
-    source: Any = getattr(np.random, state["bit_generator"])()
-    source.state = state
-    return np.random.Generator(source)
-
-
-# -- arguments -------------------------------------------------------------------------
-
-#: where a model has the arguments it was made with
-_NOTED = "_mesa_memory_arguments"
-
-
-def note_arguments(bound: Callable[[type, tuple, dict], Any]) -> None:
-    """From now on each model notes what it is made with; again does nothing.
-
-    Mesa's ``Model`` has no hook for this, so it is done in its ``__new__``.
-
-    Args:
-        bound: gives the arguments of a class as they are to be noted; None for none.
-    """
-    import inspect
-
-    import mesa
-
-    if getattr(mesa.Model.__new__, "notes_arguments", False):
-        return
-
-    def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:
-        own = super(mesa.Model, kind).__new__
-        model = own(kind) if own is object.__new__ else own(kind, *args, **kwargs)
-        given = bound(kind, args, kwargs)
-        if given is not None:
-            model.__dict__[_NOTED] = given
-        return model
-
-    marked: Any = make
-    # Whoever asks for a bare Model's signature still wants that of its constructor.
-    marked.__signature__ = inspect.signature(mesa.Model.__init__)
-    marked.notes_arguments = True
-    mesa.Model.__new__ = marked
-
-
-def note(model: Any, given: dict[str, Any]) -> None:
-    """Says what a model counts as made with."""
-    model.__dict__[_NOTED] = given
-
-
-def noted(model: Any) -> dict[str, Any] | None:
-    """What a model noted; None if it did not."""
-    return vars(model).get(_NOTED)
-
-
-def notes_itself(model: Any) -> bool:
-    """True if the model's class notes what it is made with."""
-    return getattr(type(model).__new__, "notes_arguments", False)
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)
 
 
 # -- what is gone ----------------------------------------------------------------------

@@ -10,8 +10,7 @@ from mesa_memory.core import render
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, RecordBus, RecordLog
 from mesa_memory.core.requests import Flow, LLMRequest
-from mesa_memory.hosts.mesa import clock
-from mesa_memory.hosts.names import Names
+from mesa_memory.hosts.mesa import Names, clock
 from mesa_memory.memories.history import MessageHistory
 
 _NONE: Mapping[int, Any] = MappingProxyType({})

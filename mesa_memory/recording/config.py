@@ -10,7 +10,7 @@ from platform import python_version
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.validate import whole
-from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa_arguments
 from mesa_memory.recording import parameters
 from mesa_memory.recording.checkpoints import memories
 
@@ -86,7 +86,7 @@ def start(model: Any, services: "Services", recording: Recording) -> "Recorder":
         RunInfo(
             model=f"{type(model).__module__}.{type(model).__qualname__}",
             parameters=given,
-            seed=str(mesa.seed(model)),
+            seed=str(mesa_arguments.seed(model)),
             versions=_versions(),
             name=recording.name,
         )

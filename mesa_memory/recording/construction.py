@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.arguments import SCENARIO, encode, mark_of, missing
-from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa_arguments
 
 
 def noted(model: Any) -> dict[str, Any] | None:
@@ -21,7 +21,7 @@ def noted(model: Any) -> dict[str, Any] | None:
     They are not known of a model that was made before this package was loaded, unless
     its constructor is still running.
     """
-    found, own = mesa.noted(model), mesa.notes_itself(model)
+    found, own = mesa_arguments.noted(model), mesa_arguments.notes_itself(model)
     if found is None or not own:
         running = _running(model)
         found = running if running is not None else found if own else None
@@ -68,8 +68,8 @@ def names(kind: type) -> list[str]:
 
 def written(value: Any) -> Any:
     """An argument as JSON, a Mesa ``Scenario`` included: it is a bag of values."""
-    if isinstance(value, mesa.scenario_class()):
-        number, parts = mesa.scenario_parts(value)
+    if isinstance(value, mesa_arguments.scenario_class()):
+        number, parts = mesa_arguments.scenario_parts(value)
         values = {name: encode(part) for name, part in parts.items()}
         return {SCENARIO: {"class": _name(type(value)), "id": number, "values": values}}
     return encode(value)
@@ -80,12 +80,12 @@ def scenario(recorded: Any, values: dict[str, Any]) -> Any:
 
     A file can name a class of scenarios, and nothing is imported for it.
     """
-    known = [mesa.scenario_class()]
+    known = [mesa_arguments.scenario_class()]
     for kind in known:
         known += [each for each in kind.__subclasses__() if each not in known]
     for kind in known:
         if _name(kind) == recorded.get("class"):
-            return mesa.make_scenario(kind, recorded.get("id"), values)
+            return mesa_arguments.make_scenario(kind, recorded.get("id"), values)
     return None
 
 
@@ -98,7 +98,7 @@ def seeded(model: Any, given: dict[str, Any]) -> dict[str, Any]:
 
     So a resumed model makes the same world as the one that was made without a seed.
     """
-    start, seed = mesa.first_state(model), mesa.seed(model)
+    start, seed = mesa_arguments.first_state(model), mesa_arguments.seed(model)
     drawn = _drawn(start, seed)
     inner: Any = given.get("scenario")
     seeds = [name for name in ("rng", "seed") if name in given]
@@ -171,4 +171,4 @@ def _running(model: Any) -> dict[str, Any] | None:
     return given
 
 
-mesa.note_arguments(bound)
+mesa_arguments.note_arguments(bound)

@@ -34,7 +34,7 @@ from mesa_memory.core.arguments import (
     mark_of,
 )
 from mesa_memory.errors import ParameterError
-from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa, mesa_arguments
 from mesa_memory.recording import construction
 
 _SOURCES = {
@@ -67,7 +67,7 @@ def of_model(
         noted = construction.noted(model)
         found = _unknown(model) if noted is None else noted
         found = construction.seeded(model, found)
-    mesa.note(model, found)
+    mesa_arguments.note(model, found)
     sealed = {name: _sealed(name, v, location) for name, v in found.items()}
     _warn(type(model).__name__, sealed)
     return sealed
@@ -85,9 +85,9 @@ def _unknown(model: Any) -> dict[str, Any]:
     # The seed stands in the model itself.
     seed = construction.seeded(model, {"rng": None})["rng"]
     if "rng" in found:
-        found["rng"] = encode(mesa.seed(model)) if seed is None else seed
+        found["rng"] = encode(mesa_arguments.seed(model)) if seed is None else seed
     elif "seed" in found:
-        found["seed"] = encode(mesa.seed(model))
+        found["seed"] = encode(mesa_arguments.seed(model))
     return found
 
 

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa_arguments
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.recording.rows import prompt_hash
 from mesa_memory.recording.vectors import RecordedVectors
@@ -34,7 +34,7 @@ def replay(
     """
     place, _, number = str(location).partition("#")
     store = open_store(place, read_only=True)
-    run = _run(store, number, str(mesa.seed(model)))
+    run = _run(store, number, str(mesa_arguments.seed(model)))
     answers = ReplayLLM(lambda request: _recorded(store, run, request), prompt_hash)
     vectors = RecordedVectors(store, run, complete=on_miss == "raise")
     return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors

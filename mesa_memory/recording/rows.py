@@ -11,7 +11,7 @@ from mesa_memory.core import render
 from mesa_memory.core.content import plain
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.hosts.names import own_name
+from mesa_memory.hosts.mesa import own_name
 from mesa_memory.recording.changes import Call, Recall
 from mesa_memory.retrieval.index import ScoredRecord
 

@@ -24,7 +24,7 @@ from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.batcher import EmbeddingBatcher
 from mesa_memory.embedders.pool import EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
-from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa, mesa_arguments
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import (
     Ledger,
@@ -94,7 +94,7 @@ class Services:
         """The services of ``model``, made on first use."""
         services = cls._of.get(model)
         if services is None:
-            seed = mesa.seed(model)
+            seed = mesa_arguments.seed(model)
             made = cls(seed if isinstance(seed, int | str) else None)
             with _making:
                 services = cls._of.setdefault(model, made)
