@@ -3,15 +3,23 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
 from mesa_memory.core import render
 from mesa_memory.core.inbox import Commit, Group, Inbox
-from mesa_memory.core.records import SUPERSEDED, MemoryRecord, RecordBus, RecordLog
+from mesa_memory.core.records import (
+    EVICTED,
+    SUPERSEDED,
+    MemoryRecord,
+    RecordBus,
+    RecordLog,
+)
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.hosts.mesa import Names, clock
 from mesa_memory.memories.history import MessageHistory
+from mesa_memory.memories.own_state import own_records
 
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
@@ -53,6 +61,10 @@ UNNOTICED = Mark("unnoticed")
 
 class Outside(Protocol):
     """What stands behind a memory: who is asked, and who is told."""
+
+    @property
+    def memory(self) -> Any:
+        """The memory, with all its layers."""
 
     @property
     def agent(self) -> Any:
@@ -177,6 +189,28 @@ class LayerContext:
         for event in self.inbox.events():
             steps.setdefault(event.step, []).append(event)
         return sorted(steps.items(), key=lambda group: group[0])
+
+    def dropped(self) -> dict[str, MemoryRecord]:
+        """The open records that nothing holds, by id, in order of making."""
+        found = {record.id: record for record in self.log.current()}
+        for find in (self._held, partial(own_records, self.outside.memory)):
+            for record in find() if found else ():
+                found.pop(record.id, None)
+        return found
+
+    def close_dropped(self) -> None:
+        """Closes the open records that nothing holds."""
+        for record in self.dropped().values():
+            self.close(record, EVICTED)
+
+    def _held(self) -> Iterator[MemoryRecord]:
+        """What the inbox, the queue and the layers hold, in any order."""
+        yield from self.inbox.events()
+        for commit in self.outside.waiting():
+            for _, events in commit.groups:
+                yield from events
+        for layer in self.outside.memory.layers:
+            yield from list(layer.records())
 
     # -- what is said, and asked ----------------------------------------------------
 

@@ -304,7 +304,7 @@ class MemoryModule(MemoryReads):
                 for layer in self.layers:
                     layer.admit(step, events)
             yield from self.remember()
-            self._state.close_dropped()
+            context.close_dropped()
 
     def _turn(self, pre_step: bool) -> None:
         """The agent's step begins or ends."""

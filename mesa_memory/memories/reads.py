@@ -165,7 +165,7 @@ class MemoryReads(Memory):
         message history alone holds none.
         """
         with self.alone():
-            self._state.close_dropped()
+            self.layer_context.close_dropped()
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """Asks a task: ``reply = yield from self.ask(TASK, name=value, …)``.

@@ -1,11 +1,10 @@
 """What a memory holds at this moment, and its snapshot."""
 
-from collections.abc import Iterator, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import Any
 
 from mesa_memory.core.inbox import Commit
-from mesa_memory.core.records import EVICTED, MemoryRecord
+from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, held
 from mesa_memory.memories.layers import layers_of, set_layers
 from mesa_memory.memories.own_state import own_records, own_state, take_up
@@ -71,7 +70,7 @@ class MemoryState:
     def current(self) -> list[MemoryRecord]:
         """The records that are held and whose lifetime is open, oldest first."""
         context = self._memory.layer_context
-        dropped = self.dropped()
+        dropped = context.dropped()
         for _, events in context.commit.groups if context.commit else ():
             for event in events:
                 dropped.pop(event.id, None)
@@ -89,26 +88,3 @@ class MemoryState:
             *(record for layer in layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
-
-    def close_dropped(self) -> None:
-        """Closes the open records that nothing holds."""
-        for record in self.dropped().values():
-            self._memory.layer_context.close(record, EVICTED)
-
-    def dropped(self) -> dict[str, MemoryRecord]:
-        """The open records that nothing holds, by id, in order of making."""
-        found = {r.id: r for r in self._memory.layer_context.log.current()}
-        for find in (self._kept, partial(own_records, self._memory)):
-            for record in find() if found else ():
-                found.pop(record.id, None)
-        return found
-
-    def _kept(self) -> Iterator[MemoryRecord]:
-        """What the inbox, the queue and the layers hold, in any order."""
-        context = self._memory.layer_context
-        yield from context.inbox.events()
-        for commit in context.outside.waiting():
-            for _, events in commit.groups:
-                yield from events
-        for layer in self._memory.layers:
-            yield from list(layer.records())
