@@ -8,8 +8,10 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from mesa_memory.core import render
+from mesa_memory.core.events import counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
+    EVENT,
     EVICTED,
     SUPERSEDED,
     MemoryRecord,
@@ -165,6 +167,21 @@ class LayerContext:
             commit = SETTLING.of(self)
             fields["among"] = None if commit is None else commit.place
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
+
+    def open_event(
+        self, kind: str, step: float, content: Any, origin: str = EVENT
+    ) -> MemoryRecord:
+        """A new record of what has happened to the agent; messages are in the history.
+
+        Args:
+            content: plain data.
+        """
+        about = counterpart(kind, content, self.agent.unique_id)
+        own = {"subject": about, "origin": origin, "among": None}
+        record = self.open(kind, step, content, **own)
+        if kind == "message":
+            self.history.log.append(record)
+        return record
 
     def grade(self, record: MemoryRecord, importance: float) -> None:
         """Fills in a record's importance."""

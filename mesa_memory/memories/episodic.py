@@ -18,7 +18,7 @@ from mesa_memory.memories.explaining import as_table
 from mesa_memory.memories.grading import Grader
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.lines import in_steps, of_entries
-from mesa_memory.memories.reading import PassedOn, SystemPrompt
+from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.reading import whole as whole_read
 from mesa_memory.memories.recalling import RecallResult, Recollection
 from mesa_memory.memories.recalls import Recalls
@@ -69,10 +69,6 @@ class EpisodicMemory(MemoryModule):
 
     layer = "episodic"
     own_task = GRADE
-    system_prompt = SystemPrompt(
-        "The grader's rubric, of this moment.",
-        lambda memory: {"top": memory.importance_scale},
-    )
     max_capacity = PassedOn("_stream", "Graded events that are kept.", "capacity")
     considered_entries = PassedOn("_recollection", "Recalled at a time.", "considered")
     recency_decay = PassedOn("_recollection", "Factor per step of age.", "decay")
@@ -173,6 +169,11 @@ class EpisodicMemory(MemoryModule):
         """The stream, with what has arrived until now; waits for unfinished work."""
         self._admit_all()
         return self._stream.held
+
+    @property
+    def system_prompt(self) -> str:
+        """The grader's rubric, with the agent's task of this moment."""
+        return self.instructions(GRADE, {"top": self._grader.top})
 
     def instant(self) -> bool:
         """See ``MemoryModule``; without a model, embedding alone may take time."""

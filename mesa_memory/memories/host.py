@@ -14,9 +14,8 @@ from contextlib import contextmanager
 from typing import Any, Self
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.events import counterpart
-from mesa_memory.core.inbox import Commit, Group, Inbox, by_kind
-from mesa_memory.core.records import EVENT, SUPERSEDED, MemoryRecord
+from mesa_memory.core.inbox import Commit, Group, Inbox
+from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
@@ -35,6 +34,7 @@ from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.queue import MAX_WAITING, CommitQueue
 from mesa_memory.runtime.services import Services
+from mesa_memory.tasks import Task
 
 logger = logger_of(__name__)
 
@@ -66,9 +66,11 @@ class MemoryModule(MemoryReads):
         layer: the memory's name among those of its agent, the second part of all ids.
         layers: as given.
         layer_context: what the layers are given: time, records, requests.
+        own_task: the task whose system text is the memory's ``system_prompt``.
     """
 
     layer = "memory"
+    own_task: Task | None = None
     _alone_in: int | None  # the thread that looks at it
     _awaited = False  # True in a step that began by ``aprocess_step``
 
@@ -77,8 +79,8 @@ class MemoryModule(MemoryReads):
         self = super().__new__(cls)
         self._lock = threading.RLock()
         self._alone_in = None
-        self._work = CommitQueue(self._settle, self._performer, self._lock)
-        self._connection = Connection(self, self._work)
+        self._connection = Connection(self)
+        self._work = self._new_queue()
         self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
         self.layer_context.outside = self._connection
         self._state = MemoryState(self)
@@ -187,35 +189,10 @@ class MemoryModule(MemoryReads):
         context.names.meet(self.agent)
         now, kept = context.clock, plain(content)
         with self._lock:
-            event = self._event(str(kind), kept, now, origin)
+            event = context.open_event(str(kind), now, kept, origin)
             context.inbox.add(event)
         self._commit_finished(now)
         return event
-
-    @property
-    def step_content(self) -> dict:
-        """What arrived since the agent's step began: kind -> content or contents."""
-        return by_kind(self.layer_context.inbox.arrived(), self.additive_event_types)
-
-    @step_content.setter
-    def step_content(self, content: Mapping[str, Any]) -> None:
-        now = 0.0 if not content else self.layer_context.clock
-        events = []
-        with self._lock:
-            for kind, given in content.items():
-                several = kind in self.additive_event_types and isinstance(given, list)
-                for item in given if several else [given]:
-                    events.append(self._event(kind, plain(item), now, EVENT))
-            for event in self.layer_context.inbox.replace_arrived(events):
-                self.layer_context.log.close(event, event.step, SUPERSEDED)
-
-    def _event(self, kind: str, content: Any, now: float, origin: str) -> MemoryRecord:
-        about = counterpart(kind, content, self.agent.unique_id)
-        context, own = self.layer_context, {"subject": about, "origin": origin}
-        record = context.open(kind, now, content, among=None, **own)
-        if kind == "message":
-            context.history.log.append(record)
-        return record
 
     # -- the step -------------------------------------------------------------------
 
@@ -291,6 +268,17 @@ class MemoryModule(MemoryReads):
         own = getattr(type(self.agent), "astep", None)
         return self._awaited and own not in (None, LLMAgent.astep)
 
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task that is asked here."""
+        own: Any = self
+        if task is self.own_task:
+            return own.system_prompt
+        return self.instructions(task, inputs)
+
+    def instructions(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task, with the agent's task of this moment."""
+        return task.system(inputs, getattr(self.agent, "step_prompt", None))
+
     def instant(self) -> bool:
         """True if all of this memory's work is done without waiting."""
         return self._connection.asks_instantly()
@@ -340,7 +328,12 @@ class MemoryModule(MemoryReads):
             background.start()  # if nobody reads the memory, it is joined at exit
 
     def _performer(self) -> Any:
-        return self._connection.performer()
+        return self._connection.performer()  # a copy has another connection
+
+    def _new_queue(self) -> CommitQueue:
+        work = CommitQueue(self._settle, self._performer, self._lock)
+        self._connection.renew(work)
+        return work
 
     def _settle_all(self) -> None:
         if self._alone_in != threading.get_ident() and not self._work.idle:
@@ -391,7 +384,6 @@ class MemoryModule(MemoryReads):
             snapshot: of a memory of this class with the same arguments.
             shelf: the records of that memory.
         """
-        self._work = CommitQueue(self._settle, self._performer, self._lock)
-        self._connection.renew(self._work)
+        self._work = self._new_queue()
         self._state.restore(snapshot, shelf)
         self.layer = self.layer_context.layer

@@ -7,7 +7,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.entry import Entry, entry_snapshot, restored
 from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import LONG_TERM, PassedOn, SystemPrompt
+from mesa_memory.memories.reading import LONG_TERM, PassedOn
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
 from mesa_memory.tasks import CONSOLIDATE
@@ -31,7 +31,6 @@ class LongTermMemory(MemoryModule):
 
     layer = "long_term"
     own_task = CONSOLIDATE
-    system_prompt = SystemPrompt("The summariser's instructions, of this moment.")
     long_term_memory = LONG_TERM
     summary_chars = PassedOn("_summary", "Longest accepted summary.")
     buffer = PassedOn("_window", "The newest step's entry.", "newest")
@@ -56,6 +55,11 @@ class LongTermMemory(MemoryModule):
             layers=[self._window, self._summary],
             **limits,
         )
+
+    @property
+    def system_prompt(self) -> str:
+        """The summariser's instructions, with the agent's task of this moment."""
+        return self.instructions(CONSOLIDATE, {})
 
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""

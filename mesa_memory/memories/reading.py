@@ -1,6 +1,6 @@
 """How a memory is read: whole with respect to other threads, and known to the recorder."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -121,33 +121,3 @@ LONG_TERM = PassedOnWhole(
     "text",
     "set_by_hand",
 )
-
-
-class SystemPrompt:
-    """The system text of a memory's ``own_task``, with its agent's task of this moment.
-
-    Args:
-        told: its docstring.
-        inputs: gives what of the memory the text is made of.
-    """
-
-    def __init__(
-        self, told: str, inputs: Callable[[Any], Mapping[str, Any]] = lambda _: {}
-    ) -> None:
-        self.__doc__, self._inputs = told, inputs
-
-    def __get__(self, memory: Any, owner: type | None = None) -> Any:
-        if memory is None:
-            return self
-        return instructions(memory, memory.own_task, self._inputs(memory))
-
-    def __set__(self, memory: Any, value: Any) -> None:
-        raise AttributeError(
-            "a memory's system_prompt follows from its task; override system_for(task, "
-            "inputs) to ask with another text"
-        )
-
-
-def instructions(memory: Any, task: Any, inputs: Mapping[str, Any]) -> str:
-    """The system text of a task, with the agent's own task of this moment."""
-    return task.system(inputs, getattr(memory.agent, "step_prompt", None))

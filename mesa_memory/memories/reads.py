@@ -8,7 +8,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.records import MemoryRecord, Observer, RecordLog
+from mesa_memory.core.content import plain
+from mesa_memory.core.inbox import by_kind
+from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.hosts.mesa_llm import Memory
@@ -17,9 +19,8 @@ from mesa_memory.memories.entry import Message
 from mesa_memory.memories.history import as_text
 from mesa_memory.memories.layer import Layer, entries_of
 from mesa_memory.memories.lines import Line, in_steps, pending
-from mesa_memory.memories.reading import PassedOn, instructions, prepare_reads
+from mesa_memory.memories.reading import PassedOn, prepare_reads
 from mesa_memory.memories.state import MemoryState
-from mesa_memory.tasks import Task
 
 logger = logger_of(__name__)
 
@@ -30,12 +31,9 @@ class MemoryReads(Memory):
     Attributes:
         layers: what the memory is made of.
         layer_context: what the layers are given.
-        own_task: the task whose system text is the memory's ``system_prompt``; None if
-            it has none of its own.
     """
 
     layers: tuple[Layer, ...] = ()
-    own_task: Task | None = None
     layer_context: LayerContext
     _state: MemoryState
     event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
@@ -48,6 +46,24 @@ class MemoryReads(Memory):
         """Makes each read whole and known to the recorder, in users' classes, too."""
         super().__init_subclass__(**given)
         prepare_reads(cls)
+
+    @property
+    def step_content(self) -> dict:
+        """What arrived since the agent's step began: kind -> content or contents."""
+        return by_kind(self.layer_context.inbox.arrived(), self.additive_event_types)
+
+    @step_content.setter
+    def step_content(self, content: Mapping[str, Any]) -> None:
+        context, additive = self.layer_context, self.additive_event_types
+        now = 0.0 if not content else context.clock
+        events = []
+        with self.alone():
+            for kind, given in content.items():
+                several = kind in additive and isinstance(given, list)
+                for item in given if several else [given]:
+                    events.append(context.open_event(kind, now, plain(item)))
+            for event in context.inbox.replace_arrived(events):
+                context.log.close(event, event.step, SUPERSEDED)
 
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
@@ -180,13 +196,6 @@ class MemoryReads(Memory):
             LLMError: if there is no usable reply.
         """
         return self.layer_context.ask(task, **inputs)
-
-    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The system text of a task that is asked here; ``system_prompt`` of its own."""
-        own: Any = self
-        if task is self.own_task:
-            return own.system_prompt
-        return instructions(self, task, inputs)
 
     @abstractmethod
     def settle(self) -> None:

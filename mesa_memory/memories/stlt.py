@@ -13,7 +13,6 @@ from mesa_memory.memories.reading import (
     LONG_TERM,
     SHORT_TERM,
     PassedOn,
-    SystemPrompt,
 )
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
@@ -88,7 +87,6 @@ class STLTMemory(MemoryModule):
 
     layer = "stlt"
     own_task = CONSOLIDATE
-    system_prompt = SystemPrompt("The summariser's instructions, of this moment.")
     short_term_memory, long_term_memory = SHORT_TERM, LONG_TERM
     capacity = PassedOn("_due", "How many steps to keep word for word.")
     consolidation_capacity = PassedOn("_due", "How many go at a time, or None.", "size")
@@ -123,6 +121,11 @@ class STLTMemory(MemoryModule):
             layers=[self._window, self._summary],
             **limits,
         )
+
+    @property
+    def system_prompt(self) -> str:
+        """The summariser's instructions, with the agent's task of this moment."""
+        return self.instructions(CONSOLIDATE, {})
 
     def format_long_term(self) -> str:
         """The summary; empty if there is none."""

@@ -22,15 +22,17 @@ class Connection:
 
     Args:
         memory: the memory; its agent is asked for anew each time.
-        work: the memory's unfinished work.
 
     Attributes:
+        work: the memory's unfinished work; set by ``renew``.
         model_name, api_base: the memory's own, as given; None asks the agent's.
         model: the Mesa model for which ``known`` are the services.
     """
 
-    def __init__(self, memory: Any, work: CommitQueue) -> None:
-        self.memory, self.work = memory, work
+    work: CommitQueue
+
+    def __init__(self, memory: Any) -> None:
+        self.memory = memory
         self.model_name: str | None = None
         self.api_base: str | None = None
         self._llm: Any = None
