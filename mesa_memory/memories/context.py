@@ -69,10 +69,6 @@ class Outside(Protocol):
         """The memory, with all its layers."""
 
     @property
-    def agent(self) -> Any:
-        """The agent that remembers."""
-
-    @property
     def bus(self) -> RecordBus:
         """What all memories of the run share."""
 
@@ -121,7 +117,7 @@ class LayerContext:
     @property
     def agent(self) -> Any:
         """The agent that remembers."""
-        return self.outside.agent
+        return self.outside.memory.agent
 
     @property
     def layer(self) -> str:

@@ -42,7 +42,7 @@ def checkpoint(model: Any) -> tuple[int, float]:
         ValueError: if the model is not recorded, or has not finished a step.
         StoreError: if the store fails.
     """
-    recorder = Services.of(model).recorder
+    recorder: Any = Services.of(model).recorder
     if recorder is None or not recorder.active or recorder.step is None:
         raise ValueError(
             "a checkpoint needs a recorded run with a finished step: call "

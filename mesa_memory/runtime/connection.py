@@ -50,11 +50,6 @@ class Connection:
         self.model = self.known = None
 
     @property
-    def agent(self) -> Any:
-        """The agent that the memory belongs to now."""
-        return self.memory.agent
-
-    @property
     def services(self) -> Services:
         """The services of this agent's model."""
         model = self.memory.agent.model

@@ -236,7 +236,7 @@ def test_a_name_is_looked_for_word_by_word_and_only_newer_texts_the_next_time():
     assert index.holding(["the"]).tolist() == []
 
 
-def test_asked_must_be_a_weight():
+def test_time_match_must_be_a_weight():
     for wrong in (-0.1, math.nan, math.inf):
-        with pytest.raises(ValueError, match="asked"):
+        with pytest.raises(ValueError, match="time_match"):
             Scoring(time_match=wrong)
