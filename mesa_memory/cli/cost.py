@@ -11,11 +11,15 @@ from mesa_memory.cli.console import (
     show_table,
     which_run,
 )
+from mesa_memory.runs.calls import KEYS
 
 _SUMS = {
-    "calls": "calls", "tokens_in": "tokens in", "tokens_out": "tokens out",
-    "cost": "cost in US dollars", "latency": "seconds", "failures": "failed",
+    "calls": "calls", "tokens_in": "tokens in", "tokens_cached": "of them cached",
+    "tokens_out": "tokens out", "cost": "cost in US dollars", "latency": "seconds",
+    "failures": "failed", "kept_calls": "kept answers",
 }  # fmt: skip
+#: columns that are shown only where there is something to show
+_WHERE_KNOWN = ("tokens_cached", "kept_calls")
 
 
 @click.command()
@@ -24,7 +28,7 @@ _SUMS = {
 @click.option(
     "--by",
     multiple=True,
-    type=click.Choice(("purpose", "agent", "step", "model", "cached", "finish")),
+    type=click.Choice(KEYS),
     default=("purpose",),
     show_default=True,
     help="What to sum by; may be given several times.",
@@ -44,7 +48,9 @@ def cost(run: str, which: str | None, by: tuple[str, ...]) -> None:
         for row in rows:
             if name := called.get(row.get("agent")):
                 row["agent"] = f"{name} ({row['agent']})"
-        columns = {name: name for name in names} | _SUMS
+        absent = {name for name in _WHERE_KNOWN if not total[name]}
+        sums = {name: label for name, label in _SUMS.items() if name not in absent}
+        columns = {name: name for name in names} | sums
         show_table(console, f"Cost of run {found.id}", columns, [*rows, total])
 
 

@@ -101,6 +101,13 @@ class Reply:
         attempts: requests sent.
         finish: why the model stopped; ``"length"`` marks a truncated reply.
         raw: the provider's response object, for wrapped reasoning.
+        cached_tokens: prompt tokens that the provider read from its cache; None when it
+            did not say.
+        tier: the service tier that was served, such as ``"flex"``; empty if unknown.
+        kept: True if it came from the store of kept answers; then nothing was sent.
+        client: what sent the request, such as ``"litellm"``; empty if unknown.
+        form: how the answer's form was asked for, such as ``"json_schema"``; empty if
+            unknown.
     """
 
     text: str | None
@@ -112,6 +119,24 @@ class Reply:
     attempts: int = 1
     finish: str = "stop"
     raw: Any = None
+    cached_tokens: int | None = None
+    tier: str = ""
+    kept: bool = False
+    client: str = ""
+    form: str = ""
+
+    def as_kept(self) -> "Reply":
+        """The same answer, given again from kept answers: nothing is sent or paid."""
+        return replace(
+            self,
+            prompt_tokens=0,
+            completion_tokens=0,
+            cached_tokens=0,
+            cost=0.0,
+            latency=0.0,
+            attempts=0,
+            kept=True,
+        )
 
 
 @dataclass(frozen=True)

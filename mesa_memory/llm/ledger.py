@@ -5,7 +5,6 @@ A cost is None when it is unknown, never zero: a sum with an unknown part is unk
 
 import json
 import threading
-from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any
@@ -14,6 +13,7 @@ from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
+from mesa_memory.llm.price import Price
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")
@@ -35,6 +35,10 @@ class Usage:
         cost: US dollars, or None if any call's price is unknown.
         latency: seconds, summed over calls.
         failures: calls that failed for good.
+        cached_tokens: prompt tokens that providers read from their caches, as far as
+            they say.
+        kept: calls that were answered from kept answers: they use no tokens and cost
+            nothing.
     """
 
     calls: int = 0
@@ -44,6 +48,8 @@ class Usage:
     cost: float | None = 0.0
     latency: float = 0.0
     failures: int = 0
+    cached_tokens: int = 0
+    kept: int = 0
 
     @property
     def tokens(self) -> int:
@@ -224,38 +230,43 @@ def _count(usage: dict[tuple, Usage], key: tuple, used: Usage) -> None:
 
 
 def forecast(
-    request: LLMRequest, price: Sequence[float] | None, max_tokens: int | None
+    request: LLMRequest, price: Price | None, max_tokens: int | None, tier: str = ""
 ) -> Usage:
     """What a request will use at most, as far as it is known before it is sent.
 
+    Nothing is taken to be cached; what is to be written to a cache costs more.
+
     Args:
-        price: US dollars per prompt token and per completion token; None unknown.
+        price: of the model; None unknown.
         max_tokens: limit of the reply; None counts the reply as nothing.
+        tier: the service tier that is asked for; empty for none.
     """
     prompt, reply = _prompt_tokens(request), max_tokens or 0
-    return Usage(1, 1, prompt, reply, _cost(price, prompt, reply))
+    return Usage(1, 1, prompt, reply, _cost(price, prompt, reply, tier))
 
 
-def open_reply(price: Sequence[float] | None, max_tokens: int | None) -> Usage:
+def open_reply(price: Price | None, max_tokens: int | None, tier: str = "") -> Usage:
     """What a reply may use that has no limit; nothing if it has one."""
     tokens = 0 if max_tokens else REPLY_TOKENS
-    return Usage(completion_tokens=tokens, cost=_cost(price, 0, tokens))
+    return Usage(completion_tokens=tokens, cost=_cost(price, 0, tokens, tier))
 
 
-def usage_of(
-    request: LLMRequest, reply: Reply, price: Sequence[float] | None = None
-) -> Usage:
+def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> Usage:
     """What an answered request used; counted here where the provider does not say.
 
     Args:
-        price: US dollars per prompt token and per completion token, for a reply
-            without a cost; None unknown.
+        price: of the model, for a reply without a cost; None unknown.
     """
+    if reply.kept:
+        return Usage(1, 0, kept=1)
     # No prompt is empty: a provider that says 0 has not counted.
     prompt = reply.prompt_tokens or _prompt_tokens(request)
     completion = reply.completion_tokens or count_tokens(_said(reply))
-    cost = _cost(price, prompt, completion) if reply.cost is None else reply.cost
-    return Usage(1, reply.attempts, prompt, completion, cost, reply.latency)
+    cached, cost = reply.cached_tokens or 0, reply.cost
+    if cost is None and price is not None:
+        cost = price.cost(prompt, completion, cached, reply.tier)
+    sent = (1, reply.attempts, prompt, completion, cost, reply.latency)
+    return Usage(*sent, cached_tokens=cached)
 
 
 def _prompt_tokens(request: LLMRequest) -> int:
@@ -274,8 +285,12 @@ def _said(reply: Reply) -> str:
     return "".join([reply.text or "", *called])
 
 
-def _cost(price: Sequence[float] | None, prompt: int, reply: int) -> float | None:
-    return None if price is None else prompt * price[0] + reply * price[1]
+def _cost(price: Price | None, prompt: int, reply: int, tier: str) -> float | None:
+    """The most that tokens may cost, so nothing is taken to be cached."""
+    if price is None:
+        return None
+    own = price.in_tier(tier)
+    return prompt * max(own.prompt, own.written or 0.0) + reply * own.reply
 
 
 def _most(one: Usage, other: Usage) -> Usage:

@@ -37,6 +37,8 @@ from mesa_memory.hosts.litellm import guard_clients
 from mesa_memory.hosts.wire import bounded
 from mesa_memory.llm import pricing, provider_errors
 from mesa_memory.llm.deadline import Patience
+from mesa_memory.llm.price import Price
+from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
 litellm.suppress_debug_info = True
 redaction.guard_others()
@@ -102,8 +104,8 @@ class LiteLLM:
         # If only one of them may answer later, then the request may succeed later.
         raise max(failures, key=lambda e: (e.passing, getattr(e, "sent", True)))
 
-    def price(self, model: str | None) -> tuple[float, float] | None:
-        """US dollars per prompt and completion token; None if unknown."""
+    def price(self, model: str | None) -> Price | None:
+        """What the model's tokens cost; None if unknown."""
         return pricing.price(model) if model else None
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
@@ -272,16 +274,19 @@ def _base_for(model: str, request: LLMRequest) -> str | None:
 
 
 def _reply(response: Any, model: str, attempts: int, latency: float) -> Reply:
-    usage = getattr(response, "usage", None)
+    counts = TokenCounts.of(getattr(response, "usage", None))
     choice = response.choices[0]
     return Reply(
         text=choice.message.content,
         model=model,
-        prompt_tokens=getattr(usage, "prompt_tokens", None),
-        completion_tokens=getattr(usage, "completion_tokens", None),
+        prompt_tokens=counts.prompt,
+        completion_tokens=counts.completion,
         cost=pricing.cost(response, model),
         latency=latency,
         attempts=attempts,
         finish=choice.finish_reason or "stop",
         raw=response,
+        cached_tokens=counts.cached,
+        tier=tier_of(response),
+        client="litellm",
     )

@@ -3,25 +3,51 @@
 A cost is None when it is unknown, never zero.
 """
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import litellm
 
 from mesa_memory.hosts.litellm import response_cost
+from mesa_memory.llm.price import Price
+
+#: the service tiers for which the list may have prices
+TIERS = ("flex", "priority")
 
 
 @cache
-def price(model: str) -> tuple[float, float] | None:
-    """US dollars per prompt and completion token; None if unknown."""
+def price(model: str) -> Price | None:
+    """What the model's tokens cost; None if unknown."""
     try:
-        info = litellm.get_model_info(model)
+        info: Any = litellm.get_model_info(model)
     except Exception:  # litellm raises a bare Exception for an unmapped model
         return None
     prompt, reply = info["input_cost_per_token"], info["output_cost_per_token"]
     known = prompt is not None and reply is not None
     # A model that litellm routes but does not list comes back as free.
-    return (prompt, reply) if known and (prompt or listed_as_free(model)) else None
+    if not known or not (prompt or listed_as_free(model)):
+        return None
+    own = _listed(info, "")
+    tiers = {name: _listed(info, f"_{name}") for name in TIERS}
+    return replace(own, tiers={n: given for n, given in tiers.items() if given != own})
+
+
+def _listed(info: dict[str, Any], suffix: str) -> Price:
+    """The price of a tier; what the list does not have for it costs as without."""
+
+    def said(name: str) -> float | None:
+        given = info.get(f"{name}{suffix}")
+        given = info.get(name) if given is None else given
+        return None if given is None else float(given)
+
+    return Price(
+        said("input_cost_per_token") or 0.0,
+        said("output_cost_per_token") or 0.0,
+        said("cache_read_input_token_cost"),
+        # Where the list says 0 for writing, it means that nothing is charged besides.
+        said("cache_creation_input_token_cost") or None,
+    )
 
 
 def cost(response: Any, model: str) -> float | None:

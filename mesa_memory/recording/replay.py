@@ -94,9 +94,14 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
         completion_tokens=row["tokens_out"],
         cost=cost,
         latency=latency,
-        attempts=row["attempts"] or 1,
+        attempts=1 if row["attempts"] is None else row["attempts"],
         finish=row["finish"] or "stop",
         raw=_raw(row["raw"]),
+        cached_tokens=row["tokens_cached"],
+        tier=row["tier"] or "",
+        kept=bool(row["kept"]),
+        client=row["client"] or "",
+        form=row["form"] or "",
     )
 
 

@@ -127,6 +127,7 @@ def call_row(call: Call) -> dict[str, Any]:
         "prompt": prompt,
         "prompt_hash": _hash(request.model, prompt),
         "cached": call.replayed,
+        "kept": bool(reply and reply.kept),
     }
     if reply is None:
         return row | {"error": f"{type(call.error).__name__}: {call.error}"}
@@ -135,10 +136,14 @@ def call_row(call: Call) -> dict[str, Any]:
         "raw": _raw(reply.raw) if request.purpose == "reasoning" else None,
         "tokens_in": reply.prompt_tokens,
         "tokens_out": reply.completion_tokens,
+        "tokens_cached": reply.cached_tokens,
         "cost": reply.cost,
         "latency": reply.latency,
         "attempts": reply.attempts,
         "finish": reply.finish,
+        "tier": reply.tier or None,
+        "client": reply.client or None,
+        "form": reply.form or None,
     }
 
 

@@ -11,7 +11,10 @@ from mesa_memory.stores import schema
 
 table = schema.calls
 #: what cost can be grouped by
-KEYS = ("purpose", "agent", "step", "model", "cached", "finish")
+KEYS = (
+    "purpose", "agent", "step", "model", "cached", "finish", "tier", "kept", "client",
+    "form",
+)  # fmt: skip
 #: the columns of a call; the raw reply is for replays
 COLUMNS = tuple(c for c in table.columns if c.name not in ("run", "raw"))
 
@@ -43,12 +46,14 @@ def cost(run: Recorded, by: Sequence[str]) -> Table:
         _sum(table.c.attempts).label("attempts"),
         _sum(table.c.tokens_in).label("tokens_in"),
         _sum(table.c.tokens_out).label("tokens_out"),
+        _sum(table.c.tokens_cached).label("tokens_cached"),
         # A sum with an unknown part is unknown, not smaller.
         case((unpriced == 0, func.coalesce(func.sum(table.c.cost), 0.0))).label("cost"),
         unpriced.label("unpriced"),
         _sum(table.c.latency).label("latency"),
         func.count(table.c.error).label("failures"),
         _sum(case((table.c.cached, 1), else_=0)).label("cached_calls"),
+        _sum(case((table.c.kept, 1), else_=0)).label("kept_calls"),
     ).where(run.mine(table))
     return run.table(summed.group_by(*keys).order_by(*keys) if keys else summed)
 

@@ -207,9 +207,10 @@ class Run:
         """Calls, tokens, US dollars and seconds, summed.
 
         Args:
-            by: any of purpose, agent, step, model, cached, finish; nothing is one row
-                for all. A ``cost`` is None if any call's price is unknown; ``unpriced``
-                is how many these are.
+            by: any of purpose, agent, step, model, cached, finish, tier, kept, client,
+                form; nothing is one row for all. A ``cost`` is None if any call's price
+                is unknown; ``unpriced`` is how many these are. ``tokens_cached`` are
+                those of ``tokens_in`` that providers read from their caches.
             as_records: a list of dicts instead of a DataFrame.
         """
         return calls.cost(self._run, by).given(as_records)

@@ -36,6 +36,7 @@ from mesa_memory.llm.ledger import (
 )
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.llm.price import Price
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SharedAnswers
@@ -287,8 +288,9 @@ class Services:
         self, request: LLMRequest, client: Any
     ) -> "Reservation | Future[None]":
         price, limit = _price(client, request.model), self.settings.max_tokens
-        expected = forecast(request, price, limit)
-        return self.ledger.reserve(request, expected, open_reply(price, limit))
+        tier = str(self.settings.options.get("service_tier") or "")
+        expected = forecast(request, price, limit, tier)
+        return self.ledger.reserve(request, expected, open_reply(price, limit, tier))
 
     def _settle(
         self,
@@ -305,11 +307,11 @@ class Services:
         self.ledger.settle(request, model, set_aside, used)
 
 
-def _price(client: Any, model: str | None) -> tuple[float, float] | None:
-    """US dollars per prompt and completion token; None if unknown."""
+def _price(client: Any, model: str | None) -> Price | None:
+    """What the model's tokens cost; None if unknown."""
     if getattr(client, "instant", False):
-        return (0.0, 0.0)
-    return client.price(model) if hasattr(client, "price") else None
+        return Price(0.0, 0.0)
+    return Price.of(client.price(model)) if hasattr(client, "price") else None
 
 
 class _Answer:

@@ -55,6 +55,19 @@ def _origin(on: sa.Connection) -> None:
     on.execute(sa.update(schema.records).values(origin=origin))
 
 
+def _answered(on: sa.Connection) -> None:
+    """Version 7: of each call what the provider's cache gave, its tier, how it was sent.
+
+    No call of before was answered from kept answers.
+    """
+    for table in (schema.calls, schema.unfinished_calls):
+        for name in ("tokens_cached", "tier", "kept", "client", "form"):
+            kind = table.c[name].type.compile(on.dialect)
+            add = f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"
+            on.execute(sa.text(add))
+        on.execute(sa.update(table).values(kept=False))
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
@@ -62,6 +75,7 @@ MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     4: _kept,
     5: _leases,
     6: _origin,
+    7: _answered,
 }
 
 

@@ -16,7 +16,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 6
+VERSION = 7
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -118,6 +118,17 @@ def _log(name: str, *columns: Column) -> Table:
     )
 
 
+def _told() -> tuple[Column, ...]:
+    """The columns that say how a request was answered; since version 7."""
+    return (
+        Column("tokens_cached", Integer),
+        Column("tier", Text),
+        Column("kept", Boolean(create_constraint=False)),
+        Column("client", Text),
+        Column("form", Text),
+    )
+
+
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
 #: importance, recency, asked and shown; the view ``recalled`` has a row for each
 recalls = _log(
@@ -137,7 +148,9 @@ prompts = _log(
     Column("text", Text),
 )
 
-#: one request to a language model
+#: one request to a language model; ``cached`` if a recorded run answered it, ``kept`` if
+#: kept answers did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
+#: from its cache; the columns from there on are there since version 7
 calls = _log(
     "calls",
     Column("purpose", Text),
@@ -155,6 +168,7 @@ calls = _log(
     Column("cached", Boolean(create_constraint=False)),
     Column("error", Text),
     Column("finish", Text),
+    *_told(),
 )
 
 #: answers of the step that is not finished yet, so that a resumed run need not pay for
@@ -177,6 +191,7 @@ unfinished_calls = Table(
     Column("latency", Double),
     Column("attempts", Integer),
     Column("finish", Text),
+    *_told(),
     PrimaryKeyConstraint("run", "number"),
 )
 

@@ -147,7 +147,7 @@ def test_an_unknown_price_is_none_and_a_known_one_is_worked_out(server):
 def test_prices_are_known_before_a_request_is_sent(model, known):
     price = client().price(model)
     assert (price is not None) == known
-    assert price is None or 0 < price[0] < price[1]
+    assert price is None or 0 < price.prompt < price.reply
 
 
 # -- fallbacks -----------------------------------------------------------------------

@@ -124,6 +124,19 @@ def test_in_an_old_store_what_was_made_of_others_was_derived(
     assert found == list(GUESSED.values())
 
 
+@pytest.mark.parametrize("version", range(1, 7))
+@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
+def test_in_an_old_store_no_call_was_kept_and_nothing_is_known_of_caches(
+    version, dialect, path, request
+):
+    call = "INSERT INTO calls (run, seq, step, agent) VALUES (1, 1, 1, 'a');\n"
+    address = made(request, path, dialect, script(version, dialect), call)
+    with closing(open_store(address)) as store:
+        (row,) = rows(store, "calls")
+    names = ("tokens_cached", "tier", "kept", "client", "form")
+    assert [row[name] for name in names] == [None, None, False, None, None]
+
+
 def test_a_migration_that_fails_changes_nothing(path):
     # A table of that name is in the way of version 2.
     run_script(path, script(1, "sqlite"), OLD, "CREATE TABLE interventions (mine TEXT)")

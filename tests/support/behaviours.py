@@ -128,19 +128,32 @@ def always(behaviour: Behaviour | None) -> Behave:
     return lambda received: behaviour
 
 
-def completion(received: Received, content: str | None, finish_reason="stop") -> bytes:
-    """Returns the body of a normal reply."""
+def completion(
+    received: Received,
+    content: str | None,
+    finish_reason="stop",
+    cached: int | None = None,
+) -> bytes:
+    """Returns the body of a normal reply.
+
+    Args:
+        cached: Tokens of the prompt that were read from a cache; None says nothing.
+    """
     tokens, reply_tokens = received.chars // 4, len(content or "") // 4
     usage = {"prompt_tokens": tokens, "completion_tokens": reply_tokens}
+    usage |= {"total_tokens": tokens + reply_tokens}
+    if cached is not None:
+        usage |= {"prompt_tokens_details": {"cached_tokens": min(cached, tokens)}}
     message = {"role": "assistant", "content": content}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
-    return json.dumps(
-        {
-            "id": f"chatcmpl-{received.number}",
-            "object": "chat.completion",
-            "created": 0,
-            "model": received.model,
-            "choices": [choice],
-            "usage": usage | {"total_tokens": tokens + reply_tokens},
-        }
-    ).encode()
+    body = {
+        "id": f"chatcmpl-{received.number}",
+        "object": "chat.completion",
+        "created": 0,
+        "model": received.model,
+        "choices": [choice],
+        "usage": usage,
+    }
+    if tier := received.body.get("service_tier"):
+        body["service_tier"] = "default" if tier == "auto" else tier
+    return json.dumps(body).encode()

@@ -31,6 +31,7 @@ from tests.support.behaviours import (
     text_of,
 )
 from tests.support.counting import CountedServer, Counters
+from tests.support.prefix_cache import PrefixCache
 from tests.support.server_process import ServerProcess
 from tests.support.waiting import HUNG
 
@@ -67,6 +68,7 @@ class OpenAIServer:
         behave: Behave | None = None,
         keep_log: bool = True,
         together: int = 1,
+        caches: bool = False,
     ) -> None:
         """Prepares a server that ``with`` starts and stops.
 
@@ -76,7 +78,9 @@ class OpenAIServer:
             behave: Makes a request go wrong; None or a None result is normal.
             keep_log: Whether to keep each request, or only to count them.
             together: No request is answered until so many were here at once.
+            caches: Whether replies say how much of a prompt began as an earlier one.
         """
+        self._cache = PrefixCache() if caches else None
         self.together = together
         self.answer, self.latency, self.behave = answer, latency, behave
         self.log: list[Received] = []
@@ -217,10 +221,16 @@ class OpenAIServer:
             return behaviour
         if behaviour.kind == "text":
             content, reason = behaviour.content, behaviour.finish_reason
-            return Behaviour.raw(completion(received, content, reason))
+            return Behaviour.raw(self._completion(received, content, reason))
         if received.body.get("stream"):
             return Behaviour.status(400, "Streaming is not supported")
-        return Behaviour.raw(completion(received, self.answer(received)))
+        return Behaviour.raw(self._completion(received, self.answer(received)))
+
+    def _completion(
+        self, received: Received, content: str | None, reason: str = "stop"
+    ) -> bytes:
+        cached = None if self._cache is None else self._cache.read(received.body)
+        return completion(received, content, reason, cached)
 
     async def _trickle(
         self, request: web.BaseRequest, received: Received, seconds: float

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import case, func, select
+from sqlalchemy import case, func, or_, select
 
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
@@ -16,6 +16,10 @@ calls = schema.calls
 MEASURES = {
     "calls": ("Calls", "requests to language models"),
     "tokens_in": ("Tokens in", "tokens of the prompts"),
+    "tokens_cached": (
+        "Cached tokens in",
+        "tokens of the prompts that providers read from their caches",
+    ),
     "tokens_out": ("Tokens out", "tokens of the replies"),
     "tokens": ("Tokens", "tokens of prompts and replies"),
     "cost": ("Money", "US dollars"),
@@ -33,8 +37,8 @@ class Spent:
         steps: the finished steps.
         purposes: in order of their names.
         counts: ``MEASURES``, each of shape (purposes, steps); beside them ``unpriced``
-            (how many calls have no known price) and ``cached``. A cost is NaN where a
-            call has no known price.
+            (how many calls have no known price), ``cached`` and ``kept``. A cost is NaN
+            where a call has no known price.
     """
 
     steps: list[float]
@@ -92,12 +96,17 @@ def spent(run: Run) -> Spent:
             func.coalesce(func.sum(calls.c.cost), 0.0),
             func.count() - func.count(calls.c.cost),
             func.coalesce(func.sum(_as_number(calls.c.cached)), 0),
+            func.coalesce(func.sum(calls.c.tokens_cached), 0),
+            func.coalesce(func.sum(_as_number(calls.c.kept)), 0),
         )
         .where(calls.c.run == run.id)
         .group_by(calls.c.purpose, calls.c.step)
     )
     steps = run.steps
-    names = ("calls", "tokens_in", "tokens_out", "known", "unpriced", "cached")
+    names = (
+        "calls", "tokens_in", "tokens_out", "known", "unpriced", "cached",
+        "tokens_cached", "kept",
+    )  # fmt: skip
     purposes = sorted({row[0] or "" for row in rows})
     sums: dict[str, np.ndarray] = defaultdict(
         lambda: np.zeros((len(purposes), len(steps)))
@@ -135,7 +144,7 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
     found = []
     for row in rows:
         tokens = row["tokens_in"] + row["tokens_out"]
-        sent = row["calls"] - row["cached_calls"]
+        sent = row["calls"] - row["cached_calls"] - row["kept_calls"]
         own = {
             "tokens": tokens,
             "share": tokens / total if total else None,
@@ -154,7 +163,7 @@ class Waits:
             above the one before.
         bars: for each purpose, how many calls fall between two edges.
         facts: for each purpose ``calls``, ``median``, ``p95`` and ``longest``, seconds.
-        cached: calls answered from memory, which are left out.
+        cached: calls answered from a recorded run or kept answers, which are left out.
         instant: calls that took no measurable time, which are in no bar.
     """
 
@@ -168,9 +177,11 @@ class Waits:
 def waits(run: Run) -> Waits:
     """How long the calls took that were sent."""
     rows = run.rows(
-        select(calls.c.purpose, calls.c.latency, calls.c.cached).where(
-            calls.c.run == run.id
-        )
+        select(
+            calls.c.purpose,
+            calls.c.latency,
+            _as_number(or_(calls.c.cached, calls.c.kept)),
+        ).where(calls.c.run == run.id)
     )
     took: dict[str, list[float]] = defaultdict(list)
     for purpose, seconds, from_memory in rows:

@@ -13,6 +13,12 @@ from mesa_memory.viz.widgets import Chart, Choose, Empty, Fact, Note, Section
 from mesa_memory.viz.widgets.timeline import number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
+#: shown where there is something to show
+ANSWERED = {
+    "tokens_cached": "tokens in from providers' caches",
+    "kept": "calls answered from kept answers",
+    "cached": "calls answered from a recorded run",
+}
 WAYS = {"step": "in each step", "summed": "until each step"}
 
 
@@ -45,8 +51,9 @@ def Sums(source: Source, spent: data.Spent, step: float) -> Any:
             for name in ("calls", "tokens_in", "tokens_out", "cost"):
                 told = f"{written(name, until[name])} ({written(name, now[name])})"
                 Fact(LABELS[name].lower(), told)
-            if until["cached"]:
-                Fact("calls answered from memory", written("calls", until["cached"]))
+            for name, label in ANSWERED.items():
+                if until[name]:
+                    Fact(label, written(name, until[name]))
             _budget(source, until)
         missing = source.of(data.unpriced)
         if missing:

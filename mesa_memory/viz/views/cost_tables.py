@@ -27,13 +27,18 @@ def Groups(source: Source, selection: Selection) -> Any:
     columns = {
         "calls": "calls",
         "tokens_in": "tokens in",
+        "tokens_cached": "of them cached",
         "tokens_out": "tokens out",
         "share": "share of tokens",
         "cost": "US dollars",
         "seconds": "mean seconds",
         "failures": "failed",
-        "cached_calls": "from memory",
+        "cached_calls": "from a recorded run",
+        "kept_calls": "from kept answers",
     }
+    rare = ("tokens_cached", "cached_calls", "kept_calls")
+    empty = {name for name in rare if not any(row[name] for row in rows)}
+    columns = {name: label for name, label in columns.items() if name not in empty}
     heads = [Column(name) for name in names]
     heads += [Column(label, number=True) for label in columns.values()]
     with Section("Whole run", hint="sums over all finished steps"):
@@ -75,7 +80,7 @@ def Latency(source: Source) -> Any:
     ]
     with Section("Latency", hint="seconds that a call took, the whole run"):
         if waits.cached:
-            solara.Text(f"{waits.cached:,} calls answered from memory are left out.")
+            solara.Text(f"{waits.cached:,} calls that were not sent are left out.")
         if not waits.edges:
             Empty(
                 "No call took a measurable time. Offline language models answer at "

@@ -1,0 +1,64 @@
+"""Every provider says in its own words what it read from its cache."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from mesa_memory.llm.token_counts import TokenCounts, tier_of
+
+OPENAI = {"prompt_tokens_details": {"cached_tokens": 60}}
+ANTHROPIC = {"cache_read_input_tokens": 60}
+DEEPSEEK = {"prompt_cache_hit_tokens": 60, "prompt_cache_miss_tokens": 40}
+SENT = {"prompt_tokens": 100, "completion_tokens": 7}
+
+
+def as_objects(given):
+    """Nested mappings as objects with attributes."""
+    made = {k: as_objects(v) if isinstance(v, dict) else v for k, v in given.items()}
+    return SimpleNamespace(**made)
+
+
+@pytest.mark.parametrize("said", [OPENAI, ANTHROPIC, DEEPSEEK])
+@pytest.mark.parametrize("form", [dict, as_objects])
+def test_cached_tokens_are_found_wherever_a_provider_says_them(said, form):
+    assert TokenCounts.of(form(SENT | said)) == TokenCounts(100, 7, 60)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens_details": None},
+        {"prompt_tokens_details": {"cached_tokens": "many"}},
+        {"prompt_tokens_details": {"cached_tokens": -1}},
+        {"prompt_cache_hit_tokens": True},
+        "usage",
+    ],
+)
+def test_what_is_not_said_is_unknown_and_not_zero(usage):
+    assert TokenCounts.of(usage) == TokenCounts()
+
+
+def test_zero_is_said():
+    assert TokenCounts.of(SENT | {"cache_read_input_tokens": 0}).cached == 0
+
+
+def test_no_more_is_cached_than_there_is():
+    said = SENT | {"prompt_cache_hit_tokens": 10**9}
+    assert TokenCounts.of(said).cached == 100
+
+
+@pytest.mark.parametrize(
+    ("response", "tier"),
+    [
+        ({"service_tier": "flex"}, "flex"),
+        ({"usage": {"service_tier": "standard"}}, "standard"),
+        ({"service_tier": None, "usage": {}}, ""),
+        (SimpleNamespace(service_tier="priority"), "priority"),
+        ({"service_tier": 3}, ""),
+        (None, ""),
+    ],
+)
+def test_the_tier_is_the_one_that_was_served(response, tier):
+    assert tier_of(response) == tier

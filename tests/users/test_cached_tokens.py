@@ -1,0 +1,156 @@
+"""Cached tokens, tiers and kept answers: in replies, ledger, record and commands."""
+
+import mesa
+import pytest
+from click.testing import CliRunner
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import LongTermMemory, Reply, Services, configure, open_run
+from mesa_memory.cli import main
+from mesa_memory.llm import pricing
+from mesa_memory.runs.calls import KEYS
+from mesa_memory.viz.data import cost as viewed
+from tests.support.openai_server import OpenAIServer
+
+PRICED = "openai/gpt-5-mini"
+#: so long that its prompt is worth caching
+RULES = "The mill grinds on market days, and the bridge is closed at night. " * 90
+
+
+class RuledMemory(LongTermMemory):
+    """A memory whose requests begin with the rules of the town."""
+
+    def system_for(self, task, inputs):
+        return f"{RULES}\n{super().system_for(task, inputs)}"
+
+
+class Neighbour(LLMAgent):
+    def step(self):
+        others = [agent for agent in self.model.agents if agent is not self]
+        self.send_message("The bridge is broken!", others)
+
+
+class Street(mesa.Model):
+    def __init__(self, base=None, n=2, **services):
+        super().__init__(rng=1)
+        configure(self, **{"execution": "blocking"} | services)
+        for _ in range(n):
+            agent = Neighbour(self, CoTReasoning, PRICED, api_base=base)
+            agent.memory = RuledMemory(agent)
+
+    def step(self):
+        self.agents.shuffle_do("step")
+
+
+def lived(steps, **given):
+    street = Street(**given)
+    for _ in range(steps):
+        street.step()
+    Services.of(street).flush()
+    return street
+
+
+@pytest.fixture
+def server(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    with OpenAIServer(caches=True) as server:
+        yield server
+
+
+@pytest.mark.parametrize("tier", [None, "flex"])
+def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
+    tier, server, tmp_path
+):
+    file = str(tmp_path / "run.sqlite")
+    options = {"service_tier": tier} if tier else {}
+    street = lived(3, base=server.base, record=file, options=options)
+    Services.of(street).recorder.close()
+    used = Services.of(street).ledger.total
+    assert 0 < used.cached_tokens < used.prompt_tokens
+    with open_run(file) as run:
+        calls = run.calls(as_records=True)
+        (total,) = run.cost((), as_records=True)
+    assert {row["tier"] for row in calls} == {tier}
+    assert {row["client"] for row in calls} == {"litellm"}
+    assert not any(row["kept"] for row in calls)
+    assert total["tokens_cached"] == used.cached_tokens
+    price = pricing.price(PRICED)
+    for row in calls:
+        tokens = (row["tokens_in"], row["tokens_out"], row["tokens_cached"])
+        assert row["cost"] == pytest.approx(price.cost(*tokens, tier or ""))
+    assert total["cost"] == pytest.approx(used.cost)
+    whole = price.cost(used.prompt_tokens, used.completion_tokens)
+    assert used.cost < 0.9 * whole * (0.5 if tier else 1)
+
+
+class Provider:
+    """A client of a user's own, with a price of two numbers."""
+
+    def __init__(self, **said):
+        self.said = said
+
+    def price(self, model):
+        return (1e-3, 2e-3)
+
+    def complete(self, request):
+        counts = {"prompt_tokens": 100, "completion_tokens": 10}
+        given = {"text": '{"summary": "The bridge is broken."}'} | counts | self.said
+        return Reply(**given)
+
+
+def test_a_client_with_a_price_of_two_numbers_goes_on_working():
+    street = lived(2, llm=Provider(cached_tokens=60))
+    used = Services.of(street).ledger.total
+    assert used.cost == pytest.approx(used.calls * (0.1 + 0.02))
+    assert used.cached_tokens == 60 * used.calls > 0
+
+
+def test_a_kept_answer_uses_nothing_and_is_told_apart(tmp_path):
+    class Kept(Provider):
+        def complete(self, request):
+            return super().complete(request).as_kept()
+
+    file = str(tmp_path / "run.sqlite")
+    street = lived(2, llm=Kept(), record=file)
+    Services.of(street).recorder.close()
+    used = Services.of(street).ledger.total
+    assert used.kept == used.calls > 0
+    assert (used.attempts, used.tokens, used.cost) == (0, 0, 0.0)
+    with open_run(file) as run:
+        (total,) = run.cost((), as_records=True)
+        assert total["kept_calls"] == total["calls"] == used.calls
+        assert (total["tokens_in"], total["cost"]) == (0, 0.0)
+        assert viewed.spent(run).counts["kept"].sum() == used.calls
+        assert viewed.waits(run).cached == used.calls
+    told = CliRunner().invoke(main, ["cost", file])
+    assert "kept answers" in told.output
+    assert "of them cached" not in told.output
+
+
+def test_cached_tokens_stand_in_the_command_and_the_view(server, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    Services.of(lived(3, base=server.base, record=file)).recorder.close()
+    told = CliRunner().invoke(main, ["cost", file, "--by", "tier"])
+    assert told.exit_code == 0, told.output
+    assert "of them cached" in told.output
+    with open_run(file) as run:
+        (total,) = run.cost((), as_records=True)
+        assert viewed.spent(run).counts["tokens_cached"].sum() == total["tokens_cached"]
+        for key in KEYS:
+            sums = run.cost(key, as_records=True)
+            assert sum(row["calls"] for row in sums) == total["calls"]
+
+
+def test_a_replayed_run_gives_the_same_counts(server, tmp_path):
+    file, again = str(tmp_path / "run.sqlite"), str(tmp_path / "again.sqlite")
+    Services.of(lived(3, base=server.base, record=file)).recorder.close()
+    asked = server.requests
+    replayed = lived(3, base=server.base, replay=file, record=again)
+    Services.of(replayed).recorder.close()
+    assert server.requests == asked
+    told = ("tokens_in", "tokens_cached", "tier", "kept", "client", "form")
+    with open_run(file) as run, open_run(again) as other:
+        mine, theirs = (r.calls(as_records=True) for r in (run, other))
+    assert mine
+    assert [[r[n] for n in told] for r in mine] == [[r[n] for n in told] for r in theirs]
