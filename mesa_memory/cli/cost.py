@@ -11,13 +11,17 @@ from mesa_memory.cli.console import (
     show_table,
     which_run,
 )
-from mesa_memory.runs.calls import KEYS
 
 _SUMS = {
     "calls": "calls", "tokens_in": "tokens in", "tokens_cached": "of them cached",
     "tokens_out": "tokens out", "cost": "cost in US dollars", "latency": "seconds",
     "failures": "failed", "kept_calls": "kept answers",
 }  # fmt: skip
+#: those of ``runs.calls``, which would load the database for a line of help
+KEYS = (
+    "purpose", "agent", "step", "model", "cached", "finish", "tier", "kept", "client",
+    "form",
+)  # fmt: skip
 #: columns that are shown only where there is something to show
 _WHERE_KNOWN = ("tokens_cached", "kept_calls")
 

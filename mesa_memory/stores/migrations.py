@@ -61,10 +61,13 @@ def _answered(on: sa.Connection) -> None:
     No call of before was answered from kept answers.
     """
     for table in (schema.calls, schema.unfinished_calls):
+        # Version 5 makes its table as it is today.
+        have = {column["name"] for column in sa.inspect(on).get_columns(table.name)}
         for name in ("tokens_cached", "tier", "kept", "client", "form"):
             kind = table.c[name].type.compile(on.dialect)
             add = f"ALTER TABLE {table.name} ADD COLUMN {name} {kind}"
-            on.execute(sa.text(add))
+            if name not in have:
+                on.execute(sa.text(add))
         on.execute(sa.update(table).values(kept=False))
 
 

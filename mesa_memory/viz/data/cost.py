@@ -16,12 +16,12 @@ calls = schema.calls
 MEASURES = {
     "calls": ("Calls", "requests to language models"),
     "tokens_in": ("Tokens in", "tokens of the prompts"),
+    "tokens_out": ("Tokens out", "tokens of the replies"),
+    "tokens": ("Tokens", "tokens of prompts and replies"),
     "tokens_cached": (
         "Cached tokens in",
         "tokens of the prompts that providers read from their caches",
     ),
-    "tokens_out": ("Tokens out", "tokens of the replies"),
-    "tokens": ("Tokens", "tokens of prompts and replies"),
     "cost": ("Money", "US dollars"),
     "known": ("Money, priced calls", "US dollars of calls that have a price"),
 }
