@@ -16,6 +16,7 @@ from mesa_memory.cli.demo import demo
 from mesa_memory.cli.diff import diff
 from mesa_memory.cli.export import copy, export, migrate
 from mesa_memory.cli.inspect import inspect
+from mesa_memory.cli.runs import runs
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
 
@@ -107,5 +108,5 @@ def batch(
             console.print(f"Wrote {path}", soft_wrap=True)
 
 
-for _command in (demo, inspect, cost, dashboard, diff, copy, export, migrate):
+for _command in (demo, runs, inspect, cost, dashboard, diff, copy, export, migrate):
     main.add_command(_command)

@@ -1,7 +1,7 @@
 """What all commands share: a plain console, errors in one line, which run is meant."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,32 +85,3 @@ def cell(value: Any, width: int = WIDTH) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return one_line(shorten(str(value), width))
-
-
-def show_table(
-    console: Any, title: str, columns: dict[str, str], rows: Iterable[dict[str, Any]]
-) -> None:
-    """Prints rows as a table.
-
-    Args:
-        console: from ``plain_console``.
-        title: stands above it.
-        columns: the keys of a row, and their headings.
-        rows: what agents say in them is shown as text.
-    """
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title=title, title_justify="left")
-    for heading in columns.values():
-        table.add_column(heading, overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(cell(row[name])) for name in columns))
-    console.print(table)
-
-
-def at_most(rows: list[Any], limit: int, console: Any, what: str) -> list[Any]:
-    """The first rows; says how many are left out."""
-    if len(rows) > limit:
-        console.print(f"The first {limit} of {len(rows)} {what}:")
-    return rows[:limit]

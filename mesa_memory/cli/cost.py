@@ -4,13 +4,8 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import (
-    opened,
-    plain_console,
-    run_argument,
-    show_table,
-    which_run,
-)
+from mesa_memory.cli.console import opened, run_argument, which_run
+from mesa_memory.cli.output import Output, printed
 
 _SUMS = {
     "calls": "calls", "tokens_in": "tokens in", "tokens_cached": "of them cached",
@@ -37,17 +32,26 @@ _WHERE_KNOWN = ("tokens_cached", "kept_calls")
     show_default=True,
     help="What to sum by; may be given several times.",
 )
-def cost(run: str, which: str | None, by: tuple[str, ...]) -> None:
+@printed
+def cost(
+    run: str,
+    which: str | None,
+    by: tuple[str, ...],
+    limit: int | None,
+    as_json: bool,
+) -> None:
     """Sums calls, tokens and money of a recorded run.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    console = plain_console()
+    output = Output(as_json, limit)
     with opened(run, which) as found:
         names = list(dict.fromkeys(by))
-        rows = [_shown(row) for row in found.cost(names, as_records=True)]
-        total = _shown(found.cost((), as_records=True)[0])
+        rows = found.cost(names, as_records=True)
+        total = found.cost((), as_records=True)[0]
         total |= dict.fromkeys(names) | {names[0]: "total"}
+        if not as_json:
+            rows, total = [_shown(row) for row in rows], _shown(total)
         called = found.names if "agent" in names else {}
         for row in rows:
             if name := called.get(row.get("agent")):
@@ -55,7 +59,8 @@ def cost(run: str, which: str | None, by: tuple[str, ...]) -> None:
         absent = {name for name in _WHERE_KNOWN if not total[name]}
         sums = {name: label for name, label in _SUMS.items() if name not in absent}
         columns = {name: name for name in names} | sums
-        show_table(console, f"Cost of run {found.id}", columns, [*rows, total])
+        output.table("cost", f"Cost of run {found.id}", columns, [*rows, total])
+    output.end()
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.progress import counted, say
 from mesa_memory.examples.rumor import MEMORIES
 
 
@@ -16,8 +17,8 @@ from mesa_memory.examples.rumor import MEMORIES
     type=options.MemoryName(),
     default="stlt",
     show_default=True,
-    help=f"Everyone's memory: {', '.join(MEMORIES)}, one that an installed package "
-    "offers, or a class of your own.",
+    help=f"Everyone's memory: {', '.join(MEMORIES)}, reflective (episodic, with "
+    "conclusions drawn), one that an installed package offers, or a class of your own.",
 )
 @options.agents
 @options.steps(25, "How many days are played first; in the browser one can go on.")
@@ -36,32 +37,43 @@ from mesa_memory.examples.rumor import MEMORIES
     help="Write the run into a store, to inspect, resume or replay it.",
 )
 @click.option(
+    "--name", metavar="TEXT", help="Your own name for the run, shown in lists."
+)
+@click.option(
     "--headless",
     is_flag=True,
     help="No browser: print who knows what, why, one memory in full, and the cost.",
 )
 @options.served
 def demo(
-    headless: bool, host: str, port: int, open_page: bool, steps: int, **town: Any
+    headless: bool,
+    host: str,
+    port: int,
+    open_page: bool,
+    steps: int,
+    name: str | None,
+    **town: Any,
 ) -> None:
     """Plays a town in which a rumour spreads, and shows it in the browser.
 
     The page has every view of the dashboard, and buttons to play on.
     """
+    say("Loading Mesa and Mesa-LLM ...")
     with one_line_errors():
         if headless:
-            _print(steps, **town)
+            _print(steps, name, **town)
         else:
-            _serve(host, port, open_page, steps, **town)
+            _serve(host, port, open_page, steps, name, **town)
 
 
-def _print(steps: int, **town: Any) -> None:
+def _print(steps: int, name: str | None, **town: Any) -> None:
     """Shows the town in words and tables."""
     from mesa_memory import Services
     from mesa_memory.examples.rumor import report
 
     console, started = plain_console(), time.perf_counter()
-    model = _played(steps, console, **town)
+    town["record"] = _record(town["record"], name)
+    model = _played(steps, **town)
     seconds = time.perf_counter() - started
     if recorder := Services.of(model).recorder:
         recorder.close()
@@ -70,15 +82,17 @@ def _print(steps: int, **town: Any) -> None:
     report.show(model, seconds, console)
 
 
-def _serve(host: str, port: int, open_page: bool, steps: int, **town: Any) -> None:
+def _serve(
+    host: str, port: int, open_page: bool, steps: int, name: str | None, **town: Any
+) -> None:
     """Shows the town in the browser."""
     from mesa_memory import Services
     from mesa_memory.examples.rumor.page import parameters, town_page
     from mesa_memory.viz.server import listen, serve
 
     place = listen(host, port)  # before days are played that may cost something
-    town["record"] = town["record"] or True
-    model = _played(steps, plain_console(), **town)
+    town["record"] = _record(town["record"] or True, name)
+    model = _played(steps, **town)
     choices = parameters(town.pop("agents"), rng=town.pop("seed"), **town)
     try:
         serve(lambda: town_page(model, choices), place, open_page)
@@ -86,15 +100,24 @@ def _serve(host: str, port: int, open_page: bool, steps: int, **town: Any) -> No
         Services.of(model).recorder.close()
 
 
-def _played(steps: int, console: Any, *, agents: int, seed: int, **given: Any) -> Any:
-    """The town after some days."""
-    from rich.console import Console
-    from rich.progress import track
+def _record(location: Any, name: str | None) -> Any:
+    """Where the town is recorded, under the user's own name."""
+    from mesa_memory import Recording
 
+    if name is None:
+        return location
+    if location is None:
+        raise ValueError(
+            "--name names a recorded run: say where to record it, with --record FILE"
+        )
+    return Recording(location, name=name)
+
+
+def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:
+    """The town after some days."""
     from mesa_memory.examples.rumor.model import RumorModel
 
     model = RumorModel(agents, rng=seed, **given)
-    quiet = not Console(stderr=True).is_terminal
-    for _ in track(range(steps), "Days in town", console=console, disable=quiet):
+    for _ in counted(steps, "Days in town"):
         model.step()
     return model

@@ -4,21 +4,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.console import (
-    at_most,
-    cell,
-    opened,
-    plain_console,
-    run_argument,
-    show_table,
-    which_run,
-)
-from mesa_memory.core.render import one_line
+from mesa_memory.cli.console import cell, opened, run_argument, which_run
+from mesa_memory.cli.output import Output, printed
 
 if TYPE_CHECKING:
     from mesa_memory.runs import Run
 
-#: lines of a table or tree
+#: lines of a tree
 LINES = 200
 #: levels of a tree; what is farther down has too little room
 LEVELS = 12
@@ -48,6 +40,7 @@ _HISTORY = {
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
 @click.option("--layer", metavar="NAME", help="Only this layer of its memory.")
 @click.option("--record", metavar="ID", help="The history and evidence of a record.")
+@printed
 def inspect(
     run: str,
     which: str | None,
@@ -55,57 +48,51 @@ def inspect(
     step: float | None,
     layer: str | None,
     record: str | None,
+    limit: int | None,
+    as_json: bool,
 ) -> None:
     """Shows a recorded run: an overview, a memory, or a record.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
-    console = plain_console()
+    output = Output(as_json, limit)
     with opened(run, which) as found:
         if record is not None:
-            _record(found, record, console)
+            _record(found, record, output)
         elif agent is not None:
-            _memory(found, agent, step, layer, console)
+            _memory(found, agent, step, layer, output)
         elif step is not None or layer is not None:
             raise ValueError("--step and --layer need --agent")
         else:
-            _overview(found, console)
+            _overview(found, output)
+    output.end()
 
 
-def _overview(run: "Run", console: Any) -> None:
+def _overview(run: "Run", output: Output) -> None:
     rows = run.runs(as_records=True)
-    mine = next(row for row in rows if row["id"] == run.id)
-    for name, value in mine.items():
-        if value not in (None, {}, ""):
-            console.print(f"{name:12} {cell(value)}", soft_wrap=True)
-    console.print()
+    output.fields("run", next(row for row in rows if row["id"] == run.id))
     if len(rows) > 1:
         heads = ("id", "name", "model", "state", "seed", "agents", "steps", "calls")
-        few = at_most(rows, LINES, console, "runs")
-        show_table(console, "Runs of this store", dict(zip(heads, heads)), few)
+        output.table("runs", "Runs of this store", dict(zip(heads, heads)), rows)
     agents = run.agents(as_records=True)
-    few = at_most(agents, LINES, console, "agents")
-    named = any(row["name"] for row in few)
+    named = any(row["name"] for row in agents)
     shown = {key: head for key, head in _AGENTS.items() if named or key != "name"}
-    show_table(console, "Agents", shown, few)
+    output.table("agents", "Agents", shown, agents)
 
 
 def _memory(
-    run: "Run", agent: str, step: float | None, layer: str | None, console: Any
+    run: "Run", agent: str, step: float | None, layer: str | None, output: Output
 ) -> None:
     rows = run.state(agent, step, layer, as_records=True)
     step = run.steps[-1] if step is None else step
     title = f"Agent {_called(run, agent)} remembered at the end of step {step:g}"
-    show_table(console, title, _STATE, at_most(rows, LINES, console, "records"))
+    output.table("state", title, _STATE, rows)
     recalled = run.recalls(agent, step, as_records=True)
     if recalled:
-        few = at_most(recalled, LINES, console, "candidates")
-        show_table(console, "Came to mind in that step", _RECALLS, few)
+        output.table("recalls", "Came to mind in that step", _RECALLS, recalled)
     shown = run.prompt(agent, step)
     if shown:
-        console.print("Was shown in that step:")
-        for line in shown.split("\n"):
-            console.print(f"  {one_line(line)}", soft_wrap=True)
+        output.text("prompt", "Was shown in that step:", shown)
 
 
 def _called(run: "Run", agent: str) -> str:
@@ -115,16 +102,15 @@ def _called(run: "Run", agent: str) -> str:
     return cell(own) if name is None else f"{cell(name)} ({cell(own)})"
 
 
-def _record(run: "Run", record: str, console: Any) -> None:
+def _record(run: "Run", record: str, output: Output) -> None:
     told = run.history(record, as_records=True)
-    few = at_most(told, LINES, console, "operations")
-    show_table(console, "History", _HISTORY, few)
-    console.print("Because of:")
-    console.print(evidence_tree(run.because(record, as_records=True)))
+    output.table("history", "History", _HISTORY, told)
+    rows = run.provenance(record, as_records=True)
+    output.tree("provenance", "Because of:", rows, evidence_tree(rows))
 
 
 def evidence_tree(lines: list[dict[str, Any]]) -> Any:
-    """The rows of ``Run.because`` as a tree, cut where it gets too long or deep."""
+    """The rows of ``Run.provenance`` as a tree, cut where it gets too long or deep."""
     from rich.text import Text
     from rich.tree import Tree
 

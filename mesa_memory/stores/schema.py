@@ -275,6 +275,20 @@ _PARTS = {
 #: those that came later, by version
 _SINCE = {"asked": 3}
 _OWN = "run, seq, step, agent, layer, purpose, query"
+_TYPES = {
+    "text": Text,
+    "integer": Integer,
+    "double precision": Double,
+    "boolean": Boolean,
+}
+
+#: the view ``recalled``, to be read; no table of the schema, as nobody creates it so
+recalled = Table(
+    "recalled",
+    MetaData(),
+    *(Column(name, recalls.c[name].type) for name in _OWN.split(", ")),
+    *(Column(name, _TYPES[kind]()) for name, kind in _PARTS.items()),
+)
 
 
 def view(dialect: str, version: int = VERSION) -> str:

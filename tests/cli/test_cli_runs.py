@@ -1,5 +1,7 @@
 """The commands that read recorded runs."""
 
+import csv
+import json
 import sqlite3
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from click.testing import CliRunner
 
 from mesa_memory.cli import main
 from mesa_memory.cli.inspect import evidence_tree
+from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from tests.support.recorded import Story
 
@@ -213,3 +216,89 @@ def test_help_needs_no_database():
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
+
+
+def test_export_has_a_row_for_each_candidate_of_a_recall(path, tmp_path):
+    result = call("export", path, "--format", "csv", "--out", tmp_path)
+    assert result.exit_code == 0, result.output
+    with (tmp_path / "recalled.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    with open_run(path) as run:
+        expected = [
+            (str(row["agent"]), row["id"], str(row["rank"]))
+            for agent in run.agents(as_records=True)
+            for step in run.steps
+            for row in run.recalls(agent["agent"], step, as_records=True)
+        ]
+    assert expected
+    found = [(row["agent"], row["id"], row["rank"]) for row in rows]
+    assert sorted(found) == sorted(expected)
+
+
+# -- for programs, and for narrow screens ---------------------------------------------
+
+
+def test_what_is_printed_for_programs_is_one_object():
+    for command in ("inspect", "cost", "runs"):
+        assert "--json" in call(command, "--help").stdout
+        assert "--limit" in call(command, "--help").stdout
+
+
+def test_a_run_is_told_to_programs_with_all_its_columns(path):
+    told = json.loads(call("inspect", path, "--json").stdout)
+    assert told["run"]["id"] == 2
+    assert [run["name"] for run in told["runs"]] == ["first", "odd"]
+    assert {"agent", "class", "memory", "records"} <= set(told["agents"][0])
+    memory = json.loads(
+        call("inspect", path, "--agent", 7, "--step", 3, "--json").stdout
+    )
+    assert any("mill of ward 3" in row["text"] for row in memory["state"])
+    assert memory["recalls"][0]["rank"] == 1
+    assert "\nlong memory of 7 in step 3:\n" in memory["prompt"]
+    record = json.loads(
+        call("inspect", path, "--record", "7/stlt/summary/2", "--json").stdout
+    )
+    assert record["history"] and record["provenance"][0]["depth"] == 0
+    cost = json.loads(call("cost", path, "--json").stdout)["cost"]
+    assert cost[-1]["purpose"] == "total"
+    assert cost[-1]["cost"] is None  # some calls have no price: never zero
+
+
+def test_a_table_ends_where_the_limit_says_and_says_so(path):
+    shown = call("inspect", path, "--limit", 1).stdout
+    assert "Agents (the first 1 of" in shown
+    assert (
+        len(json.loads(call("runs", path, "--json", "--limit", 1).stdout)["runs"]) == 1
+    )
+    assert call("inspect", path, "--limit", 0).stdout == call("inspect", path).stdout
+
+
+def test_on_a_narrow_screen_each_row_is_a_block(path):
+    result = CliRunner(env={"COLUMNS": "80"}).invoke(
+        main, ["inspect", str(path), "--agent", "7", "--step", "3"]
+    )
+    assert result.exit_code == 0, result.output
+    assert "│" not in result.stdout
+    assert "text        The mill of ward 3 is on fire" in result.stdout
+
+
+def test_the_runs_of_a_store_are_told_apart_by_what_differs(tmp_path):
+    place = tmp_path / "towns.sqlite"
+    for memory in ("stlt", "short_term"):
+        played = call(
+            *("demo", "--headless", "--agents", 3, "--steps", 2, "--memory", memory),
+            *("--record", place, "--name", f"town with {memory}"),
+        )
+        assert played.exit_code == 0, played.output
+    shown = call("runs", place).stdout
+    for part in ("town with stlt", "memory=short_term", "finished", "RumorModel"):
+        assert part in shown
+    assert "n_agents" not in shown  # the same in both
+    told = json.loads(call("runs", place, "--json").stdout)["runs"]
+    assert [run["parameters"]["memory"] for run in told] == ["stlt", "short_term"]
+
+
+def test_a_name_without_a_record_is_refused():
+    result = call("demo", "--headless", "--agents", 3, "--steps", 1, "--name", "x")
+    assert result.exit_code == 1
+    assert "--record" in result.stderr

@@ -1,5 +1,8 @@
 """The documentation is true: every Python block of it runs."""
 
+import re
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -20,3 +23,17 @@ def test_every_code_block_runs(page):
 def test_the_documentation_has_code():
     parse = Sybil(parsers=[PythonCodeBlockParser()]).parse
     assert sum(len(list(parse(page).examples())) for page in PAGES) > 10
+
+
+def test_the_model_in_the_readme_prints_what_stands_below_it():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    code, printed = re.search(
+        r"```python\n(import mesa\n.*?)```\n\n```text\n(.*?)```", text, re.DOTALL
+    ).groups()
+    out = StringIO()
+    with redirect_stdout(out):
+        exec(code, {"__name__": "readme"})
+    assert out.getvalue() == printed
+    # What they remember decides what they do.
+    forgetful, mindful = (line.split(" ", 1)[1] for line in printed.splitlines())
+    assert forgetful != mindful

@@ -1,0 +1,132 @@
+"""What a command prints of a run: tables and texts for people, or one JSON object."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from mesa_memory.cli.console import cell, plain_console
+from mesa_memory.core.render import one_line
+
+#: rows of a table that are printed if ``--limit`` says nothing else
+ROWS = 200
+#: characters; below it a table is printed as blocks of "heading: value"
+NARROW = 100
+
+
+def printed(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a command that prints tables: ``as_json`` and ``limit``."""
+    limit = click.option(
+        "--limit",
+        type=click.IntRange(min=0),
+        metavar="ROWS",
+        help=f"Most rows of each table; 0 prints all.  [default: {ROWS}; with --json all]",
+    )
+    as_json = click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
+    )
+    return as_json(limit(command))
+
+
+class Output:
+    """Prints what it is given at once, or collects it for one JSON object.
+
+    Args:
+        as_json: collect; ``end`` prints the object.
+        limit: most rows of each table; 0 is all, None is ``ROWS`` for people and all
+            for programs.
+    """
+
+    def __init__(self, as_json: bool = False, limit: int | None = None) -> None:
+        self._console, self._json = plain_console(), as_json
+        self._limit = (0 if as_json else ROWS) if limit is None else limit
+        self._collected: dict[str, Any] = {}
+
+    def table(
+        self,
+        key: str,
+        title: str,
+        columns: Mapping[str, str],
+        rows: Sequence[Mapping[str, Any]],
+    ) -> None:
+        """Rows under a title.
+
+        Args:
+            key: names them in the JSON object, where they have all their columns.
+            title: stands above them.
+            columns: the keys of a row that people see, and their headings.
+            rows: what agents say in them is shown as text.
+        """
+        shown = rows[: self._limit or None]
+        if self._json:
+            self._collected[key] = [dict(row) for row in shown]
+            return
+        if len(shown) < len(rows):
+            title = (
+                f"{title} (the first {len(shown)} of {len(rows)}; --limit 0 for all)"
+            )
+        if self._console.width < NARROW and len(columns) > 3:
+            self._blocks(title, columns, shown)
+        else:
+            self._console.print(_table(title, columns, shown))
+
+    def fields(self, key: str, values: Mapping[str, Any]) -> None:
+        """Named values, one a line; those that are empty are left out for people."""
+        if self._json:
+            self._collected[key] = dict(values)
+            return
+        for name, value in values.items():
+            if value not in (None, {}, ""):
+                self._console.print(f"{name:12} {cell(value)}", soft_wrap=True)
+        self._console.print()
+
+    def text(self, key: str, heading: str, text: str) -> None:
+        """A text of several lines, as it is."""
+        if self._json:
+            self._collected[key] = text
+            return
+        self._console.print(heading)
+        for line in text.split("\n"):
+            self._console.print(f"  {one_line(line)}", soft_wrap=True)
+
+    def tree(self, key: str, heading: str, rows: Sequence[Any], tree: Any) -> None:
+        """A tree for people, made of ``rows``; for programs the rows."""
+        if self._json:
+            self._collected[key] = list(rows)
+            return
+        self._console.print(heading)
+        self._console.print(tree)
+
+    def end(self) -> None:
+        """Prints the JSON object, if that was asked for."""
+        if self._json:
+            text = json.dumps(
+                self._collected, ensure_ascii=False, default=str, indent=1
+            )
+            click.echo(text)
+
+    def _blocks(
+        self, title: str, columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """A table on a narrow screen: each row a block."""
+        self._console.print(title)
+        width = max(map(len, columns.values()))
+        for row in rows:
+            self._console.print()
+            for name, heading in columns.items():
+                if (value := cell(row[name])) != "":
+                    self._console.print(f"{heading:{width}}  {value}", soft_wrap=True)
+        self._console.print()
+
+
+def _table(title: str, columns: Mapping[str, str], rows: Iterable[Any]) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=title, title_justify="left")
+    for heading in columns.values():
+        table.add_column(heading, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(cell(row[name])) for name in columns))
+    return table
