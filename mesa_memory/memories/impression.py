@@ -16,10 +16,10 @@ class ImpressionMemory(MemoryModule):
     """The last steps, and one current impression of each agent met (UNIMATRIx).
 
     An impression is renewed from the previous one and what happened since, once
-    ``update_every`` interactions (hearing from, speaking to, seeing) have come
-    together and something was said; those of several agents are renewed concurrently.
-    Only agents with a memory or a language model count, and whoever is heard: there is
-    nothing to think of a heap of sugar.
+    ``update_every`` interactions (messages heard and sent) have come together; all that
+    are due in a step are asked for in one request. Only agents with a memory or a
+    language model count, and whoever is heard: there is nothing to think of a heap of
+    sugar.
 
     Args:
         agent: the agent that owns the memory.
@@ -27,11 +27,14 @@ class ImpressionMemory(MemoryModule):
         n: how many steps to keep word for word, at least 1.
         display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         impression_chars: longest accepted impression.
+        counts: kinds of events that are interactions, and what an impression is made
+            from; ``("message", "observation")`` counts those seen as well, see
+            ``Impressions``.
         **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
             ``MemoryModule``.
 
     Raises:
-        ValueError: for a number below 1.
+        ValueError: for a number below 1, or if no kind of events counts.
     """
 
     layer = "impression"
@@ -39,6 +42,7 @@ class ImpressionMemory(MemoryModule):
     n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
     update_every = PassedOn("_impressions", "Interactions between two impressions.")
     impression_chars = PassedOn("_impressions", "Longest impression.", "max_chars")
+    counts = PassedOn("_impressions", "Kinds of events that are interactions.")
 
     def __init__(
         self,
@@ -51,6 +55,7 @@ class ImpressionMemory(MemoryModule):
         additive_event_types: Iterable[str] | None = None,
         *,
         impression_chars: int = 400,
+        counts: Iterable[str] = ("message",),
         **limits: int,
     ) -> None:
         self._window = Window(whole("n", n))
@@ -58,6 +63,7 @@ class ImpressionMemory(MemoryModule):
             self._window,
             whole("update_every", update_every),
             whole("impression_chars", impression_chars),
+            counts,
         )
         super().__init__(
             agent,

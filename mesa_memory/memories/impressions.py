@@ -1,13 +1,13 @@
 """What one agent thinks of each other agent it has met."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.events import evidence, subjects
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Flow, first_fault, gather
+from mesa_memory.core.requests import Flow, LLMRequest, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.entry import entry_events
 from mesa_memory.memories.layer import Layer
@@ -15,6 +15,7 @@ from mesa_memory.memories.lines import Line, pending_entries
 from mesa_memory.memories.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.impress import Impression
+from mesa_memory.tasks.impressing import MOST, impress_together
 
 #: number of newest interactions that are kept, and shown in one request
 SHOWN = 40
@@ -44,29 +45,45 @@ class Impressions(Layer):
     """One current impression of each agent met.
 
     An impression is renewed from the previous one and what happened since, once
-    ``update_every`` interactions have come together and something was said; those of
-    several agents are renewed concurrently.
+    ``update_every`` interactions have come together; all that are due in a step are
+    asked for in one request.
 
     Args:
         window: says who was seen and heard last.
         update_every: interactions with an agent between two impressions.
         max_chars: longest accepted impression.
+        counts: kinds of events that are interactions, and what an impression is made
+            from. With ``("message", "observation")`` sights count as well, as soon as
+            something was said, too. An event of a kind of your own is about those whom
+            its ``sender`` and ``recipients`` name.
 
     Attributes:
         known: each agent met, by unique id, in order of meeting.
+        most: agents in one request.
+
+    Raises:
+        ValueError: if no kind counts, or a kind is no text.
     """
 
     name = "impressions"
+    most = MOST
 
     def __init__(
-        self, window: Window, update_every: int = 5, max_chars: int = 400
+        self,
+        window: Window,
+        update_every: int = 5,
+        max_chars: int = 400,
+        counts: Iterable[str] = ("message",),
     ) -> None:
         self.window, self.update_every, self.max_chars = window, update_every, max_chars
+        self.counts = _kinds(counts)
         self.known: dict[Any, Acquaintance] = {}
 
     def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
         """Counts interactions; see ``Layer``."""
         for event in events:
+            if event.kind not in self.counts:
+                continue
             for subject in self._met(event.kind, event.content):
                 known = self.known.setdefault(subject, Acquaintance())
                 known.since.append(event)
@@ -74,19 +91,21 @@ class Impressions(Layer):
 
     def remember(self) -> Flow[None]:
         """Renews every impression that is due; one failing leaves the others be."""
-        due = {
-            subject: list(known.since)
-            for subject, known in self.known.items()
-            if len(known.since) >= self.update_every
-            and any(event.kind == "message" for event in known.since)
-        }
-        flows = [self._impress(subject, since) for subject, since in due.items()]
-        outcomes = yield from gather(flows)
+        due = {s: list(k.since) for s, k in self.known.items() if self._is_due(k.since)}
+        told = [self._told(subject, since) for subject, since in due.items()]
+        outcomes = yield from impress_together(told, self._request, self.most)
         for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
             if isinstance(outcome, Impression):
                 self._renew(subject, since, outcome)
         if fault := first_fault(outcomes):
             raise fault
+
+    def _is_due(self, since: Sequence[MemoryRecord]) -> bool:
+        """Enough has happened, and something was said if words count at all."""
+        if len(since) < self.update_every:
+            return False
+        said = any(event.kind == "message" for event in since)
+        return said or "message" not in self.counts
 
     def current(self) -> dict[Any, MemoryRecord]:
         """The current impression of each agent, by unique id, in order of meeting."""
@@ -128,11 +147,12 @@ class Impressions(Layer):
 
     def _met(self, kind: str, content: Any) -> list[Any]:
         """Unique ids of the other minds in an event, in order, each once."""
-        me, heard = self.agent.unique_id, kind == "message"
-        others = [s for s in dict.fromkeys(subjects(kind, content)) if s != me]
+        me, seen = self.agent.unique_id, kind == "observation"
+        named = subjects(kind if seen else "message", content)
+        others = [s for s in dict.fromkeys(named) if s != me]
         # Somebody unknown who speaks has a mind.
         minds = ((s, self.context.names.has_mind(s)) for s in others)
-        return [s for s, mind in minds if (heard if mind is None else mind)]
+        return [s for s, mind in minds if (not seen if mind is None else mind)]
 
     def _present(self) -> list[Any]:
         """Agents in the newest observation, then those heard from since last step."""
@@ -147,7 +167,8 @@ class Impressions(Layer):
                     heard += self._met(kind, content)
         return list(dict.fromkeys([*seen, *heard]))
 
-    def _impress(self, subject: Any, since: Sequence[MemoryRecord]) -> Flow[Impression]:
+    def _told(self, subject: Any, since: Sequence[MemoryRecord]) -> dict[str, Any]:
+        """What a request says of another agent; see ``IMPRESS``."""
         known = self.known[subject].current
         told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
         lines = [
@@ -155,16 +176,21 @@ class Impressions(Layer):
             for step, found in render.folded(told)
             for line in found
         ]
-        reply: Impression = yield from self.ask(
-            IMPRESS,
-            observer=self.context.names(self.agent.unique_id),
-            subject=self.context.names(subject),
-            previous=known.content if known else None,
-            since=lines,
-            meetings=len(since),
-            max_chars=self.max_chars,
+        return {
+            "subject": self.context.names(subject),
+            "previous": known.content if known else None,
+            "since": lines,
+            "meetings": len(since),
+        }
+
+    def _request(self, others: Sequence[Mapping[str, Any]]) -> LLMRequest:
+        """Asks for impressions of these agents."""
+        several = {"others": list(others)}
+        told = others[0] if len(others) == 1 else several
+        observer = self.context.names(self.agent.unique_id)
+        return self.context.request_for(
+            IMPRESS, observer=observer, **told, max_chars=self.max_chars
         )
-        return reply
 
     def _evidence(self, event: MemoryRecord, subject: Any) -> str:
         """What an event says of another agent, on one line."""
@@ -193,3 +219,19 @@ class Impressions(Layer):
 def _parts(record: MemoryRecord) -> tuple[str, float, float]:
     content = record.content
     return content["text"], content["sentiment"], content["familiarity"]
+
+
+def _kinds(counts: Iterable[str]) -> tuple[str, ...]:
+    """The kinds of events that count, each once.
+
+    Raises:
+        ValueError: if there is none, or one is no text.
+    """
+    several = isinstance(counts, list | tuple | set | frozenset)
+    kinds = tuple(counts) if several else ()
+    if not kinds or not all(isinstance(kind, str) and kind for kind in kinds):
+        raise ValueError(
+            "counts must name the kinds of events that are interactions, such as "
+            f"('message',) or ('message', 'observation'); got {counts!r}"
+        )
+    return tuple(sorted(set(kinds)))

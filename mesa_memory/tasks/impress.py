@@ -1,16 +1,28 @@
-"""What one agent thinks of another one, renewed from what happened since.
+"""What one agent thinks of others, renewed from what happened since.
 
-Impression formation: the previous impression is updated, not made anew. Offline the
-sentiment follows from friendly and hostile words, the familiarity from the number of
-meetings.
+Impression formation: a previous impression is updated, not made anew. All impressions that
+an agent has to renew are asked for in one request, see ``impressing``; of a single one the
+request is about that agent alone. Offline the sentiment follows from friendly and hostile
+words, the familiarity from the number of meetings.
 """
 
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+from pydantic import (
+    BaseModel,
+    Field,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
 
+from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.core.text import one_line, shorten, words
-from mesa_memory.tasks.base import Inputs, Task, bulleted
+from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
 
 FRIENDLY = frozenset(
     [
@@ -90,65 +102,209 @@ class Impression(BaseModel):
     familiarity: float = Field(ge=0, le=1, description="0 stranger to 1 intimate")
 
 
+#: how models name the number of the other agent
+_NUMBER_NAMES = ("other", "number", "agent", "id", "n")
+
+
+class _Several(BaseModel):
+    """What an agent thinks of several others; ``schema`` says of how many.
+
+    Attributes:
+        impressions: one for each, read leniently: one that is wrong spoils no other.
+    """
+
+    impressions: list[Any]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _any_form(cls, value: Any) -> Any:
+        """Accepts a bare list, and impressions by their numbers: ``{"1": {…}}``."""
+        if isinstance(value, list):
+            return {"impressions": value}
+        if isinstance(value, dict):
+            given = value.get("impressions", value)
+            if given and isinstance(given, dict) and all(map(_whole, given)):
+                return {"impressions": [_named(n, given[n]) for n in given]}
+        return value
+
+
+@cache
+def _several(count: int) -> type[_Several]:
+    """The shape of a reply with exactly ``count`` impressions."""
+    number = {"type": "integer", "enum": [*range(1, count + 1)]}
+    one = Impression.model_json_schema()
+    item = {
+        "type": "object",
+        "properties": {"other": number, **one["properties"]},
+        "required": ["other", *one["required"]],
+        "additionalProperties": False,
+    }
+    exactly = {"type": "array", "items": item, "minItems": count, "maxItems": count}
+    items: Any = Annotated[list[Any], WithJsonSchema(exactly)]
+    made = create_model("Impressions", __base__=_Several, impressions=(items, ...))
+    made.__doc__ = "What an agent thinks of several others, each by its number."
+    return made
+
+
+def schema(inputs: Inputs) -> Schema:
+    """The shape of the reply: one impression, or exactly as many as there are others."""
+    return _several(len(inputs["others"])) if "others" in inputs else Impression
+
+
+def system(inputs: Inputs) -> str:
+    """Says what an impression is."""
+    if "others" not in inputs:
+        return (
+            "You form the impression that one agent in a simulation has of another "
+            "one. Update the previous impression with what happened since; do not "
+            "start anew."
+        )
+    return (
+        "You form the impressions that one agent in a simulation has of others. Update "
+        "each previous impression with what happened since with that agent; do not "
+        "start anew."
+    )
+
+
 def prompt(inputs: Inputs) -> str:
-    """Asks what ``observer`` now thinks of ``subject``."""
-    observer, subject = inputs["observer"], inputs["subject"]
-    before, max_chars = inputs["previous"], inputs["max_chars"]
-    # Only an impression that somebody has put there by hand is longer.
-    text = shorten(one_line(before["text"]), 2 * max_chars) if before else ""
-    question = (
-        f"What does {observer} think of {subject} now? One sentence of at most "
-        f"{max_chars // 10} words about {subject}, the sentiment towards {subject} from "
-        "-1 (hostile) to 1 (friendly), and how familiar they are from 0 (strangers) "
-        'to 1. Reply with JSON only: {"text": "…", "sentiment": 0.0, '
-        '"familiarity": 0.0}'
-    )
-    return "\n".join(
-        [
+    """Asks what ``observer`` now thinks of ``subject``, or of each of the ``others``."""
+    observer, max_chars = inputs["observer"], inputs["max_chars"]
+    most = f"at most {max_chars // 10} words"
+    if "others" not in inputs:
+        subject = inputs["subject"]
+        question = (
+            f"What does {observer} think of {subject} now? One sentence of {most} "
+            f"about {subject}, the sentiment towards {subject} from -1 (hostile) to 1 "
+            "(friendly), and how familiar they are from 0 (strangers) "
+            'to 1. Reply with JSON only: {"text": "…", "sentiment": 0.0, '
+            '"familiarity": 0.0}'
+        )
+        parts = [
             f"Observer: {observer}. Other agent: {subject}.",
-            "Previous impression:",
-            f"- {text or '(none yet)'}",
-            "What happened since, oldest first:",
-            *bulleted(inputs["since"]),
-            "",
-            question,
+            *_told(inputs, inputs),
         ]
+        return "\n".join([*parts, "", question])
+    others = inputs["others"]
+    parts = [f"Observer: {observer}. Other agents ({len(others)}):", ""]
+    for number, other in enumerate(others, 1):
+        parts += [f"Other agent {number}: {other['subject']}."]
+        parts += [*_told(other, inputs), ""]
+    question = (
+        f"What does {observer} think of each of them now? For each of the {len(others)}, "
+        f"by its number: one sentence of {most} about that agent, the sentiment towards "
+        "it from -1 (hostile) to 1 (friendly), and how familiar they are from 0 "
+        '(strangers) to 1. Reply with JSON only: {"impressions": [{"other": 1, '
+        '"text": "…", "sentiment": 0.0, "familiarity": 0.0}, …]}'
     )
+    return "\n".join([*parts, question])
+
+
+def _told(other: Mapping[str, Any], inputs: Inputs) -> list[str]:
+    """What is known of another agent, line by line."""
+    before = other["previous"]
+    # Only an impression that somebody has put there by hand is longer.
+    limit = 2 * inputs["max_chars"]
+    text = shorten(one_line(before["text"]), limit) if before else ""
+    return [
+        "Previous impression:",
+        f"- {text or '(none yet)'}",
+        "What happened since, oldest first:",
+        *bulleted(other["since"]),
+    ]
+
+
+def check(reply: Any, inputs: Inputs) -> Any:
+    """The impression; of several, those that can be used, by place from 0.
+
+    Raises:
+        Unusable: if there is none among several.
+    """
+    if "others" not in inputs:
+        return reply
+    return by_place(reply.impressions, len(inputs["others"]), inputs["max_chars"])
+
+
+def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impression]:
+    """The impressions that can be used, by place from 0, of ``count`` other agents.
+
+    Raises:
+        Unusable: if there is none, or it cannot be told of whom they are.
+    """
+    numbers = [_number_of(item) for item in given]
+    if not any(numbers) and len(numbers) == count:
+        numbers = [*range(1, count + 1)]
+    times = Counter(numbers)
+    found: dict[int, Impression] = {}
+    problem = f"give each of the {count} agents' number, 1 to {count}, as 'other'"
+    for number, item in zip(numbers, given, strict=True):
+        if number is None or not 1 <= number <= count or times[number] > 1:
+            continue  # of two for one agent, nobody knows which is right
+        try:
+            one = Impression.model_validate(item)
+            check_text(f"the text of {number}", one.text, max_chars)
+        except ValidationError as error:
+            where = error.errors(include_url=False, include_context=False)[0]
+            problem = f"{'.'.join(map(str, where['loc']))} of {number}: {where['msg']}"
+        except Unusable as why:
+            problem = str(why)
+        else:
+            found[number - 1] = one
+    if not found:
+        raise Unusable(problem)
+    return found
+
+
+def _number_of(item: Any) -> int | None:
+    if not isinstance(item, dict):
+        return None
+    return next((n for key in _NUMBER_NAMES if (n := _whole(item.get(key)))), None)
+
+
+def _whole(value: Any) -> int | None:
+    """The number of an agent, also as a text; None for anything else."""
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) <= 6:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _named(number: Any, item: Any) -> Any:
+    return {**item, "other": number} if isinstance(item, dict) else item
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
+    """An impression of each, as if it were the only one."""
+    if "others" not in inputs:
+        return offline_impression(inputs)
+    each = [offline_impression(other) for other in inputs["others"]]
+    return {"impressions": [{"other": n, **one} for n, one in enumerate(each, 1)]}
+
+
+def offline_impression(other: Mapping[str, Any]) -> dict[str, Any]:
     """Sentiment by friendly and hostile words, familiarity by number of meetings."""
-    previous = inputs["previous"] or {"sentiment": 0.0, "familiarity": 0.0}
+    previous = other["previous"] or {"sentiment": 0.0, "familiarity": 0.0}
     tone = sum(
         sum(w in FRIENDLY for w in words(line)) - sum(w in HOSTILE for w in words(line))
-        for line in inputs["since"]
+        for line in other["since"]
     )
     felt = max(-1.0, min(1.0, tone / 3))
     sentiment = round(0.7 * previous["sentiment"] + 0.3 * felt, 3)
-    meetings = inputs.get("meetings", len(inputs["since"]))
+    meetings = other.get("meetings", len(other["since"]))
     stranger = (1 - previous["familiarity"]) * 0.95**meetings
     mood = (
         "friendly" if sentiment > 0.1 else "hostile" if sentiment < -0.1 else "neutral"
     )
-    last = shorten(inputs["since"][-1], 120) if inputs["since"] else "nothing new"
-    text = f"{inputs['subject']} seems {mood}; lately: {last}"
+    last = shorten(other["since"][-1], 120) if other["since"] else "nothing new"
     return {
-        "text": text,
+        "text": f"{other['subject']} seems {mood}; lately: {last}",
         "sentiment": sentiment,
         "familiarity": round(1 - stranger, 3),
     }
 
 
-#: inputs: names of ``observer`` and ``subject``; the ``previous`` impression's fields, or
-#: None; ``since``, lines of what happened, oldest first; ``meetings``, how many of them;
-#: ``max_chars`` of the impression
+#: inputs: name of the ``observer``; ``max_chars`` of an impression; and of the other agent
+#: its name, ``subject``, the ``previous`` impression's fields, or None, ``since``, lines of
+#: what happened, oldest first, and ``meetings``, how many of them. Of several agents these
+#: four stand in ``others``, a mapping for each
 IMPRESS = Task(
-    "impression",
-    Impression,
-    system=(
-        "You form the impression that one agent in a simulation has of another one. "
-        "Update the previous impression with what happened since; do not start anew."
-    ),
-    prompt=prompt,
-    offline=offline,
+    "impression", schema, system=system, prompt=prompt, check=check, offline=offline
 )

@@ -99,11 +99,7 @@ def script() -> ScriptedLLM:
         rules={
             "consolidate": lambda r: {"summary": f"I recall: {_end(r.prompt)}"},
             "grade": lambda r: {"grades": _grades(r)},
-            "impression": lambda r: {
-                "text": f"Talks of {_end(r.prompt)}",
-                "sentiment": 0.25,
-                "familiarity": 0.5,
-            },
+            "impression": _impression,
             "reflect": lambda r: {"insights": [INSIGHT]},
         }
     )
@@ -119,6 +115,16 @@ def answer(received: Received) -> str:
 def _end(prompt: str) -> str:
     lines = [line for line in prompt.splitlines() if "day" in line]
     return (lines or ["nothing"])[-1][-120:]
+
+
+def _impression(request: Any) -> dict[str, Any]:
+    """Of one other agent, or of each."""
+    one = {"text": f"Talks of {_end(request.prompt)}", "sentiment": 0.25}
+    one |= {"familiarity": 0.5}
+    others = request.inputs.get("others")
+    if others is None:
+        return one
+    return {"impressions": [{"other": n, **one} for n, _ in enumerate(others, 1)]}
 
 
 def _grades(request: Any) -> list[int]:

@@ -64,16 +64,35 @@ def test_calls_for_each_agent_and_step_stay_below_the_limit(
     assert log or not limit, "the memory never asked, so the limit proves nothing"
 
 
-def test_impressions_are_renewed_once_per_update_every_interactions(server):
-    town, log = run(ImpressionMemory, server)
-    # A citizen sees two others, hears from one and speaks to one in each step.
-    interactions = 4 * AGENTS * STEPS
+def sights(agent):
+    """A memory for which those who are seen count as well."""
+    return ImpressionMemory(agent, counts=("message", "observation"))
+
+
+@pytest.mark.parametrize(("memory", "each_step"), [(ImpressionMemory, 2), (sights, 4)])
+def test_impressions_are_renewed_once_per_update_every_interactions(
+    memory, each_step, server
+):
+    town, log = run(memory, server)
+    # A citizen hears from one and speaks to one in each step, and sees two others.
+    interactions = each_step * AGENTS * STEPS
     assert 0 < len(log) <= interactions / 5
     citizen = town.citizens[0]
     renewed = sum(len(citizen.memory.revisions(a)) for a in town.citizens)
     waiting = [len(k.since) for k in citizen.memory.layers[1].known.values()]
-    assert sum(waiting) + 5 * renewed <= 4 * STEPS
+    assert sum(waiting) + 5 * renewed <= each_step * STEPS
     assert max(waiting) < 5 + 2  # a step brings two interactions with one agent
+
+
+def test_impressions_that_are_due_in_the_same_step_are_one_request(server):
+    town, log = run(ImpressionMemory, server)
+    renewed = sum(
+        len(one.memory.revisions(other))
+        for one in town.citizens
+        for other in town.citizens
+    )
+    # Each citizen speaks to one and hears from another in each step.
+    assert renewed / 2 <= len(log) < renewed
 
 
 @pytest.mark.parametrize("memory", MEMORIES)

@@ -47,6 +47,10 @@ def default_answer(received: Received) -> str:
         return json.dumps({"grade": 3})
     if "sentiment" in asked:
         reply = {"text": "Seems reliable.", "sentiment": 0.2, "familiarity": 0.4}
+        others = re.findall(r"^Other agent (\d+): ", received.prompt, re.MULTILINE)
+        if others:
+            several = [{"other": int(number), **reply} for number in others]
+            return json.dumps({"impressions": several})
         return json.dumps(reply)
     if "summary" in asked:
         end = received.prompt[-160:].replace("\n", " ")

@@ -5,9 +5,17 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import ImpressionMemory, ScriptedLLM, configure, register_policy
+from mesa_memory import (
+    ImpressionMemory,
+    LLMUnavailable,
+    ScriptedLLM,
+    configure,
+    register_policy,
+)
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}
+#: sights are interactions, too
+SIGHTS = {"counts": ("message", "observation")}
 
 
 class SugarHeap(mesa.Agent):
@@ -27,7 +35,7 @@ class Trader(LLMAgent):
 class Market(mesa.Model):
     """Two traders who talk, twelve who do not, and six heaps of sugar."""
 
-    def __init__(self):
+    def __init__(self, **counting):
         super().__init__(rng=1)
         self.llm = ScriptedLLM(rules={"impression": REPLY})
         configure(self, llm=self.llm, execution="blocking")
@@ -38,7 +46,7 @@ class Market(mesa.Model):
             for _ in range(14)
         ]
         for trader in self.traders:
-            trader.memory = ImpressionMemory(trader)
+            trader.memory = ImpressionMemory(trader, **counting)
             trader.doing = lambda trader: None
         for _ in range(6):
             SugarHeap(self).pos = None
@@ -50,8 +58,8 @@ class Market(mesa.Model):
 
 @pytest.fixture
 def market():
-    """After five steps in which the first trader spoke to the second."""
-    market = Market()
+    """After five steps in which the first trader spoke to the second, seen by all."""
+    market = Market(**SIGHTS)
     first, second, *_ = market.traders
     first.doing = lambda trader: trader.send_message("Three coins?", [second])
     for _ in range(5):
@@ -86,7 +94,7 @@ def test_the_evidence_is_about_nobody_else(market):
 
 
 def test_what_one_said_oneself_says_to_whom():
-    market = Market()
+    market = Market(**SIGHTS)
     first, second, *_ = market.traders
     first.doing = lambda trader: trader.send_message("Three coins?", [second])
     market.step()
@@ -97,7 +105,7 @@ def test_what_one_said_oneself_says_to_whom():
 
 
 def test_whoever_is_heard_has_a_mind_and_what_cannot_speak_has_none():
-    market = Market()
+    market = Market(**SIGHTS)
     trader = market.traders[0]
     for _ in range(5):
         trader.memory.add_to_memory("message", {"message": "Hello!", "sender": 99})
@@ -109,7 +117,7 @@ def test_whoever_is_heard_has_a_mind_and_what_cannot_speak_has_none():
 
 
 def test_sights_alone_do_not_grow_without_end():
-    market = Market()
+    market = Market(**SIGHTS)
     for _ in range(60):
         market.step()
     market.traders[0].send_message("Now?", [market.traders[1]])
@@ -117,3 +125,249 @@ def test_sights_alone_do_not_grow_without_end():
     (request,) = [r for r in market.llm.history if r.agent == 1]
     assert len(market.traders[0].memory.impression_of(2).sources) <= 40
     assert "times, first in step" in request.prompt
+
+
+# -- what counts ---------------------------------------------------------------------
+
+
+def spoken(market, steps):
+    """The first trader speaks to the second in each step."""
+    first, second, *_ = market.traders
+    first.doing = lambda trader: trader.send_message("Three coins?", [second])
+    for _ in range(steps):
+        market.step()
+    return [r for r in market.llm.history if r.agent == 1]
+
+
+def test_by_default_only_messages_are_interactions_and_evidence():
+    market = Market()
+    assert spoken(market, 4) == []
+    (request,) = spoken(market, 1)
+    assert request.inputs["meetings"] == len(request.inputs["since"]) == 5
+    assert all("Three coins?" in line for line in request.inputs["since"])
+
+
+def test_sights_count_if_that_is_wished():
+    (request,) = spoken(Market(**SIGHTS), 3)
+    assert any("Saw Trader 2" in line for line in request.inputs["since"])
+
+
+def test_sights_may_be_all_that_counts():
+    market = Market(counts=["observation"], update_every=3)
+    for _ in range(3):
+        market.step()
+    # Everybody sees everybody, and nobody has said a word.
+    assert len(market.traders[0].memory.impressions()) == 13
+
+
+def test_an_event_of_a_kind_of_ones_own_is_about_those_whom_it_names():
+    market = Market(counts={"gift"}, update_every=1)
+    memory = market.traders[0].memory
+    memory.add_to_memory("gift", {"sender": 3, "thing": "a fish"})
+    memory.add_to_memory("message", {"sender": 4, "message": "Hello!"})
+    memory.process_step()
+    assert set(memory.impressions()) == {3}
+    assert "a fish" in market.llm.history[0].prompt
+
+
+@pytest.mark.parametrize("counts", [(), "message", ("message", 3), [""], None])
+def test_what_counts_must_be_kinds_of_events(counts):
+    with pytest.raises(ValueError, match=r"counts must name.*such as \('message',\)"):
+        Market(counts=counts)
+
+
+# -- several at once -----------------------------------------------------------------
+
+OTHERS = (3, 4, 5, 6)
+
+
+def hears(memory, *senders, about="coins"):
+    for sender in senders:
+        said = {"message": f"{sender} offers {about}.", "sender": sender}
+        memory.add_to_memory("message", said)
+    memory.process_step()
+
+
+def gossip(rule):
+    """The memory of a trader, renewed with each message, and the model that is asked."""
+    market = Market(update_every=1)
+    market.llm = ScriptedLLM(rules={"impression": rule})
+    configure(market, llm=market.llm)
+    return market.traders[0].memory, market.llm.history
+
+
+def several(request, *left_out, **changed):
+    """A good reply for all others of a request, but for some."""
+    count = len(request.inputs["others"])
+    return {
+        "impressions": [
+            {"other": n, **REPLY, "text": f"Is number {n}.", **changed.get(f"_{n}", {})}
+            for n in range(1, count + 1)
+            if n not in left_out
+        ]
+    }
+
+
+def asked(history):
+    """Whom each request was about."""
+    return [
+        [o["subject"] for o in r.inputs["others"]]
+        if "others" in r.inputs
+        else r.inputs["subject"]
+        for r in history
+    ]
+
+
+def test_all_that_are_due_are_asked_for_in_one_request():
+    memory, history = gossip(several)
+    hears(memory, *OTHERS)
+    (request,) = history
+    assert request.purpose == "impression"
+    made = {s: r.content["text"] for s, r in memory.impressions().items()}
+    assert made == {s: f"Is number {n}." for n, s in enumerate(OTHERS, 1)}
+    for number, other in enumerate(OTHERS, 1):
+        part = request.prompt.split(f"Other agent {number}: ")[1].partition("\n\n")[0]
+        assert part.startswith(f"Agent {other}.")
+        assert [o for o in OTHERS if f"{o} offers" in part] == [other]
+
+
+def test_the_schema_says_exactly_how_many():
+    memory, history = gossip(several)
+    hears(memory, *OTHERS)
+    shape = history[0].schema.model_json_schema()["properties"]["impressions"]
+    assert shape["minItems"] == shape["maxItems"] == 4
+    assert shape["items"]["properties"]["other"]["enum"] == [1, 2, 3, 4]
+    assert shape["items"]["required"] == ["other", "text", "sentiment", "familiarity"]
+
+
+def test_a_single_one_is_asked_for_as_ever():
+    memory, history = gossip(REPLY)
+    hears(memory, 3)
+    (request,) = history
+    assert request.prompt.startswith("Observer: Agent 1. Other agent: Agent 3.\n")
+    assert request.inputs["subject"] == "Agent 3"
+    assert memory.impression_of(3).content == REPLY
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"sentiment": 7},
+        {"text": ""},
+        {"text": "I'm sorry, but I can't assist with that request."},
+        {"text": "x" * 401},
+        {"familiarity": None},
+        {"other": 3},
+        {"other": 9},
+        {"other": "the second"},
+    ],
+    ids=str,
+)
+def test_one_that_is_invalid_is_asked_for_again_alone(changed):
+    def rule(request):
+        if "others" in request.inputs:
+            return several(request, _2=changed)
+        return REPLY
+
+    memory, history = gossip(rule)
+    hears(memory, *OTHERS)
+    first, *alone = asked(history)
+    # Of two with the same number, nobody knows which is right.
+    again = ["Agent 4", "Agent 5"] if changed.get("other") == 3 else ["Agent 4"]
+    assert (first, alone) == ([f"Agent {s}" for s in OTHERS], again)
+    assert set(memory.impressions()) == set(OTHERS)
+
+
+def test_one_that_is_left_out_is_asked_for_again_alone():
+    memory, history = gossip(lambda r: several(r, 4) if "others" in r.inputs else REPLY)
+    hears(memory, *OTHERS)
+    assert asked(history)[1:] == ["Agent 6"]
+    assert memory.impression_of(6).content["text"] == "Seems fair."
+
+
+def test_one_of_whom_nothing_can_be_said_keeps_back_no_other():
+    def rule(request):
+        return several(request, 2) if "others" in request.inputs else "No."
+
+    memory, history = gossip(rule)
+    hears(memory, *OTHERS)
+    assert set(memory.impressions()) == {3, 5, 6}
+    assert asked(history)[1:] == ["Agent 4", "Agent 4"]  # with its repair round
+    history.clear()
+    hears(memory, 3)
+    # What failed is due again, with what has happened since.
+    assert asked(history)[0] == ["Agent 3", "Agent 4"]
+
+
+def test_a_model_that_knows_no_numbers_is_asked_for_each_alone():
+    memory, history = gossip(REPLY)
+    hears(memory, *OTHERS)
+    everybody = [f"Agent {s}" for s in OTHERS]
+    assert asked(history) == [everybody, everybody, *everybody]
+    assert set(memory.impressions()) == set(OTHERS)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda made: made["impressions"],
+        lambda made: {str(one.pop("other")): one for one in made["impressions"]},
+        lambda made: {
+            "impressions": {str(o.pop("other")): o for o in made["impressions"]}
+        },
+        lambda made: {"impressions": made["impressions"][::-1]},
+        lambda made: {
+            "impressions": [
+                {"number": o.pop("other"), **o} for o in made["impressions"]
+            ]
+        },
+        lambda made: {
+            "impressions": [o for o in made["impressions"] if o.pop("other")]
+        },
+    ],
+    ids=["list", "by number", "both", "another order", "another name", "in order"],
+)
+def test_several_impressions_are_read_in_many_forms(form):
+    memory, history = gossip(lambda r: form(several(r)))
+    hears(memory, *OTHERS)
+    assert len(history) == 1
+    made = [memory.impression_of(s).content["text"] for s in OTHERS]
+    assert made == [f"Is number {n}." for n in (1, 2, 3, 4)]
+
+
+def test_many_are_asked_for_in_several_requests():
+    memory, history = gossip(several)
+    hears(memory, *range(30, 75))
+    assert [len(names) for names in asked(history)] == [20, 20, 5]
+    assert len(memory.impressions()) == 45
+
+
+def test_much_that_was_said_is_asked_for_in_several_requests():
+    memory, history = gossip(several)
+    hears(memory, *[s for s in OTHERS for _ in range(9)], about="coins " * 160)
+    assert asked(history) == [["Agent 3", "Agent 4"], ["Agent 5", "Agent 6"]]
+    assert all(len(request.prompt) < 26_000 for request in history)
+
+
+def test_a_model_that_is_away_leaves_all_due():
+    away = LLMUnavailable("away", purpose="impression")
+    memory, history = gossip(away)
+    hears(memory, *OTHERS)
+    assert len(history) == 1 and memory.impressions() == {}
+    history.clear()
+    hears(memory)
+    assert asked(history) == [[f"Agent {s}" for s in OTHERS]]
+
+
+def test_without_a_model_each_impression_is_as_if_it_were_the_only_one():
+    made = []
+    for most in (1, 20):
+        market = Market(update_every=1)
+        configure(market, llm="offline")
+        memory = market.traders[0].memory
+        memory.layers[1].most = most
+        hears(memory, *OTHERS)
+        hears(memory, *OTHERS, about="thanks")
+        made.append({s: r.content for s, r in memory.impressions().items()})
+    assert made[0] == made[1]
+    assert len(made[0]) == 4
