@@ -268,10 +268,10 @@ def gather[T](flows: Iterable[Flow[T]]) -> Flow[list[T | Fault]]:
 def first_fault(outcomes: Iterable[Any]) -> Fault | None:
     """Of what ``gather`` gave, the error to raise; None if all went well.
 
-    One that waiting cannot cure comes before one that it can.
+    One that waiting cannot cure comes first, then an outage, then an unusable reply.
     """
     faults = [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
-    return next((f for f in faults if not f.passing), next(iter(faults), None))
+    return min(faults, key=lambda f: (f.passing, isinstance(f, BadReply)), default=None)
 
 
 def run[T](steps: Flow[T], performer: Handler, first: Effect | None = None) -> T:

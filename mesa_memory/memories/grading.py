@@ -12,7 +12,7 @@ from mesa_memory.core.text import words
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.grade import offline_grade
-from mesa_memory.tasks.grading import Graded, grade_together
+from mesa_memory.tasks.grading import NO_DOUBTS, Doubts, Graded, grade_together
 
 #: number of newest events against which grades by rule tell what is new
 KNOWN_EVENTS = 20
@@ -45,13 +45,17 @@ class Grader:
         return self.importance == "llm"
 
     def grade(
-        self, events: Sequence[MemoryRecord], newest: Any = lambda count: []
+        self,
+        events: Sequence[MemoryRecord],
+        newest: Any = lambda count: [],
+        doubts: Doubts = NO_DOUBTS,
     ) -> Flow[Graded]:
         """A grade for each event, as far as there is one.
 
         Args:
             newest: takes a number; gives that many newest graded events as lines, oldest
                 first.
+            doubts: what earlier replies say of how to ask.
         """
         rate, top = self.importance, self.top
         if callable(rate):
@@ -82,4 +86,4 @@ class Grader:
         # whose request the others wait for.
         own = any(event.origin == DERIVED for event in events)
         shared = not self.shown and not own
-        return (yield from grade_together(lines, request, shared))
+        return (yield from grade_together(lines, request, shared, doubts))

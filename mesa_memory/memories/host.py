@@ -201,7 +201,7 @@ class MemoryModule(MemoryReads):
 
         Raises:
             LLMError: if the memory's work met a fault that will not pass.
-            MemoryStalled: if passing faults went on for too long.
+            MemoryStalled: if nobody answered for too many steps.
         """
         self._settle_all()
         self._turn(pre_step)

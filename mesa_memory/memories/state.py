@@ -33,6 +33,7 @@ class MemoryState:
             "staging": context.inbox.snapshot(),
             "waiting": [(c.now, c.groups) for c in work.waiting],
             "failures": work.failures,
+            **({"unusable": work.unusable} if work.unusable else {}),
             **({"lived": context.lived} if context.lived else {}),
             **({"before": dict(context.before)} if context.before else {}),
             **({"parts": parts} if parts else {}),
@@ -50,6 +51,7 @@ class MemoryState:
         log.numbers.update(snapshot["numbers"])
         context.inbox.restore(snapshot["staging"])
         work.failures = snapshot["failures"]
+        work.unusable = snapshot.get("unusable", 0)
         context.lived = snapshot.get("lived", 0)
         context.names.remember(snapshot.get("names", ()))
         for now, groups in snapshot["waiting"]:

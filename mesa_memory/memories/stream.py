@@ -10,7 +10,7 @@ from mesa_memory.core.records import EVICTED, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.errors import BadReply
+from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.memories.entry import (
     Entry,
     entry_lines,
@@ -25,8 +25,16 @@ from mesa_memory.memories.lines import Line, of_entries
 from mesa_memory.memories.recalling import Recollection
 from mesa_memory.memories.reflecting import KIND, Reflector
 from mesa_memory.retrieval import scoring
+from mesa_memory.tasks.grading import Doubts
 
 logger = logger_of(__name__)
+
+UNGRADED = (
+    "%s: the model has given no grade to %s of the %s event(s) that it was asked for, in "
+    "%s step(s). They stay without one, which counts as the middle of the scale; what "
+    "comes is asked for as before. This is said once in a run. A model that keeps to a "
+    "JSON schema would help, or importance='offline'."
+)
 
 
 class Stream(deque):
@@ -71,6 +79,9 @@ class EventStream(Layer):
         self.held = Stream(capacity=capacity)
         self._fresh: list[Entry] = []  # the newest, those without a grade among them
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
+        self._hard: set[str] = set()  # of these, what got none when asked for alone
+        self._unable = False  # at the last step the model graded nothing
+        self._asked = self._given_up = 0  # so many events, in this process
         self.index = EventIndex(self.held, grader.top)
         recollection.index, recollection.ungraded = self.index, self.ungraded
         reflector.recollection = recollection
@@ -151,6 +162,8 @@ class EventStream(Layer):
             ]
         return {
             **({"tries": list(self._tries.items())} if self._tries else {}),
+            **({"hard": sorted(self._hard)} if self._hard else {}),
+            **({"unable": True} if self._unable else {}),
             **self.reflector.snapshot(),
             "fresh": [entry.events[0] for entry in self._fresh],
             "strangers": strangers,
@@ -165,6 +178,8 @@ class EventStream(Layer):
         self._fresh = []
         fresh = {event.id for event in snapshot["fresh"]}
         self._tries = dict(snapshot.get("tries", ()))
+        self._hard = set(snapshot.get("hard", ()))
+        self._unable = snapshot.get("unable", False)
         for event in shelf.current():
             if event.id not in pending:
                 entry = self._entry(event)
@@ -191,7 +206,7 @@ class EventStream(Layer):
             self.index.announce([e for e in done if e.events[0].current])
 
     def _grade_fresh(self) -> Flow[None]:
-        """Grades the new events; every grade that came is kept.
+        """Grades the new events, the oldest first; every grade that came is kept.
 
         An event that the model cannot grade is no reason to stop a run: it is tried
         again as often as a failing step is, and then stays without a grade.
@@ -202,33 +217,45 @@ class EventStream(Layer):
         fresh = self.ungraded()
         if not fresh:
             return
-        fresh.sort(key=lambda entry: self._tries.get(entry.events[0].id, 0))
         events = [entry.events[0] for entry in fresh]
-        graded = yield from self.grader.grade(events, self.newest)
+        hard = {p for p, event in enumerate(events) if event.id in self._hard}
+        doubts = Doubts(hard, self._unable)
+        graded = yield from self.grader.grade(events, self.newest, doubts)
         for place, entry in enumerate(fresh):
             if place in graded.grades:
                 self.context.grade(entry.events[0], graded.grades[place])
                 self._count(entry.events[0])
                 _show_grade(entry)
-        if graded.problem is None and len(graded.grades) == len(fresh):
-            self._tries = {}
-            return
         limit = self.context.outside.failures_allowed
-        if graded.problem and (limit == 1 or not isinstance(graded.problem, BadReply)):
-            raise graded.problem
+        problem = graded.problem
+        if problem and (limit == 1 or not isinstance(problem, BadReply)):
+            raise problem
+        self._asked += sum(event.id not in self._tries for event in events)
+        self._unable = not graded.grades
+        self._hard.update(events[place].id for place in graded.hard)
+        self._wait_for_grades(events, limit, problem)
+
+    def _wait_for_grades(
+        self, events: Sequence[MemoryRecord], limit: int, problem: LLMError | None
+    ) -> None:
+        """Counts how often events have got no grade; ``limit`` times is the last."""
         left = [event.id for event in events if event.importance is None]
         tried = {event: self._tries.get(event, 0) + 1 for event in left}
         self._tries = {event: tries for event, tries in tried.items() if tries < limit}
-        if self._tries:
+        self._hard.intersection_update(self._tries)
+        if self._tries and not self._given_up:
             logger.warning(
                 "%s; kept and tried again at the next step (%d in a row), %d event(s) "
                 "have no grade yet",
-                str(graded.problem),
+                str(problem),
                 max(self._tries.values()),
                 len(self._tries),
             )
         if given_up := len(left) - len(self._tries):
-            logger.warning("%d event(s) stay without a grade", given_up)
+            self._given_up += given_up
+            numbers = self._given_up, self._asked, limit
+            whose = self.context.names(self.context.agent.unique_id)
+            self.context.outside.say_once(UNGRADED, whose, *map(str, numbers))
 
     def _count(self, event: MemoryRecord) -> None:
         """Counts a grade; insights do not call for more insights."""

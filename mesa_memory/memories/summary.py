@@ -7,6 +7,7 @@ from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.errors import BadReply
 from mesa_memory.memories.entry import Entry, entry_told
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
@@ -49,6 +50,7 @@ class RunningSummary(Layer):
     ) -> None:
         self.window, self.due = window, due
         self.current: MemoryRecord | None = None
+        self._refused = False  # the last reply was unusable
 
     @property
     def text(self) -> str:
@@ -58,7 +60,11 @@ class RunningSummary(Layer):
     # -- as a layer ---------------------------------------------------------------------
 
     def remember(self) -> Flow[None]:
-        """Folds what is due, in as many requests as it takes."""
+        """Folds what is due, in as many requests as it takes.
+
+        After an unusable reply it asks for no more than the oldest entry, until that is
+        in the summary: so the request stays short while the window grows.
+        """
         while due := self.due(self.window):
             yield from self._fold(due)
 
@@ -80,11 +86,15 @@ class RunningSummary(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """The summary's record."""
-        return {"summary": self.current}
+        return {
+            "summary": self.current,
+            **({"refused": True} if self._refused else {}),
+        }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the summary."""
         self.current = snapshot["summary"]
+        self._refused = snapshot.get("refused", False)
 
     def replace(self, text: str, events: Sequence[MemoryRecord] = ()) -> None:
         """Puts a text in the place of the summary, made of it and of these events."""
@@ -102,8 +112,13 @@ class RunningSummary(Layer):
         window = self.window
         if isinstance(oldest := window.held[0], Entry):
             window.split(oldest, REQUEST_CHARS)
-        covered = self._fitting(list(window.held)[:count])
-        reply: Summary = yield from self._ask_for(covered)
+        covered = self._fitting(list(window.held)[: 1 if self._refused else count])
+        try:
+            reply: Summary = yield from self._ask_for(covered)
+        except BadReply:
+            self._refused = True
+            raise
+        self._refused = False
         events = [e for entry in covered for e in getattr(entry, "events", ())]
         self.replace(render.one_line(" ".join(reply.summary.split())), events)
         for _ in covered:

@@ -73,8 +73,10 @@ def configure(
             None takes the environment variable ``MESA_MEMORY_EXECUTION``.
         budget: calls, tokens and money that must not be crossed; None (at first) is no
             limit.
-        max_pending_steps: stop after this number of failing steps in a row; at
-            first 10.
+        max_pending_steps: stop after this number of steps in a row without an answer;
+            at first 10. Answers that cannot be used stop nothing, unless
+            ``on_failure="raise"``; so many steps without a grade, and an event stays
+            without one.
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"retry"``.
         embedder: ``"static"`` (at first; shipped, offline), ``"static:NAME"``,

@@ -167,6 +167,10 @@ class Connection:
         """The number of failing steps in a row after which the run stops."""
         return self.services.failures_allowed
 
+    def say_once(self, text: str, *parts: str) -> None:
+        """Warns of it, but not again in this run; ``parts`` are put into the text."""
+        self.services.say_once(text, *parts)
+
     def embed(self, texts: Sequence[str]) -> Embedded:
         """The vectors of texts, blocking."""
         context = self.memory.layer_context

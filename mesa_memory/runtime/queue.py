@@ -12,11 +12,16 @@ from typing import Any, cast
 
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow, Handler, arun, run
-from mesa_memory.errors import EmbedderError, LLMError, MemoryStalled
+from mesa_memory.errors import BadReply, EmbedderError, LLMError, MemoryStalled
 from mesa_memory.runtime.loop import background
 
 logger = logger_of(__name__)
 
+UNUSABLE = (
+    "agent %s, step %s, %s: for %s step(s) in a row the model has given no reply that can be "
+    "used (%s). The run goes on: what waits for it is kept as it is and asked for again at "
+    "each step. This is said once in a run."
+)
 EXECUTIONS = ("deferred", "blocking")
 #: most batches of an agent that nobody reads, in blocking execution
 MAX_WAITING = 32
@@ -64,10 +69,14 @@ class CommitQueue:
         self._ended: Future | None = None  # made when somebody waits for the end
         self._runner: int | None = None
         self._error: Exception | None = None
-        #: how many batches in a row have failed for a passing reason
+        #: how many batches in a row have failed since nobody answered
         self.failures = 0
+        #: how many in a row have got an answer that could not be used
+        self.unusable = 0
         #: number of failures in a row after which the run stops; set by the memory
         self.max_failures = 10
+        #: warns of something once in a run; set by who registers the work
+        self.say_once: Callable[..., None] = logger.warning
         with _forking:
             _works.add(self)
 
@@ -124,7 +133,7 @@ class CommitQueue:
 
         Raises:
             LLMError: for a fault that will not pass.
-            MemoryStalled: if passing faults went on for too long.
+            MemoryStalled: if nobody answered for too many steps.
         """
         here = threading.current_thread()
         if here is background.thread or here.ident == self._runner:
@@ -248,20 +257,38 @@ class CommitQueue:
                     raise
                 self._passing(error)
             else:
-                self.failures = 0
+                self.failures = self.unusable = 0
 
     def _passing(self, error: LLMError | EmbedderError) -> None:
+        """Counts a failure that waiting may cure.
+
+        A model that answers, though not usably, is no outage: it may be too small, and
+        no waiting makes it larger. So that does not end a run, unless the first failure
+        shall.
+
+        Raises:
+            MemoryStalled: if there were too many in a row.
+        """
         waits = not getattr(error, "sent", True)  # nobody was asked: nobody failed
         if waits and self.max_failures > 1:
             return
-        self.failures += 1
-        logger.warning(
-            "%s; kept and tried again at the next step (%d in a row)",
-            str(error),  # a log that keeps records must not keep the agent alive
-            self.failures,
-        )
+        answered = isinstance(error, BadReply)
+        if answered and self.max_failures > 1:
+            self.failures, self.unusable = 0, self.unusable + 1
+        else:
+            self.failures, self.unusable = self.failures + 1, 0
+        count = self.failures or self.unusable
+        if count <= self.max_failures:
+            logger.warning(
+                "%s; kept and tried again at the next step (%d in a row)",
+                str(error),  # a log that keeps records must not keep the agent alive
+                count,
+            )
         if self.failures >= self.max_failures:
             raise MemoryStalled(error, self.failures) from error
+        if self.unusable == self.max_failures:
+            where = map(str, (error.agent, error.step, error.purpose, self.unusable))
+            self.say_once(UNUSABLE, *where, Exception.__str__(error))
 
     def _raise(self) -> None:
         with self._lock:

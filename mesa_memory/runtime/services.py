@@ -132,6 +132,7 @@ class Services:
         """Registers a memory's work for ``flush``."""
         with _making:
             self._works.add(work)
+        work.say_once = self.say_once
 
     def flush(self) -> None:
         """Waits until no memory has unfinished work.

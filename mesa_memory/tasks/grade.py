@@ -14,6 +14,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     Field,
+    GetJsonSchemaHandler,
     WithJsonSchema,
     model_validator,
 )
@@ -177,9 +178,15 @@ class Grade(BaseModel):
 
 
 class Grades(BaseModel):
-    """Importance of several events, each by its number in the list."""
+    """Importance of several events, each by its number in the list.
+
+    Attributes:
+        top: the highest grade.
+        count: how many events there are; 0 does not say.
+    """
 
     top: ClassVar[int] = GRADE_MAX
+    count: ClassVar[int] = 0
     grades: list[Grade] = Field(
         description="For each event its number and one integer from 1 to 5"
     )
@@ -205,6 +212,37 @@ class Grades(BaseModel):
         found = [{"event": match[1], "grade": match[2]} for match in matches]
         return cls.model_validate({"grades": found}) if found else None
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: Any, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        """What a model is asked for: exactly ``count`` grades of the scale.
+
+        Ranges are lists of values, which more servers keep to than to limits. A reply
+        that does without them is read all the same.
+        """
+        tree = handler.resolve_ref_schema(handler(core))
+        if cls.count:
+            tree["properties"]["grades"] |= {
+                "items": _item(cls.count, cls.top),
+                "minItems": cls.count,
+                "maxItems": cls.count,
+            }
+        return tree
+
+
+def _item(count: int, top: int) -> dict[str, Any]:
+    """The JSON schema of one event's number and grade."""
+    return {
+        "type": "object",
+        "properties": {
+            "event": {"type": "integer", "enum": [*range(1, count + 1)]},
+            "grade": {"type": "integer", "enum": [*range(GRADE_MIN, top + 1)]},
+        },
+        "required": ["event", "grade"],
+        "additionalProperties": False,
+    }
+
 
 def _by_number(grades: dict) -> list[dict[str, Any]]:
     """Items of a mapping from event to grade."""
@@ -226,8 +264,16 @@ _SHAPES: dict[int, type[Grades]] = {g.top: g for g in (Grades, GradesOfTen)}
 
 
 def schema(inputs: Inputs) -> type[Grades]:
-    """The shape of grades on the scale whose highest is ``top``."""
-    return _SHAPES[inputs["top"]]
+    """The shape of one grade for each of the ``events``, at most ``top``."""
+    return _exactly(len(inputs["events"]), inputs["top"])
+
+
+@lru_cache(maxsize=100)
+def _exactly(count: int, top: int) -> type[Grades]:
+    """The shape of so many grades, made once for each number."""
+    shape = _SHAPES[top]
+    own = {"count": count, "__module__": __name__, "__doc__": shape.__doc__}
+    return type(f"{shape.__name__}Of{count}", (shape,), own)
 
 
 def system(inputs: Inputs) -> str:

@@ -3,7 +3,6 @@
 import pytest
 
 from mesa_memory import (
-    BadReply,
     LLMError,
     LLMRejected,
     LLMUnavailable,
@@ -134,36 +133,40 @@ def test_a_refused_request_stops_the_run_typed_and_loses_nothing(
 
 @in_both_executions
 @pytest.mark.parametrize("memory", ASKING)
-@pytest.mark.parametrize(
-    ("behaviour", "cause"),
-    [
-        (Behaviour.status(503), LLMUnavailable),
-        (Behaviour.text('{"nonsense": 1'), BadReply),
-        (Behaviour.text(None), BadReply),
-    ],
-    ids=["503", "nonsense", "null"],
-)
-def test_too_many_failing_steps_in_a_row_stop_the_run(
-    memory, behaviour, cause, execution, server
-):
+def test_too_many_steps_without_an_answer_stop_the_run(memory, execution, server):
     story = Story(memory, server, execution, max_pending_steps=3)
-    server.behave = always(behaviour)
-    if memory == "episodic" and cause is BadReply:
-        for _ in range(4):  # no run ends for want of grades
-            story.town.advance()
-        return story.town.check_nothing_lost()
+    server.behave = always(Behaviour.status(503))
     with pytest.raises(MemoryStalled) as info:
         for _ in range(4):
             story.town.advance()
     stalled = info.value
     assert (stalled.agent, stalled.purpose) == (1, PURPOSE[memory])
     assert (stalled.step, stalled.pending_steps) == (7, 3)
-    assert isinstance(stalled.__cause__, cause)
+    assert isinstance(stalled.__cause__, LLMUnavailable)
     assert f"agent 1, step 7: {PURPOSE[memory]} has failed" in str(stalled)
     server.behave = None
     story.town.check_nothing_lost()
     story.calm(1)
     assert story.due == 0
+    story.town.check_nothing_lost()
+
+
+@in_both_executions
+@pytest.mark.parametrize("memory", ASKING)
+@pytest.mark.parametrize("text", ['{"nonsense": 1', None], ids=["nonsense", "null"])
+def test_answers_that_cannot_be_used_stop_no_run(memory, text, execution, server):
+    story = Story(memory, server, execution, max_pending_steps=3)
+    before = story.thought
+    server.behave = always(Behaviour.text(text))
+    for _ in range(6):
+        story.town.advance()
+    story.town.services.flush()
+    assert story.thought == before
+    story.town.check_nothing_lost()
+    story.calm(1)
+    # What has got no grade in three steps stays without one.
+    assert story.due == (12 if memory == "episodic" else 0)
+    assert story.thought != before
     story.town.check_nothing_lost()
 
 

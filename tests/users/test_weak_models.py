@@ -1,0 +1,297 @@
+"""Small models that miscount, ramble or answer in prose: no run ends, nothing is lost."""
+
+import json
+import re
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LLMUnavailable,
+    LongTermMemory,
+    MemoryStalled,
+    Reflection,
+    ScriptedLLM,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    register_policy,
+)
+from mesa_memory.tasks import GRADE
+
+PROSE = "Once upon a time there was a little model that loved to tell stories."
+MEMORIES = {
+    "short_term": lambda agent: ShortTermMemory(agent, n=1000),
+    "stlt": lambda agent: STLTMemory(agent, 2, 1),
+    "long_term": LongTermMemory,
+    "episodic": lambda agent: EpisodicMemory(agent, max_capacity=1000),
+    "reflecting": lambda agent: EpisodicMemory(
+        agent, importance="offline", reflection=Reflection.direct(), reflect_threshold=2
+    ),
+    "impression": lambda agent: ImpressionMemory(agent, n=1000, update_every=2),
+}
+ASKING = [name for name in MEMORIES if name != "short_term"]
+
+
+def told(request):
+    """The events of a request for grades, as its prompt shows them."""
+    return re.findall(r"^\d+\. Agent 9 says: (.*)$", request.prompt, re.MULTILINE)
+
+
+def graded(count):
+    """A reply with this number of grades."""
+    return json.dumps(
+        {"grades": [{"event": n, "grade": 3} for n in range(1, count + 1)]}
+    )
+
+
+def right(request):
+    return graded(len(told(request)))
+
+
+def one_less(request):
+    return graded(len(told(request)) - 1)
+
+
+def memory_of(make, answer, **settings):
+    model = mesa.Model(rng=1)
+    llm = ScriptedLLM(rules={"*": answer})
+    configure(model, llm=llm, execution="blocking", **settings)
+    mute = register_policy("mute", lambda turn: "")
+    agent = LLMAgent(model, CoTReasoning, mute)
+    agent.memory = MEMORIES[make](agent)
+    return agent.memory, llm
+
+
+def live(memory, step, count=1, text="news {}-{}"):
+    memory.agent.model.steps = step
+    for number in range(count):
+        message = {"message": text.format(step, number), "sender": 9}
+        memory.add_to_memory("message", message)
+    memory.process_step()
+
+
+def grades_of(memory):
+    """Text of each event -> the grade that it has."""
+    entries = [entry.content["message"] for entry in memory.memory_entries]
+    return {content["message"]: content.get("importance") for content in entries}
+
+
+def ungraded(memory):
+    return [text for text, grade in grades_of(memory).items() if grade is None]
+
+
+# -- what is asked for -----------------------------------------------------------------
+
+
+def asked_for(count, top=5):
+    events = [("message", f"news {number}") for number in range(count)]
+    return GRADE.schema({"events": events, "top": top, "context": []})
+
+
+@pytest.mark.parametrize("top", [5, 10])
+@pytest.mark.parametrize("count", [1, 7, 40])
+def test_the_schema_of_a_batch_has_its_exact_length_and_lists_its_values(count, top):
+    shape = asked_for(count, top)
+    tree = shape.model_json_schema()
+    grades = tree["properties"]["grades"]
+    assert grades["minItems"] == grades["maxItems"] == count
+    item = grades["items"]["properties"]
+    assert item["grade"]["enum"] == [*range(1, top + 1)]
+    assert item["event"]["enum"] == [*range(1, count + 1)]
+    assert "$defs" not in tree, "what a small server does not resolve"
+    assert asked_for(count, top) is shape, "made once"
+    assert asked_for(count + 1, top) is not shape
+
+
+def test_a_reply_of_another_length_is_read_all_the_same():
+    assert len(asked_for(3).model_validate_json(graded(2)).grades) == 2
+
+
+# -- grades ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 39, 40])
+def test_a_model_that_gives_one_grade_less_needs_two_more_requests_at_most(count):
+    memory, llm = memory_of("episodic", one_less)
+    for step in range(1, 6):
+        before = len(llm.history)
+        live(memory, step, count)
+        assert len(llm.history) - before <= 3
+        assert not ungraded(memory)
+
+
+def test_five_hundred_events_are_graded_by_a_model_that_gives_one_grade_less():
+    memory, llm = memory_of("episodic", one_less)
+    live(memory, 1, 500)
+    assert len(grades_of(memory)) == 500 and not ungraded(memory)
+    assert len(llm.history) <= 13 * 3
+    assert max(len(told(request)) for request in llm.history) <= 40
+
+
+def test_a_request_holds_no_more_than_a_small_model_can_read():
+    memory, llm = memory_of("episodic", right)
+    live(memory, 1, 60, text="{}-{} " + "so it went on and on " * 40)
+    assert not ungraded(memory)
+    assert max(len(request.prompt) for request in llm.history) < 25_000
+
+
+def test_what_has_waited_is_graded_in_several_requests_the_oldest_first():
+    down = {"now": True}
+    memory, llm = memory_of(
+        "episodic",
+        lambda r: LLMUnavailable("down", purpose="grade") if down["now"] else right(r),
+    )
+    for step in range(1, 6):
+        live(memory, step, 30)
+    down["now"] = False
+    before = len(llm.history)
+    live(memory, 6, 30)
+    asked = [told(request) for request in llm.history[before:]]
+    assert [len(events) for events in asked] == [40, 40, 40, 40, 20]
+    assert [event for events in asked for event in events] == [*grades_of(memory)]
+    assert not ungraded(memory)
+
+
+@pytest.mark.parametrize("hard", [{3}, {0, 1, 2, 3}, {17, 18, 19, 20, 21}, {39}])
+def test_hard_events_keep_no_neighbour_waiting(hard):
+    names = {f"news 1-{number}" for number in hard}
+
+    def grade(request):
+        return "I cannot do that." if names & {*told(request)} else right(request)
+
+    memory, llm = memory_of("episodic", grade)
+    live(memory, 1, 40)
+    assert {*ungraded(memory)} == names
+    for step in range(2, 14):
+        before = len(llm.history)
+        live(memory, step, 40)
+        assert {*ungraded(memory)} == names
+        first = told(llm.history[before])
+        assert len(first) == 40 and not names & {*first}, "they poison no other request"
+        assert len(llm.history) - before <= 3
+    assert len(llm.history) == before + 1, "they are asked for no longer"
+
+
+def test_a_model_that_grades_nothing_is_asked_little_and_nothing_piles_up(caplog):
+    memory, llm = memory_of("episodic", PROSE)
+    stream = memory.layers[0]
+    for step in range(1, 31):
+        before = len(llm.history)
+        live(memory, step, 12)
+        assert step == 1 or len(llm.history) - before <= 3
+        assert len(stream.snapshot()["fresh"]) <= 9 * 12
+    assert len(grades_of(memory)) == 30 * 12, "nothing is lost"
+    said = [r.message for r in caplog.records if "has given no grade" in r.message]
+    assert len(said) == 1
+    assert "no grade to 12 of the 120 event(s)" in said[0] and "10 step(s)" in said[0]
+    assert len(caplog.records) <= 12
+    llm._rules["*"] = right
+    live(memory, 31, 12)
+    assert len([g for g in grades_of(memory).values() if g]) == 9 * 12 + 12
+
+
+def test_what_a_memory_knows_of_its_model_goes_into_its_snapshot():
+    memory, _ = memory_of("episodic", PROSE)
+    live(memory, 1, 3)
+    state = memory.layers[0].snapshot()
+    assert state["unable"] and len(state["tries"]) == 3 and len(state["hard"]) == 3
+    other, _ = memory_of("episodic", right)
+    live(other, 1, 3)
+    stream = other.layers[0]
+    stream.restore(state, Shelf(other))
+    told = ("unable", "tries", "hard")
+    assert {k: stream.snapshot()[k] for k in told} == {k: state[k] for k in told}
+    live(other, 2, 1)
+    assert not {*told} & {*stream.snapshot()}, "a model that can is trusted again"
+
+
+class Shelf:
+    """The records of a memory, as a store would give them."""
+
+    def __init__(self, memory):
+        self._records = [entry.events[0] for entry in memory.memory_entries]
+
+    def current(self):
+        return self._records
+
+
+# -- no run stalls ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", MEMORIES)
+def test_a_model_that_only_tells_stories_ends_no_run_and_nothing_is_lost(make, caplog):
+    memory, llm = memory_of(make, PROSE)
+    memory.section_chars = 100_000
+    for step in range(1, 31):
+        before = len(llm.history)
+        live(memory, step, 2)
+        assert len(llm.history) - before <= 8
+    shown = memory.get_prompt_ready()
+    if make in ("episodic", "reflecting"):  # what is recalled is not everything
+        assert len(grades_of(memory)) == 60
+    else:
+        assert all(f"news {s}-{n}" in shown for s in range(1, 31) for n in (0, 1))
+    warnings = [r for r in caplog.records if r.levelname == "WARNING"]
+    assert len(warnings) <= 11
+
+
+@pytest.mark.parametrize("make", ["stlt", "long_term", "impression"])
+def test_what_no_step_could_use_is_said_once_with_the_number_of_steps(make, caplog):
+    memory, _ = memory_of(make, '{"nonsense": 1}')
+    for step in range(1, 31):
+        live(memory, step, 2)
+    said = [r.message for r in caplog.records if "said once" in r.message]
+    assert len(said) == 1 and "for 10 step(s) in a row" in said[0]
+
+
+@pytest.mark.parametrize("make", ["stlt", "long_term"])
+def test_a_summary_that_never_comes_is_asked_for_with_the_oldest_step_alone(make):
+    memory, llm = memory_of(make, '{"nonsense": 1}')
+    for step in range(1, 31):
+        live(memory, step, 2)
+    lines = [len(request.inputs["lines"]) for request in llm.history]
+    assert max(lines[4:]) == 2 and len(lines) <= 2 * 30
+    llm._rules["*"] = lambda r: {
+        "summary": " ".join(line for _, line in r.inputs["lines"])
+        + f" {r.inputs['summary']}"
+    }
+    live(memory, 31, 2)
+    text = memory.long_term_memory + memory.format_short_term()
+    assert all(f"news {step}-1" in text for step in range(1, 31))
+    assert len(memory.short_term_memory if make == "stlt" else ()) <= 3
+
+
+@pytest.mark.parametrize("make", ASKING)
+def test_an_outage_ends_the_run_as_ever(make):
+    memory, _ = memory_of(
+        make, lambda r: LLMUnavailable("down", purpose=r.purpose), max_pending_steps=3
+    )
+    with pytest.raises(MemoryStalled, match=r"3 step\(s\) in a row"):
+        for step in range(1, 20):
+            live(memory, step, 2)
+
+
+@pytest.mark.parametrize("make", ["stlt", "long_term", "impression"])
+def test_a_useless_answer_is_no_outage_and_does_not_count_as_one(make):
+    answers = iter([LLMUnavailable("down"), LLMUnavailable("down"), PROSE, PROSE] * 99)
+    bad = '{"nonsense": 1}'
+    memory, _ = memory_of(
+        make,
+        lambda r: bad if (given := next(answers)) is PROSE else given,
+        max_pending_steps=3,
+    )
+    for step in range(1, 30):
+        live(memory, step, 2)
+
+
+@pytest.mark.parametrize("make", ["stlt", "long_term", "episodic", "impression"])
+def test_on_request_the_first_useless_answer_ends_the_run(make):
+    memory, _ = memory_of(make, '{"nonsense": 1}', on_failure="raise")
+    with pytest.raises(MemoryStalled, match=r"1 step\(s\) in a row"):
+        for step in range(1, 10):
+            live(memory, step, 2)
