@@ -1,6 +1,8 @@
 """Requests to servers on this machine, and HTTP proxies."""
 
 import os
+from urllib.parse import SplitResult
+from urllib.request import getproxies, proxy_bypass
 
 #: reached without any proxy, as a proxy cannot know this machine's own servers
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -13,3 +15,18 @@ def reach_loopback_directly() -> None:
     if "*" not in hosts:
         hosts += [host for host in LOOPBACK if host not in hosts]
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
+
+
+def proxy_of(address: SplitResult) -> str | None:
+    """The proxy that the environment names for an address; None is none.
+
+    As HTTP clients do, it reads ``http_proxy``, ``https_proxy``, ``all_proxy`` and
+    ``no_proxy``, in lower or upper case.
+    """
+    proxies = getproxies()
+    if not address.netloc or proxies.keys() <= {"no"}:
+        return None
+    found = proxies.get(address.scheme) or proxies.get("all")
+    if not found or proxy_bypass(address.netloc.rpartition("@")[2]):
+        return None
+    return found if "://" in found else f"http://{found}"

@@ -89,6 +89,22 @@ class ChatRequest(LLMRequest):
 
 
 @dataclass(frozen=True)
+class Route:
+    """How a request went to its model.
+
+    Attributes:
+        client: ``"lean"`` or ``"litellm"``.
+        form: how a reply by a schema was asked for: ``"json_schema"``,
+            ``"json_object with schema"``, ``"json_object"``, ``"tools"`` or ``"plain"``.
+        without: settings that the server refuses, and that are not sent to it.
+    """
+
+    client: str
+    form: str = "plain"
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Reply:
     """A model's answer.
 
@@ -108,6 +124,7 @@ class Reply:
         client: what sent the request, such as ``"litellm"``; empty if unknown.
         form: how the answer's form was asked for, such as ``"json_schema"``; empty if
             unknown.
+        without: settings that the server refuses, and that were not sent to it.
     """
 
     text: str | None
@@ -124,6 +141,12 @@ class Reply:
     kept: bool = False
     client: str = ""
     form: str = ""
+    without: tuple[str, ...] = ()
+
+    @property
+    def route(self) -> "Route | None":
+        """How it was asked for; None if unknown."""
+        return Route(self.client, self.form, self.without) if self.client else None
 
     def as_kept(self) -> "Reply":
         """The same answer, given again from kept answers: nothing is sent or paid."""

@@ -1,8 +1,10 @@
-"""litellm: its HTTP clients, its providers, and what a response cost."""
+"""litellm: its HTTP clients, its providers and their addresses, what a response cost."""
 
+import os
 import sys
 from collections.abc import Iterator
-from functools import partial
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 from mesa_memory.errors import HostChanged
@@ -16,6 +18,167 @@ _MAKERS = (
     ("llms.openai.common_utils", "BaseOpenAILLM", "_get_async_http_client"),
     ("llms.openai.common_utils", "BaseOpenAILLM", "_get_sync_http_client"),
 )
+#: what a user's code may have set in litellm, so that requests must go through it
+_HOOKS = (
+    *("callbacks", "input_callback", "success_callback", "failure_callback"),
+    *("service_callback", "_async_input_callback", "_async_success_callback"),
+    *("_async_failure_callback", "pre_call_rules", "post_call_rules", "cache"),
+    *("client_session", "aclient_session", "model_alias_map", "headers", "proxy_auth"),
+    *("use_litellm_proxy", "network_mock", "fallbacks", "model_fallbacks"),
+    *("max_budget", "secret_manager_client", "force_ipv4", "modify_params"),
+    *("ssl_certificate", "route_all_chat_openai_to_responses"),
+)
+#: provider -> variables of its address, of its key, and its usual address
+_PLACES = {
+    "openai": (
+        ("OPENAI_BASE_URL", "OPENAI_API_BASE"),
+        ("OPENAI_API_KEY",),
+        "https://api.openai.com/v1",
+    ),
+    "openrouter": (
+        ("OPENROUTER_API_BASE",),
+        ("OPENROUTER_API_KEY", "OR_API_KEY"),
+        "https://openrouter.ai/api/v1",
+    ),
+    "ollama": (("OLLAMA_API_BASE",), ("OLLAMA_API_KEY",), "http://localhost:11434"),
+}
+_SAME = {"custom_openai": "openai", "ollama_chat": "ollama"}
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where litellm sends the requests for a model.
+
+    Attributes:
+        provider: its name.
+        model: the name that the server knows.
+        base: address; None if none is known.
+        key: None if none is known.
+    """
+
+    provider: str
+    model: str
+    base: str | None
+    key: str | None
+
+
+def address_of(model: str, api_base: str | None, api_key: str | None) -> Address:
+    """The address, bare name and key of a model, as litellm finds them.
+
+    Raises:
+        Exception: litellm's own, if it does not know such a name.
+    """
+    import litellm
+
+    name, provider, key, base = litellm.get_llm_provider(
+        model, api_base=api_base, api_key=api_key
+    )
+    known = _SAME.get(provider, provider)
+    bases, keys, usual = _PLACES.get(known, ((), (), None))
+    key = api_key or key or litellm.api_key or vars(litellm).get(f"{known}_key")
+    if known == "ollama":
+        base = litellm.api_base or api_base
+    return Address(
+        provider,
+        name,
+        base or litellm.api_base or _variable(bases) or usual,
+        key or _variable(keys),
+    )
+
+
+def _variable(names: tuple[str, ...]) -> str | None:
+    found = (os.environ.get(name) for name in names)
+    return next((value for value in found if value), None)
+
+
+def speaks_openai(provider: str) -> bool:
+    """True if litellm says that the provider's servers speak the OpenAI protocol."""
+    import litellm
+
+    return provider in litellm.openai_compatible_providers
+
+
+def hooks() -> list[str]:
+    """What a user's code has set in litellm that requests would otherwise pass by."""
+    import litellm
+
+    values = vars(litellm)
+    found = [name for name in _HOOKS if values.get(name)]
+    if litellm.acompletion is not _acompletion():
+        found.append("acompletion")
+    if os.environ.get("USE_LITELLM_PROXY"):
+        found.append("USE_LITELLM_PROXY")
+    return found
+
+
+def is_custom(provider: str) -> bool:
+    """True if a user's own code answers for the provider."""
+    import litellm
+
+    return any(item["provider"] == provider for item in litellm.custom_provider_map)
+
+
+def no_key(provider: str, model: str) -> Exception:
+    """Litellm's error for a provider without a key."""
+    import litellm
+
+    return litellm.AuthenticationError(
+        f"no API key is known for {provider}: set its variable in the environment, or "
+        "give options={'api_key': …}",
+        provider,
+        model,
+    )
+
+
+def not_sendable(said: str, provider: str, model: str) -> Exception:
+    """Litellm's error for a request that cannot be sent as it is."""
+    import litellm
+
+    return litellm.BadRequestError(said, model, provider)
+
+
+def tls() -> Any:
+    """The TLS context that litellm uses; False checks no certificate."""
+    from litellm.llms.custom_httpx.http_handler import get_ssl_configuration
+
+    return get_ssl_configuration()
+
+
+def finish_reason(said: str) -> str:
+    """Why a model stopped, in OpenAI's words."""
+    from litellm.litellm_core_utils.core_helpers import map_finish_reason
+
+    return str(map_finish_reason(said))
+
+
+def response_of(answer: dict[str, Any], model: str) -> Any:
+    """A server's answer as the object that ``litellm.completion`` gives."""
+    import litellm
+
+    try:
+        convert = litellm.utils.convert_to_model_response_object
+    except AttributeError:
+        raise _changed("utils.convert_to_model_response_object") from None
+    return convert(
+        response_object=answer,
+        model_response_object=litellm.ModelResponse(model=model),
+    )
+
+
+@cache
+def _acompletion() -> Any:
+    """The function of litellm's own, in whose place a user's code may put another."""
+    import litellm
+
+    return litellm.acompletion
+
+
+def be_quiet() -> None:
+    """Keeps litellm from printing advice of its own, and looks at how it is now."""
+    import litellm
+
+    litellm.suppress_debug_info = True
+    _acompletion()
 
 
 def guard_clients() -> None:

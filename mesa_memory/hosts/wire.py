@@ -18,6 +18,8 @@ import httpx
 BODY_BYTES = 10_000_000
 #: most redirects of a request, all within its own server
 REDIRECTS = 20
+#: said of a server that redirects without end
+ENDLESS = f"it redirects more than {REDIRECTS} times"
 #: the only packing that servers are told of; zlib's own is read, too
 PACKED = ("gzip", "x-gzip", "deflate")
 #: zlib's ``wbits``: either header, found by looking
@@ -89,7 +91,7 @@ class GuardedClient(httpx.Client):
                 if going_on or route.refused:
                     response.close()
                 elif bounds:
-                    body = _Body(response, bounds)
+                    body = _HttpxBody(response, bounds)
                     for part in response.iter_raw():
                         if not body.add(part):
                             break
@@ -130,7 +132,7 @@ class GuardedAsyncClient(httpx.AsyncClient):
                 if going_on or route.refused:
                     await response.aclose()
                 elif bounds:
-                    body = _Body(response, bounds)
+                    body = _HttpxBody(response, bounds)
                     async for part in response.aiter_raw():
                         if not body.add(part):
                             break
@@ -166,31 +168,69 @@ class _Route:
         if following is None or not self._follows:
             return False
         if _origin(following.url) != _origin(self.request.url):
-            reason = f"it redirects to another host, {following.url.host}"
+            reason = elsewhere(following.url.host)
             self.refused = _refused(400, reason, self.request)
         elif not self._left:
-            reason = f"it redirects more than {REDIRECTS} times"
+            reason = ENDLESS
             self.refused = _refused(400, reason, self.request)
         else:
             self.request, self._left = following, self._left - 1
         return self.refused is None
 
 
-class _Body:
-    """A body that is put together and unpacked while it arrives, within bounds."""
+class Body:
+    """A reply's body that is put together and unpacked while it arrives, within bounds.
 
-    def __init__(self, response: httpx.Response, bounds: _Bounds) -> None:
-        self._from, self._bounds = response, bounds
-        self._body, self._reason = bytearray(), ""
+    Args:
+        status: of HTTP.
+        packing: the reply's ``content-encoding``.
+        kind: its ``content-type``.
+        size: longest body, bytes after unpacking.
+
+    Attributes:
+        refusal: why this is no reply; empty while it may be one.
+    """
+
+    def __init__(
+        self, status: int, packing: str, kind: str, size: int = BODY_BYTES
+    ) -> None:
+        self._size, self._body, self.refusal = size, bytearray(), ""
         self._unpack: Any = None
-        packing = response.headers.get("content-encoding", "").strip().lower()
+        packing = packing.strip().lower()
         if packing in PACKED:
             self._unpack = zlib.decompressobj(_EITHER_HEADER)
         elif packing not in ("", "identity"):
-            self._reason = f"its reply is packed in a way not asked for, {packing[:40]}"
-        kind = response.headers.get("content-type", "")
-        if response.is_success and kind.startswith("text/html"):
-            self._reason = "its reply is an HTML page"
+            self.refusal = f"its reply is packed in a way not asked for, {packing[:40]}"
+        if 200 <= status < 300 and kind.startswith("text/html"):
+            self.refusal = "its reply is an HTML page"
+
+    def add(self, part: bytes) -> bool:
+        """False if the rest need not be read."""
+        room = self._size - len(self._body)
+        if self._unpack and not self.refusal:
+            try:  # never more than there is room for: a few bytes may unpack to many
+                part = self._unpack.decompress(part, room + 1)
+            except zlib.error as error:
+                self.refusal = f"its reply cannot be unpacked ({error})"
+        if len(part) > room:
+            self.refusal = f"its reply has more than {self._size} bytes"
+        self._body += part
+        return not self.refusal
+
+    @property
+    def content(self) -> bytes:
+        """What was read."""
+        return bytes(self._body)
+
+
+class _HttpxBody:
+    """A body as httpx gives it, until a time."""
+
+    def __init__(self, response: httpx.Response, bounds: _Bounds) -> None:
+        self._from, self._until = response, bounds.until
+        named = response.headers.get
+        packing, kind = named("content-encoding", ""), named("content-type", "")
+        self._body = Body(response.status_code, packing, kind, bounds.size)
 
     def add(self, part: bytes) -> bool:
         """False if the rest need not be read.
@@ -198,25 +238,16 @@ class _Body:
         Raises:
             httpx.ReadTimeout: if the reply takes too long.
         """
-        if time.monotonic() > self._bounds.until:
+        if time.monotonic() > self._until:
             raise httpx.ReadTimeout(
                 "the reply did not end in time", request=self._from.request
             )
-        room = self._bounds.size - len(self._body)
-        if self._unpack and not self._reason:
-            try:  # never more than there is room for: a few bytes may unpack to many
-                part = self._unpack.decompress(part, room + 1)
-            except zlib.error as error:
-                self._reason = f"its reply cannot be unpacked ({error})"
-        if len(part) > room:
-            self._reason = f"its reply has more than {self._bounds.size} bytes"
-        self._body += part
-        return not self._reason
+        return self._body.add(part)
 
     def response(self) -> httpx.Response:
         """What was read, or a refusal."""
-        if self._reason:
-            return _refused(502, self._reason, self._from.request)
+        if self._body.refusal:
+            return _refused(502, self._body.refusal, self._from.request)
         headers = [
             (name, value)
             for name, value in self._from.headers.multi_items()
@@ -225,7 +256,7 @@ class _Body:
         return httpx.Response(
             self._from.status_code,
             headers=headers,
-            content=bytes(self._body),
+            content=self._body.content,
             request=self._from.request,
         )
 
@@ -240,8 +271,18 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
+def elsewhere(host: str | None) -> str:
+    """Said of a server that passes a request on to another one."""
+    return f"it redirects to another host, {host}"
+
+
+def refusal(reason: str) -> str:
+    """What is said of a server that is not listened to."""
+    return f"the server was refused: {reason}"
+
+
 def _refused(status: int, reason: str, request: httpx.Request) -> httpx.Response:
-    error = {"message": f"the server was refused: {reason}", "type": "refused"}
+    error = {"message": refusal(reason), "type": "refused"}
     return httpx.Response(
         status,
         headers={"content-type": "application/json"},

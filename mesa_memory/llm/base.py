@@ -29,17 +29,66 @@ class AsyncLLM(Protocol):
         """The answer."""
 
 
+#: ways to a provider: the lean one where the server speaks the OpenAI protocol, and
+#: litellm else; always the lean one; always litellm
+CLIENTS = ("auto", "lean", "litellm")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One HTTP request that is to be sent.
+
+    Attributes:
+        model: ``"provider/model"``; the request's own, or a fallback.
+        api_base: the server's address; None is the provider's usual one.
+        request: what is asked.
+        arguments: what goes with the messages, such as ``temperature``, ``tools`` and
+            ``response_format``; later ones win.
+        options: the user's own, which win over ``arguments``.
+        timeout: seconds.
+    """
+
+    model: str
+    api_base: str | None
+    request: LLMRequest
+    arguments: Mapping[str, Any]
+    options: Mapping[str, Any]
+    timeout: float
+
+    @property
+    def by_tool(self) -> bool:
+        """True if the reply is to be what a tool is called with."""
+        return self.request.schema is not None and "tools" in self.arguments
+
+
+class Sender(Protocol):
+    """A way to providers: sends one attempt, without retries and limits."""
+
+    name: str
+
+    async def send(self, attempt: Attempt) -> Reply:
+        """The reply, without what it took.
+
+        Raises:
+            Exception: any; ``provider_errors`` says what it means.
+        """
+
+
 @dataclass(frozen=True)
 class LLMSettings:
     """How requests are sent.
 
     Attributes:
+        client: ``"auto"`` sends requests itself to servers that speak the OpenAI
+            protocol, with litellm to all others; ``"lean"`` or ``"litellm"`` is always
+            that way.
         timeout: seconds for one attempt.
         attempts: the most attempts for one request.
         deadline: seconds for one request with all its attempts and the waits between
             them; waiting for its turn does not count, and each fallback has its own.
         backoff: seconds before the second attempt; doubled each time, with jitter.
-        concurrency: the most requests at once (and connections open).
+        concurrency: the most requests at once (and connections open); how many there
+            are up to it follows from what the server takes.
         requests_per_minute, tokens_per_minute: None is unlimited.
         temperature, seed, max_tokens: sent if given.
         options: further arguments of ``litellm.acompletion``, for the provider.
@@ -47,11 +96,12 @@ class LLMSettings:
         max_chars: longest accepted text of a reply's field.
     """
 
+    client: str = "auto"
     timeout: float = 60.0
     attempts: int = 5
     deadline: float = 180.0
     backoff: float = 1.0
-    concurrency: int = 32
+    concurrency: int = 256
     requests_per_minute: float | None = None
     tokens_per_minute: float | None = None
     temperature: float | None = None
@@ -62,6 +112,8 @@ class LLMSettings:
     max_chars: int = 4000
 
     def __post_init__(self) -> None:
+        if self.client not in CLIENTS:
+            raise ValueError(f"client must be one of {CLIENTS}, got {self.client!r}")
         for name in ("timeout", "deadline"):
             number(name, getattr(self, name), above=True)
         for name in ("attempts", "concurrency", "max_chars"):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mesa_memory.core.render import count_tokens
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.price import Price
@@ -109,6 +109,7 @@ class Ledger:
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
+        self._routes: dict[str, Route] = {}
         self._lock = threading.Lock()
         self._usage: dict[tuple, Usage] = {}  # by purpose, model and agent
         self._older: dict[tuple, Usage] = {}  # the part of it before the newest steps
@@ -124,6 +125,16 @@ class Ledger:
         self._lock = threading.Lock()
         self._reserved = self._beyond = Usage()
         self._waiting = []
+
+    @property
+    def routes(self) -> dict[str, Route]:
+        """By model, how its last answered request went to it, in order of first use."""
+        return dict(self._routes)
+
+    def went(self, model: str, route: Route | None) -> None:
+        """Notes how an answered request went to its model; None is no provider's."""
+        if route is not None:
+            self._routes[model] = route
 
     @property
     def total(self) -> Usage:

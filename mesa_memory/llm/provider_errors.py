@@ -22,10 +22,41 @@ _REJECTED = (
     litellm.PermissionDeniedError,
     litellm.UnprocessableEntityError,
 )
-#: some providers' code raises this as a failed connection
-_NO_KEY = re.compile(r"missing [\w ]*api[ _]key", re.IGNORECASE)
+#: some providers' code raises this as a failed connection, or a server's error
+_NO_KEY = re.compile(r"missing (?:[\w ]*api[ _]key|credentials)", re.IGNORECASE)
 #: header -> seconds in one unit of it
 _WAIT_HEADERS = {"retry-after-ms": 0.001, "retry-after": 1.0}
+
+
+#: what servers say of a prompt that is too long
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context l|context (?:size|length|window|limit)"
+    r"|maximum input length|prompt is too long|input tokens exceed|too many tokens",
+    re.IGNORECASE,
+)
+
+
+class StateError(Exception):
+    """A server's answer with an HTTP state that is no success.
+
+    Attributes:
+        status_code: the state.
+        headers: of the answer, if it said how long to wait.
+    """
+
+    def __init__(self, status: int, said: str, headers: Any = None) -> None:
+        super().__init__(said or f"HTTP {status}")
+        self.status_code, self.headers = status, headers
+
+
+class NotLean(ValueError):
+    """A request that shall go the lean way cannot."""
+
+    def __init__(self, model: str, reason: str) -> None:
+        super().__init__(
+            f"client='lean' cannot send to {model}: {reason}. Choose client='auto' or "
+            "client='litellm'"
+        )
 
 
 class NoAnswer(ConnectionError):
@@ -68,7 +99,7 @@ def passing(error: BaseException) -> bool:
 
 def from_provider(error: BaseException) -> bool:
     """True for the errors that litellm and the network raise."""
-    known = (litellm.APIError, litellm.BadRequestError, *_REJECTED)
+    known = (litellm.APIError, StateError, *_REJECTED)
     return hasattr(error, "llm_provider") or isinstance(
         error, (*known, ConnectionError, TimeoutError)
     )
@@ -82,6 +113,7 @@ def retry_after(error: BaseException | None) -> float:
     for headers in (
         getattr(response, "headers", None),
         getattr(error, "litellm_response_headers", None),
+        getattr(error, "headers", None),
     ):
         for name, unit in _WAIT_HEADERS.items():
             value = headers.get(name) if headers else None
@@ -121,8 +153,8 @@ def typed(
     }
     if not passing(error):
         return LLMRejected(
-            f"model {model!r}{base} refuses the request ({type(error).__name__}): "
-            f"{detail}. {advice(error)}",
+            f"model {model!r}{base} refuses the request ({_kind(error)}): "
+            f"{detail}. {advice(error)}".rstrip(),
             **where,
         )
     asked = retry_after(error)
@@ -136,10 +168,28 @@ def typed(
     )
 
 
+def _kind(error: Exception) -> str:
+    if isinstance(error, StateError):
+        return f"HTTP {error.status_code}"
+    return type(error).__name__
+
+
+def too_long(error: Exception) -> bool:
+    """True if a prompt was refused for its length."""
+    if isinstance(error, litellm.ContextWindowExceededError):
+        return True
+    status = getattr(error, "status_code", None)
+    return status == 413 or (
+        status in (400, 422) and bool(_TOO_LONG.search(f"{error}"))
+    )
+
+
 def advice(error: Exception) -> str:
     """What to do about a request that was refused."""
     status = getattr(error, "status_code", None)
-    if isinstance(error, litellm.ContextWindowExceededError) or status == 413:
+    if isinstance(error, NotLean):
+        return ""
+    if too_long(error):
         return (
             "The prompt is too long for this model: give the memory a smaller "
             "event_chars, section_chars or capacity, or take a model with a larger "

@@ -51,7 +51,7 @@ class Services:
 
     Attributes:
         execution: ``"deferred"`` or ``"blocking"``.
-        llm: answers every memory's requests; None sends them with litellm.
+        llm: answers every memory's requests; None asks the providers.
         model: asked by memories without an own ``llm_model``; None is the agent's.
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
@@ -85,7 +85,7 @@ class Services:
         self.vectors = Vectors()
         self._batcher = EmbeddingBatcher()
         self._seed = seed
-        self._litellm: Any = None
+        self._provider: Any = None
         self._offline = OfflineLLM()
         self._works: weakref.WeakSet[CommitQueue] = weakref.WeakSet()
         self._said: set[str] = set()
@@ -125,8 +125,8 @@ class Services:
     def send_by(self, settings: LLMSettings) -> None:
         """Takes other settings for all requests from now on."""
         self.settings = settings
-        if self._litellm is not None:
-            self._litellm.adopt(settings)
+        if self._provider is not None:
+            self._provider.adopt(settings)
 
     def join_later(self, work: CommitQueue) -> None:
         """Registers a memory's work for ``flush``."""
@@ -277,13 +277,13 @@ class Services:
             return self.llm
         if model and model.partition("/")[0] == PROVIDER:
             return self._offline
-        if self._litellm is None:
-            from mesa_memory.llm.litellm import LiteLLM
+        if self._provider is None:
+            from mesa_memory.llm.client import ProviderClient
 
             with _making:  # a second client would have limits of its own
-                if self._litellm is None:
-                    self._litellm = LiteLLM(self.settings, seed=self._seed)
-        return self._litellm
+                if self._provider is None:
+                    self._provider = ProviderClient(self.settings, seed=self._seed)
+        return self._provider
 
     def _reserve(
         self, request: LLMRequest, client: Any
@@ -305,6 +305,7 @@ class Services:
             used = Usage(calls=1, attempts=1, failures=1)
         else:
             used = usage_of(request, reply, _price(client, model))
+            self.ledger.went(model, reply.route)
         self.ledger.settle(request, model, set_aside, used)
 
 
@@ -337,7 +338,7 @@ def _after_fork_in_child() -> None:
         services.pool.forked()
         services._batcher.forked()
         services.ledger.forked()
-        services._litellm = None  # its connections and limits belong to the parent
+        services._provider = None  # its connections and limits belong to the parent
 
 
 at_exit(_flush_all)

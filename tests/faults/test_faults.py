@@ -21,6 +21,7 @@ from tests.support.fleet import (
 )
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, always
+from tests.support.ways import way  # noqa: F401 - each test on both
 
 in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
 

@@ -24,6 +24,7 @@ from tests.support.network import elsewhere  # noqa: F401 - guards every test he
 from tests.support.openai_server import OpenAIServer, ServerProcess
 from tests.support.server_process import ROOT
 from tests.support.waiting import until
+from tests.support.ways import way  # noqa: F401 - each test on both
 
 COUNT = 10
 CONCURRENCY = 4
@@ -113,9 +114,9 @@ class Fleet:
 @pytest.mark.parametrize(
     ("mode", "execution", "fault"),
     [
-        (*way, fault)
-        for way, fault in itertools.product(WAYS, KEY)
-        if way in MAIN_WAYS or fault in TELLING
+        (*mode, fault)
+        for mode, fault in itertools.product(WAYS, KEY)
+        if mode in MAIN_WAYS or fault in TELLING
     ],
 )
 def test_a_fleet_gets_over_a_fault_and_loses_nothing(mode, execution, fault, server):

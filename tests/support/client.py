@@ -1,4 +1,4 @@
-"""Sends requests with the package's litellm client, as the services do."""
+"""Sends requests with the package's client of providers, as the services do."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 from mesa_memory import LLMRequest, LLMSettings
-from mesa_memory.llm.litellm import LiteLLM
+from mesa_memory.llm.client import ProviderClient
 from mesa_memory.runtime.loop import background
 from mesa_memory.tasks.consolidate import Summary
 from tests.support.openai_server import OpenAIServer
@@ -18,11 +18,11 @@ from tests.support.openai_server import OpenAIServer
 HUNG = 110
 
 
-def client(jitter: object = 1, **settings: Any) -> LiteLLM:
+def client(jitter: object = 1, **settings: Any) -> ProviderClient:
     """A client that tries again soon; a busy server is given all the time it needs."""
     warm_up()
     soon = {"timeout": 60, "attempts": 3, "deadline": 100, "backoff": 0.01}
-    return LiteLLM(LLMSettings(**{**soon, **settings}), seed=jitter)
+    return ProviderClient(LLMSettings(**{**soon, **settings}), seed=jitter)
 
 
 def question(server: Any, model: str = "openai/test", **parts: Any) -> LLMRequest:
@@ -33,12 +33,12 @@ def question(server: Any, model: str = "openai/test", **parts: Any) -> LLMReques
     return LLMRequest("consolidate", 7, 3, **given)
 
 
-def ask(llm: LiteLLM, request: LLMRequest) -> Any:
+def ask(llm: ProviderClient, request: LLMRequest) -> Any:
     """The reply, from the background loop."""
     return background.submit(llm.acomplete(request)).result(timeout=HUNG)
 
 
-def ask_all(llm: LiteLLM, requests: list[LLMRequest]) -> list[Any]:
+def ask_all(llm: ProviderClient, requests: list[LLMRequest]) -> list[Any]:
     """The replies and errors of requests sent at once."""
 
     async def together():
@@ -50,7 +50,8 @@ def ask_all(llm: LiteLLM, requests: list[LLMRequest]) -> list[Any]:
 
 @cache
 def warm_up() -> None:
-    """Sends a request once, so that later ones wait for nothing to be loaded."""
+    """Sends a request once each way, so that later ones wait for nothing to be loaded."""
     with OpenAIServer() as server:
-        patient = LiteLLM(LLMSettings(timeout=60, deadline=60), seed=1)
-        ask(patient, question(server))
+        for way in ("lean", "litellm"):
+            patient = LLMSettings(client=way, timeout=60, deadline=60)
+            ask(ProviderClient(patient, seed=1), question(server))

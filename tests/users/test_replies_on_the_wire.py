@@ -15,6 +15,7 @@ from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.errors import EmbedderError
 from tests.support.embeddings import EmbeddingsServer, answered, refused
 from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
+from tests.support.ways import way  # noqa: F401 - each test on both
 
 BLANKS = b" " * 100_000_000
 PACKED = gzip.compress(BLANKS, 1)

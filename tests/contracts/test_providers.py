@@ -1,4 +1,4 @@
-"""The litellm client: what it sends, what it takes from a reply, and its limits."""
+"""Both ways to a provider: what is sent, and what is taken from a reply."""
 
 import json
 import os
@@ -9,14 +9,15 @@ import litellm
 import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
-from mesa_memory.llm.litellm import reach_loopback_directly
+from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.runtime.reasoning import ChatRequest
-from mesa_memory.tasks.grade import Grades
-from tests.support import network
+from mesa_memory.tasks.impress import Impression
+from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
 
 elsewhere = network.elsewhere  # guards every test here
+way = ways.way  # each test on both
 
 PRICED = "openai/gpt-4o-mini"
 
@@ -31,7 +32,7 @@ def server():
 
 
 def test_only_the_question_is_sent_by_default(server):
-    ask(client(), question(server))
+    ask(client(), question(server, schema=None))
     (received,) = server.log
     assert received.body == {
         "model": "test",
@@ -59,13 +60,16 @@ def test_an_option_wins_over_a_setting(server):
     assert server.log[0].body["temperature"] == 0.1
 
 
-def test_a_schema_is_sent_only_to_models_that_take_one(server):
-    ask(client(), question(server, schema=Grades))
-    ask(client(), question(server, PRICED, schema=Grades))
-    without, with_schema = server.log
-    assert "response_format" not in without.body
-    sent = with_schema.body["response_format"]
-    assert sent["json_schema"]["schema"]["properties"].keys() == {"grades"}
+@pytest.mark.parametrize("model", ["openai/test", PRICED])
+def test_a_schema_is_sent_strict_and_with_its_ranges_written_out(server, model):
+    ask(client(), question(server, model, schema=Impression))
+    form = server.log[0].body["response_format"]
+    assert form["type"] == "json_schema"
+    assert form["json_schema"]["strict"] is True
+    schema = form["json_schema"]["schema"]
+    assert schema["required"] == ["text", "sentiment", "familiarity"]
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["sentiment"]["enum"] == [n / 10 for n in range(-10, 11)]
 
 
 def test_a_repair_round_shows_the_refused_reply(server):
@@ -116,7 +120,6 @@ def test_a_reply_says_what_it_took():
     assert reply.completion_tokens == len(reply.text) // 4
     assert (reply.attempts, reply.finish) == (1, "stop")
     assert 0.1 <= reply.latency <= took
-    assert reply.raw.choices[0].message.content == reply.text
 
 
 @pytest.mark.parametrize(
@@ -227,3 +230,12 @@ def test_nothing_is_printed_and_nobody_else_is_asked(capfd, server, elsewhere):
     assert "Provider List" not in printed
     assert printed == ""
     assert elsewhere == []
+
+
+# -- which way -------------------------------------------------------------------------
+
+
+def test_a_reply_says_which_way_it_came_and_in_which_form(server, way):
+    reply = ask(client(), question(server))
+    assert (reply.route.client, reply.route.form) == (way, "json_schema")
+    assert ask(client(), question(server, schema=None)).route.form == "plain"

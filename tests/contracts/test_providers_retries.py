@@ -1,4 +1,4 @@
-"""The litellm client against a provider that fails: attempts, waits and deadlines."""
+"""Both ways to a provider that fails: attempts, waits and deadlines."""
 
 import time
 from dataclasses import replace
@@ -9,12 +9,14 @@ import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.llm import provider_errors
+from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.deadline import Patience
-from tests.support import network
+from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
 
 elsewhere = network.elsewhere  # guards every test here
+way = ways.way  # each test on both
 
 NO_CHOICES = b'{"id": "1", "object": "chat.completion", "created": 0, "choices": []}'
 ANSWERED = {
@@ -111,7 +113,7 @@ def test_an_unknown_model_is_refused_at_once(model, text, elsewhere):
     assert elsewhere == []
 
 
-@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+@pytest.mark.parametrize("provider", ["anthropic", "gemini", "openai"])
 def test_a_missing_key_is_refused_at_once(provider, monkeypatch, elsewhere):
     monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
     monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
@@ -142,7 +144,9 @@ def waits(monkeypatch):
             waited.append(seconds)
             self.left -= seconds
 
-    monkeypatch.setattr("mesa_memory.llm.litellm.Patience", Hasty)
+    monkeypatch.setattr("mesa_memory.llm.client.Patience", Hasty)
+    # As no time passes, a wait that was waited would not be over.
+    monkeypatch.setattr(ProviderClient, "_closed_for", lambda *_: 0.0)
     return waited
 
 
@@ -223,7 +227,7 @@ def test_retry_after_is_read_in_every_form(headers, seconds):
     )
 
 
-def test_retry_after_in_milliseconds_comes_through_litellm():
+def test_retry_after_in_milliseconds_comes_is_kept_to():
     slow_down = Behaviour.status(429)
     slow_down = replace(slow_down, headers=(("Retry-After-Ms", "300"),))
     with OpenAIServer(behave=sequence(slow_down)) as server:

@@ -1,4 +1,4 @@
-"""The litellm client's limits: connections, concurrency and rates."""
+"""Limits on both ways to a provider: connections, concurrency and rates."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -6,11 +6,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from mesa_memory import Services
-from mesa_memory.llm.litellm import LiteLLM
+from mesa_memory.llm.client import ProviderClient
 from tests.support.client import ask, ask_all, client, question
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer, sequence
 from tests.support.waiting import until
+from tests.support.ways import way  # noqa: F401 - each test on both
 
 
 @pytest.fixture
@@ -91,14 +92,14 @@ def test_a_rate_of_tokens_holds_back_large_prompts(server):
 
 
 def test_threads_that_ask_first_share_one_client_and_so_its_limits(monkeypatch):
-    made, make = [], LiteLLM.__init__
+    made, make = [], ProviderClient.__init__
 
     def slow(self, *args, **kwargs):
         time.sleep(0.05)
         made.append(self)
         make(self, *args, **kwargs)
 
-    monkeypatch.setattr(LiteLLM, "__init__", slow)
+    monkeypatch.setattr(ProviderClient, "__init__", slow)
     services = Services()
     with ThreadPoolExecutor(8) as pool:
         asked = [pool.submit(services.instant, "openai/test", False) for _ in range(8)]

@@ -1,0 +1,341 @@
+"""Language models of providers, with bounded retries, deadlines and limits.
+
+All calls run in one event loop (the scheduler's), so connections are kept and shared.
+How a request goes to its model is the senders' affair: see ``routing``.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from aiolimiter import AsyncLimiter
+from tenacity import (
+    AsyncRetrying,
+    RetryCallState,
+    retry_if_exception,
+    stop_after_attempt,
+)
+
+from mesa_memory.core import redaction
+from mesa_memory.core.proxies import reach_loopback_directly
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.render import count_tokens
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.errors import LLMError, LLMRejected
+from mesa_memory.hosts.litellm import be_quiet, guard_clients
+from mesa_memory.llm import pricing, provider_errors
+from mesa_memory.llm.base import Attempt, LLMSettings, Sender
+from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
+from mesa_memory.llm.deadline import Patience
+from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
+from mesa_memory.llm.price import Price
+from mesa_memory.llm.routing import obstacle, speaks_openai
+
+be_quiet()
+redaction.guard_others()
+reach_loopback_directly()
+guard_clients()
+
+logger = logger_of(__name__)
+
+#: settings that are sent to the model, where given
+SENT = ("temperature", "seed", "max_tokens")
+
+
+class ProviderClient:
+    """Asks providers' models, each request within its attempts, deadline and limits.
+
+    Args:
+        settings: timeouts, limits and provider options.
+        seed: of the jitter between attempts.
+    """
+
+    def __init__(
+        self, settings: LLMSettings | None = None, seed: object = None
+    ) -> None:
+        self.settings = settings or LLMSettings()
+        self._jitter = random.Random(f"{seed}")
+        self._slots = Slots(self.settings.concurrency)
+        self._requests = _limiter(self.settings.requests_per_minute)
+        self._tokens = _limiter(self.settings.tokens_per_minute)
+        self._answered = 0.0  # when the provider last answered anybody
+        # By model and address: when it may be asked again, as it said itself, and in
+        # which forms it takes requests.
+        self._closed: dict[tuple[str, str | None], float] = {}
+        self._forms: dict[tuple[str, str | None], Negotiation] = {}
+        self._senders: dict[str, Sender] = {}
+
+    def adopt(self, settings: LLMSettings) -> None:
+        """Takes other settings for the next requests; a limit that stays goes on."""
+        before, self.settings = self.settings, settings
+        if settings.concurrency != before.concurrency:
+            self._slots.set_ceiling(settings.concurrency)
+        if settings.requests_per_minute != before.requests_per_minute:
+            self._requests = _limiter(settings.requests_per_minute)
+        if settings.tokens_per_minute != before.tokens_per_minute:
+            self._tokens = _limiter(settings.tokens_per_minute)
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The reply of the first model that gives one: the request's, then fallbacks.
+
+        Each model has all attempts and the whole deadline.
+
+        Raises:
+            LLMUnavailable: after the last attempt, or when the deadline is over.
+            LLMRejected: if the provider refuses the request as such.
+        """
+        if not request.model:
+            raise LLMRejected(
+                "no model is named. Give llm_model='provider/model' to the agent or "
+                "the memory, or configure(model, llm=…).",
+                purpose=request.purpose,
+                agent=request.agent,
+                step=request.step,
+            )
+        failures: list[LLMError] = []
+        for name in (request.model, *self.settings.fallbacks):
+            try:
+                return await self._ask(name, request)
+            except LLMError as error:
+                failures.append(error)
+        # If only one of them may answer later, then the request may succeed later.
+        raise max(failures, key=lambda e: (e.passing, getattr(e, "sent", True)))
+
+    def price(self, model: str | None) -> Price | None:
+        """What the model's tokens cost; None if unknown."""
+        return pricing.price(model) if model else None
+
+    async def _ask(self, model: str, request: LLMRequest) -> Reply:
+        settings, started = self.settings, time.monotonic()
+        number, refused = 0, False
+        sendings = _Sendings()
+        patience = Patience(settings.deadline)
+        attempts = AsyncRetrying(
+            stop=stop_after_attempt(settings.attempts) | patience,
+            wait=self._wait,
+            retry=retry_if_exception(_worth_another_try),
+            sleep=patience.sleep,
+            reraise=True,
+        )
+        try:
+            async for attempt in attempts:
+                with attempt:
+                    slot = await self._turn(model, request, patience, refused)
+                    number, status = attempt.retry_state.attempt_number, None
+                    try:
+                        async with patience.attempt(settings.timeout):
+                            reply = await self._send(model, request, sendings)
+                        status = 200
+                    except Exception as error:
+                        status = getattr(error, "status_code", None)
+                        refused = status in OVERLOADED
+                        self._close(model, request, error)
+                        raise
+                    finally:
+                        self._slots.release(slot, status)
+        except Exception as error:
+            raise provider_errors.typed(
+                error, model, request, number + sendings.more, settings.deadline
+            ) from redaction.cause(error)
+        latency = time.monotonic() - started
+        return replace(reply, attempts=number + sendings.more, latency=latency)
+
+    async def _until_open(
+        self, model: str, request: LLMRequest, patience: Patience
+    ) -> None:
+        """Waits until a provider that named a time may be asked again.
+
+        Raises:
+            Closed: if then the request has no time for a whole attempt any more.
+        """
+        left = self._closed_for(model, request)
+        if left <= 0:
+            return
+        if left + self.settings.timeout >= patience.left:
+            raise provider_errors.Closed(model, left)
+        await patience.sleep(left)
+
+    def _closed_for(self, model: str, request: LLMRequest) -> float:
+        until = self._closed.get((model, _base_for(model, request)), 0.0)
+        return until - time.monotonic()
+
+    def _close(self, model: str, request: LLMRequest, error: Exception) -> None:
+        """Notes how long a provider asks to wait; nobody asks it before."""
+        wait = provider_errors.retry_after(error)
+        if not wait or not provider_errors.passing(error):
+            return
+        key, until = (model, _base_for(model, request)), time.monotonic() + wait
+        self._closed[key] = max(until, self._closed.get(key, 0.0))
+        if wait > self.settings.deadline:
+            logger.warning(
+                "model %r asks to wait %.4g s, longer than a request may take "
+                "(deadline=%g s). It is not asked again before; until then the run "
+                "goes on, and what needs the model stays pending.",
+                model,
+                wait,
+                self.settings.deadline,
+            )
+
+    async def _send(
+        self, model: str, request: LLMRequest, sendings: "_Sendings"
+    ) -> Reply:
+        """The reply to one attempt; refused forms and settings are replaced at once."""
+        base = _base_for(model, request)
+        chosen = ((name, getattr(self.settings, name)) for name in SENT)
+        settings = {name: value for name, value in chosen if value is not None}
+        sender = self._sender(model, base, {**settings, **request.arguments})
+        forms = self._negotiation(model, base)
+        while True:
+            plan = forms.plan(sender.name, request.schema)
+            attempt = Attempt(
+                *(model, base, request),
+                {**plan.arguments(settings), **request.arguments},
+                self.settings.options,
+                self.settings.timeout,
+            )
+            try:
+                reply = await sender.send(attempt)
+            except Exception as error:
+                if not forms.refused(plan, settings, error):
+                    raise
+                self._tell(model, base, plan, error)
+                sendings.more += 1
+            else:
+                self._answered = time.monotonic()
+                forms.answered(plan)
+                route = plan.route
+                return replace(
+                    reply, client=route.client, form=route.form, without=route.without
+                )
+
+    def _negotiation(self, model: str, base: str | None) -> Negotiation:
+        """What the model at an address takes, as far as it was found out by now."""
+        found = self._forms.get((model, base))
+        if found is None:
+            known = pricing.takes_schema(model) or speaks_openai(model, base)
+            found = Negotiation(FORMS[0] if known else PLAIN)
+            self._forms[model, base] = found
+        return found
+
+    def _tell(self, model: str, base: str | None, plan: Plan, error: Exception) -> None:
+        forms = self._negotiation(model, base)
+        route = forms.plan(plan.route.client, plan.schema).route
+        if route != plan.route:
+            logger.info(
+                "model %r is asked otherwise from now on (%s, without %s), as it "
+                "refused %s: %s",
+                *(model, route.form, route.without or "nothing", plan.form, error),
+            )
+
+    def _sender(
+        self, model: str, base: str | None, arguments: Mapping[str, Any]
+    ) -> Sender:
+        """The way that a request takes.
+
+        Raises:
+            LLMRejected: if it shall be the lean one, and cannot.
+        """
+        name = self.settings.client
+        if name != "litellm":
+            given = {**arguments, **self.settings.options}
+            reason = obstacle(model, base, given)
+            if reason and name == "lean":
+                raise provider_errors.NotLean(model, reason)
+            name = "litellm" if reason else "lean"
+        if name not in self._senders:
+            self._senders[name] = _make(name)
+        return self._senders[name]
+
+    async def _turn(
+        self, model: str, request: LLMRequest, patience: Patience, refused: bool
+    ) -> Slot:
+        """Waits until the provider, rates and concurrency allow one more attempt.
+
+        Args:
+            refused: the last attempt came when there was too much to do.
+        """
+        await self._until_open(model, request, patience)
+        if self._requests:
+            await self._requests.acquire()
+        if tokens := self._tokens:
+            texts = [str(m.get("content") or "") for m in request.messages()]
+            size = sum(map(count_tokens, texts))
+            await tokens.acquire(min(size, tokens.max_rate))
+        while True:
+            slot = await self._slot(model, request, refused)
+            if self._closed_for(model, request) <= 0:
+                return slot
+            # That was said while the request waited for its turn.
+            self._slots.release(slot, None)
+            await self._until_open(model, request, patience)
+
+    async def _slot(self, model: str, request: LLMRequest, refused: bool) -> Slot:
+        """Waits for a slot as long as others get answers, and one deadline more.
+
+        Raises:
+            NoTurn: if nobody gets an answer.
+        """
+        key = (model, _base_for(model, request))
+        began = time.monotonic()
+        while True:
+            until = max(began, self._answered) + self.settings.deadline
+            try:
+                async with asyncio.timeout(until - time.monotonic()):
+                    return await self._slots.acquire(
+                        key, lambda: _order(request), refused
+                    )
+            except TimeoutError as error:
+                if self._answered + self.settings.deadline <= time.monotonic():
+                    raise provider_errors.NoTurn(
+                        "nobody got an answer meanwhile"
+                    ) from error
+
+    def _wait(self, state: RetryCallState) -> float:
+        """Seconds to the next attempt: exponential with jitter, or as told."""
+        backoff = self.settings.backoff * 2 ** (state.attempt_number - 1)
+        jittered = backoff * (0.5 + self._jitter.random())
+        error = state.outcome.exception() if state.outcome else None
+        return max(jittered, provider_errors.retry_after(error))
+
+
+class _Sendings:
+    """Requests sent beyond one an attempt, as the server refused their form."""
+
+    more = 0
+
+
+def _make(name: str) -> Sender:
+    if name == "lean":
+        from mesa_memory.llm.lean import LeanSender
+
+        return LeanSender()
+    from mesa_memory.llm.litellm import LiteLLMSender
+
+    return LiteLLMSender()
+
+
+def _worth_another_try(error: BaseException) -> bool:
+    return provider_errors.passing(error) and not isinstance(
+        error, provider_errors.NoTurn | provider_errors.Closed
+    )
+
+
+def _order(request: LLMRequest) -> tuple:
+    """Among waiting requests: the earlier step first, then those that begin alike."""
+    return (request.step, [str(m.get("content") or "") for m in request.messages()])
+
+
+def _limiter(per_minute: float | None) -> AsyncLimiter | None:
+    """A burst of one minute's worth (at least 1), then evenly."""
+    if per_minute is None:
+        return None
+    return AsyncLimiter(max(1.0, per_minute), 60 * max(1.0, 1 / per_minute))
+
+
+def _base_for(model: str, request: LLMRequest) -> str | None:
+    """The request's address, also for a fallback of the same provider."""
+    provider = (request.model or "").partition("/")[0]
+    return request.api_base if model.partition("/")[0] == provider else None

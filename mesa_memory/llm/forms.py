@@ -1,0 +1,211 @@
+"""How a server is asked for a reply by a schema, found out once per address and model.
+
+Servers take different forms of the same wish, and refuse some settings. A refusal that
+names one of them, or may be about it, is answered by asking at once without it, or in
+the next form; what works is remembered. llama.cpp's server says 500 to a form that it
+does not know: the next attempt then takes the next form, which stays if it works.
+"""
+
+import re
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from mesa_memory.core.requests import Route
+from mesa_memory.llm.provider_errors import too_long
+from mesa_memory.llm.schemas import json_schema, schema_of
+
+#: the forms in which a reply by a schema is asked for, best first
+FORMS = (
+    "json_schema",
+    "json_object with schema",
+    "json_object",
+    "tools",
+    "plain",
+)
+PLAIN = FORMS[-1]
+#: HTTP states with which servers refuse what they do not know
+_REFUSED = (400, 404, 405, 415, 422, 501)
+#: settings that can be left out, and how servers call them
+_SETTINGS = {
+    "temperature": re.compile(r"\btemperature\b", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "max_tokens": re.compile(r"\bmax_(?:completion_)?tokens\b", re.IGNORECASE),
+}
+_OTHER_LIMIT = "max_completion_tokens"
+_FORM = re.compile(
+    r"response.?format|json.?(?:schema|object|mode)|structured.?output|\bschemas?\b"
+    r"|grammar|guided",
+    re.IGNORECASE,
+)
+_TOOLS = re.compile(r"\btools?\b|tool_choice|function.?call", re.IGNORECASE)
+#: a refusal of something unknown that is not named
+_UNKNOWN = re.compile(
+    r"no endpoints found|(?:unsupported|not\s+support|unknown|unrecogni[sz]ed|unexpected|unavailable|extra"
+    r"|additional|not\s+(?:permitted|allowed|implemented)).{0,60}"
+    r"(?:param|argument|field|key|option|propert|format|input|feature)"
+    r"|(?:param|argument|field|key|option|propert|format|input|feature).{0,60}"
+    r"(?:unsupported|not\s+support|unknown|unrecogni[sz]ed|unexpected|unavailable"
+    r"|not\s+(?:permitted|allowed|implemented))",
+    re.IGNORECASE | re.DOTALL,
+)
+#: the function that a model calls with its reply, in the form of tools
+REPLY_TOOL = "reply"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How one request is sent.
+
+    Attributes:
+        route: as it is told to others.
+        schema: of the reply; None asks for any text.
+        version: of what was known of the server then.
+        renamed: True if the limit of the reply has its newer name here.
+    """
+
+    route: Route
+    schema: type[BaseModel] | None
+    version: int
+    renamed: bool
+
+    def arguments(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """What goes with the messages: the settings that may go, and the form."""
+        sent = {k: v for k, v in settings.items() if k not in self.route.without}
+        if self.renamed and "max_tokens" in sent:
+            sent[_OTHER_LIMIT] = sent.pop("max_tokens")
+        return sent if self.schema is None else sent | asking(self.schema, self.form)
+
+    @property
+    def form(self) -> str:
+        """One of ``FORMS``."""
+        return self.route.form
+
+
+class Negotiation:
+    """What one model at one address takes.
+
+    Requests that are under way together may meet the same refusal: whoever is refused
+    although something was found out meanwhile is sent again, as is known by then.
+
+    Args:
+        first: the form to begin with.
+    """
+
+    def __init__(self, first: str = FORMS[0]) -> None:
+        self._lock = threading.Lock()
+        self._version = 0
+        self._form = FORMS.index(first)
+        self._proven = False  # the form has been answered
+        self._trial: int | None = None  # another form, tried since a server's error
+        self._again: int | None = None  # the form before it, to be tried once more
+        self._without: tuple[str, ...] = ()
+        self._renamed = False  # max_tokens has another name here
+
+    def plan(self, client: str, schema: type[BaseModel] | None) -> Plan:
+        """How the next request is to be sent."""
+        with self._lock:
+            form = self._form if self._trial is None else self._trial
+            if schema is None:
+                form = len(FORMS) - 1
+            elif self._again is not None:
+                form, self._again = self._again, None
+            route = Route(client, FORMS[form], self._without)
+            return Plan(route, schema, self._version, self._renamed)
+
+    def answered(self, plan: Plan) -> None:
+        """A request that was sent so had an answer."""
+        form = FORMS.index(plan.form)
+        if plan.schema is None or (self._proven and form == self._form):
+            return
+        with self._lock:
+            if form == self._trial:
+                # It may have been the server, not the form: the better one is tried
+                # by one more request.
+                self._again, self._trial = self._form, None
+                self._form, self._proven = form, True
+            elif form <= self._form:
+                self._form, self._proven, self._trial = form, True, None
+
+    def refused(
+        self, plan: Plan, settings: Mapping[str, Any], error: Exception
+    ) -> bool:
+        """True if the request should be sent at once in another way.
+
+        Args:
+            settings: what it was to be sent with, by the names of ``LLMSettings``.
+        """
+        status, said = getattr(error, "status_code", None), str(error)
+        form, structured = FORMS.index(plan.form), plan.schema is not None
+        with self._lock:
+            if status == 500 and structured:
+                return self._failed(form)
+            if status not in _REFUSED or too_long(error):
+                return False
+            if plan.version != self._version:
+                return True
+            sent = [n for n in _SETTINGS if n in settings and n not in self._without]
+            named = [name for name in sent if _SETTINGS[name].search(said)]
+            if named:
+                self._leave_out(named, said)
+            elif structured and plan.form != PLAIN and _about(plan.form, said):
+                self._next(form)
+            elif sent and _UNKNOWN.search(said):
+                self._leave_out(sent, said)
+            else:
+                return False
+            self._version += 1
+            return True
+
+    def _failed(self, form: int) -> bool:
+        """After a server's error: the next attempt is in the next form, the last once."""
+        if form < self._form:  # the better form was tried once more, in vain
+            return True
+        if not self._proven:
+            following = form + 1
+            self._trial = following if following < len(FORMS) else None
+        return False
+
+    def _next(self, form: int) -> None:
+        if form == self._trial:
+            self._trial = form + 1
+        elif form == self._form:
+            self._form, self._proven, self._trial = form + 1, False, None
+
+    def _leave_out(self, names: list[str], said: str) -> None:
+        if "max_tokens" in names and not self._renamed and _OTHER_LIMIT in said:
+            self._renamed = True
+            names = [name for name in names if name != "max_tokens"]
+        self._without = tuple(sorted({*self._without, *names}))
+
+
+def _about(form: str, said: str) -> bool:
+    """True if a refusal names the form, or something that it does not name."""
+    named = _TOOLS if form == "tools" else _FORM
+    return bool(named.search(said) or _UNKNOWN.search(said))
+
+
+def asking(kind: type[BaseModel], form: str) -> dict[str, Any]:
+    """The arguments that ask for a reply of a class in one of ``FORMS``."""
+    if form == "json_schema":
+        return {"response_format": json_schema(kind)}
+    if form == "json_object with schema":
+        wanted = {"type": "json_object", "schema": schema_of(kind)}
+        return {"response_format": wanted}
+    if form == "json_object":
+        return {"response_format": {"type": "json_object"}}
+    if form == "tools":
+        function = {
+            "name": REPLY_TOOL,
+            "description": "Gives the reply.",
+            "parameters": schema_of(kind),
+        }
+        chosen = {"type": "function", "function": {"name": REPLY_TOOL}}
+        return {
+            "tools": [{"type": "function", "function": function}],
+            "tool_choice": chosen,
+        }
+    return {}

@@ -1,0 +1,277 @@
+"""Servers that speak the OpenAI protocol, asked without detours.
+
+Names, keys and addresses are those of litellm. What is sent is the request and nothing
+else; what comes back is read within the bounds of ``hosts.wire``.
+"""
+
+import asyncio
+import atexit
+import os
+import weakref
+from collections.abc import Mapping
+from concurrent.futures import Future
+from contextlib import suppress
+from typing import Any
+from urllib.parse import urlsplit
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from mesa_memory.core import redaction
+from mesa_memory.core.content import plain
+from mesa_memory.core.proxies import proxy_of
+from mesa_memory.core.requests import Reply
+from mesa_memory.hosts import litellm as host
+from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
+from mesa_memory.llm.base import Attempt
+from mesa_memory.llm.completion import answer_of, reply_of, said_in
+from mesa_memory.llm.provider_errors import StateError
+
+#: HTTP states with which a server passes a request on, and with its body
+REDIRECTED, WITH_BODY = (301, 302, 303, 307, 308), (307, 308)
+#: seconds that a connection stays open between two requests
+KEEPALIVE_S = 60.0
+#: seconds for closing connections when the program ends
+CLOSING_S = 1.0
+_NO_TIMEOUT = aiohttp.ClientTimeout(total=None)
+#: what a key of nobody looks like; litellm's word for servers that want none
+_NO_KEY = "fake-api-key"
+
+
+class LeanSender:
+    """Sends attempts as HTTP requests, over connections that are kept.
+
+    Event loops have connections of their own, as have child processes.
+    """
+
+    name = "lean"
+
+    def __init__(self) -> None:
+        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
+        self._targets: dict[tuple, _Target] = {}
+        _senders.add(self)
+        weakref.finalize(self, _close, self._sessions)
+
+    def __reduce__(self) -> tuple:
+        """A copy in another process has connections of its own."""
+        return (LeanSender, ())
+
+    async def send(self, attempt: Attempt) -> Reply:
+        """See ``Sender``."""
+        target, body = self._target(attempt), _body(attempt)
+        body["model"] = target.model
+        raw = await self._post(target, attempt, _packed(body))
+        return reply_of(answer_of(raw), attempt, target.model)
+
+    def forget(self) -> None:
+        """Leaves all connections to the process that has made them."""
+        for session in self._sessions.values():
+            session.detach()
+        self._sessions.clear()
+
+    def _target(self, attempt: Attempt) -> "_Target":
+        given = attempt.options.get
+        base = given("api_base") or given("base_url") or attempt.api_base
+        address = host.address_of(attempt.model, base, given("api_key"))
+        found = self._targets.get((address, given("organization")))
+        if found is None:
+            found = _Target(address, given("organization"))
+            self._targets[address, given("organization")] = found
+        return found
+
+    def _session(self) -> aiohttp.ClientSession:
+        loop = asyncio.get_running_loop()
+        session = self._sessions.get(loop)
+        if session is None or session.closed:
+            for ended in [other for other in self._sessions if other.is_closed()]:
+                self._sessions.pop(ended).detach()
+            session = self._sessions[loop] = aiohttp.ClientSession(
+                connector=_Connector(
+                    limit=0,
+                    keepalive_timeout=KEEPALIVE_S,
+                    ttl_dns_cache=300,
+                    ssl=host.tls(),
+                ),
+                timeout=_NO_TIMEOUT,
+                auto_decompress=False,
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return session
+
+    async def _post(self, target: "_Target", attempt: Attempt, body: bytes) -> bytes:
+        """The body of the answer, redirects within the server followed.
+
+        Raises:
+            StateError: if the server refuses, or its answer is none.
+            ConnectionError: if there is no connection, or it is lost.
+        """
+        headers, url, method = target.headers(attempt.options), target.url, "POST"
+        try:
+            for _ in range(REDIRECTS + 1):
+                async with self._session().request(
+                    method,
+                    url,
+                    data=body if method == "POST" else None,
+                    headers=headers,
+                    allow_redirects=False,
+                    proxy=target.proxy,
+                ) as response:
+                    where = response.headers.get("Location")
+                    if response.status not in REDIRECTED or not where:
+                        return await _read(response)
+                    url = _followed(url, where)
+                    method = "POST" if response.status in WITH_BODY else "GET"
+        except aiohttp.InvalidURL as error:
+            raise host.not_sendable(
+                f"{error} is no address", target.provider, target.model
+            ) from None
+        except aiohttp.ClientError as error:
+            raise ConnectionError(str(error) or type(error).__name__) from error
+        raise StateError(400, refusal(ENDLESS))
+
+
+class _Target:
+    """Where the requests for a model go, and with what key."""
+
+    def __init__(self, address: host.Address, organization: str | None) -> None:
+        self.provider, self.model = address.provider, address.model
+        ollama = address.provider.startswith("ollama")
+        if address.key is None and not ollama:
+            raise host.no_key(address.provider, address.model)
+        if not address.base:
+            raise host.not_sendable(
+                f"no address is known for {address.provider}: give the agent or the "
+                "memory an api_base",
+                address.provider,
+                address.model,
+            )
+        base = address.base.rstrip("/")
+        if ollama and not base.endswith("/v1"):
+            base += "/v1"
+        whole = base.endswith("/chat/completions")
+        self.url = URL(base if whole else f"{base}/chat/completions")
+        self.proxy = proxy_of(urlsplit(str(self.url)))
+        self._headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        if address.key is not None:
+            if address.key != _NO_KEY:
+                redaction.learn(address.key)
+            self._headers["Authorization"] = f"Bearer {address.key}"
+        self._headers |= _of_the_owner(address.provider, organization)
+
+    def headers(self, options: Mapping[str, Any]) -> Mapping[str, str]:
+        """The headers of a request."""
+        own = {**(options.get("headers") or {}), **(options.get("extra_headers") or {})}
+        return {**self._headers, **own} if own else self._headers
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Connections that are closed by their sender, or by the system.
+
+    Those of a parent process must not be closed in its child, which shares the parent's
+    event loop; those of an event loop that has ended cannot be.
+    """
+
+    def __del__(self, *_: Any) -> None:
+        """Says nothing of them."""
+
+
+def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
+    """Headers that name who asks, as the environment says."""
+    names: dict[str, str | None] = {}
+    variable = os.environ.get
+    if provider == "openai":
+        names["OpenAI-Organization"] = (
+            organization or variable("OPENAI_ORGANIZATION") or variable("OPENAI_ORG_ID")
+        )
+        names["OpenAI-Project"] = variable("OPENAI_PROJECT_ID")
+    if provider == "openrouter":
+        names["HTTP-Referer"] = variable("OR_SITE_URL")
+        names["X-Title"] = variable("OR_APP_NAME")
+    return {name: value for name, value in names.items() if value}
+
+
+def _body(attempt: Attempt) -> dict[str, Any]:
+    """What is sent, as a dict."""
+    given = {**attempt.arguments, **attempt.options}
+    more = given.get("extra_body") or {}
+    if given.get("think") is False:
+        given.setdefault("reasoning_effort", "none")
+    sent = {key: value for key, value in given.items() if key not in _NOT_SENT}
+    return {"messages": attempt.request.messages(), **sent, **more}
+
+
+_NOT_SENT = frozenset(
+    {"api_key", "api_base", "base_url", "timeout", "extra_headers", "headers"}
+    | {"extra_body", "organization", "drop_params", "think"}
+)
+
+
+def _packed(body: dict[str, Any]) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError:  # text that UTF-8 cannot carry, an array, an agent
+        return orjson.dumps(plain(body))
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """The body of an answer, within bounds.
+
+    Raises:
+        StateError: if its HTTP state is no success, or it is not listened to.
+    """
+    named = response.headers.get
+    packing, kind = named("Content-Encoding", ""), named("Content-Type", "")
+    body = Body(response.status, packing, kind)
+    async for part in response.content.iter_any():
+        if not body.add(part):
+            break
+    if body.refusal:
+        response.close()
+        raise StateError(502, refusal(body.refusal))
+    if not 200 <= response.status < 300:
+        raise StateError(response.status, said_in(body.content), response.headers)
+    return body.content
+
+
+def _followed(url: URL, where: str) -> URL:
+    """Where a server passes a request on to, within itself.
+
+    Raises:
+        StateError: if that is elsewhere.
+    """
+    there = url.join(URL(where))
+    if there.origin() != url.origin():
+        raise StateError(400, refusal(elsewhere(there.host)))
+    return there
+
+
+_senders: weakref.WeakSet[LeanSender] = weakref.WeakSet()
+_closing: set[Future[None]] = set()
+
+
+def _close(sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession]) -> None:
+    """Closes the connections of a sender that nobody uses any more."""
+    for loop, session in sessions.items():
+        if loop.is_running():
+            closing = asyncio.run_coroutine_threadsafe(session.close(), loop)
+            _closing.add(closing)
+            closing.add_done_callback(_closing.discard)
+        else:
+            session.detach()
+
+
+def _wait_for_closing() -> None:
+    for closing in list(_closing):
+        with suppress(TimeoutError):  # the process ends anyway
+            closing.result(CLOSING_S)
+
+
+def _after_fork_in_child() -> None:
+    for sender in list(_senders):
+        sender.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)
+# Senders are closed after this line was registered, and so before it is called.
+atexit.register(_wait_for_closing)

@@ -1,0 +1,131 @@
+"""The schema of a reply, as servers take it: written out once for each class.
+
+Servers that force a reply into a schema keep to its ``enum`` and its lengths, and many
+ignore ``minimum`` and ``maximum``: a range of few numbers is written as ``enum``.
+"""
+
+import math
+from collections.abc import Mapping
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel
+
+#: a range of at most so many numbers is written out
+MOST_NUMBERS = 25
+#: numbers from one whole number to another go in such steps
+STEP = 10
+#: no meaning for a server; ``default`` is not allowed in a strict schema
+_LEFT_OUT = ("title", "default")
+_RANGE = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+
+_known: WeakKeyDictionary[type, dict[str, Any]] = WeakKeyDictionary()
+
+
+def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
+    """The strict JSON schema of a class; the same dict each time, not to be changed."""
+    found = _known.get(kind)
+    if found is None:
+        tree = kind.model_json_schema()
+        found = _known[kind] = _strict(tree, tree.get("$defs", {}), ())
+    return found
+
+
+def json_schema(kind: type[BaseModel]) -> dict[str, Any]:
+    """The argument ``response_format`` that asks for a reply of this class."""
+    named = {"name": kind.__name__, "schema": schema_of(kind), "strict": True}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _strict(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) -> Any:
+    """A node with all fields required and no others allowed, and ranges written out.
+
+    What it refers to is put in its place, where it does not hold itself.
+    """
+    if isinstance(node, list):
+        return [_strict(item, definitions, within) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        name = node["$ref"].rpartition("/")[2]
+        if name in within or name not in definitions:
+            return {"$ref": node["$ref"]}
+        rest = {key: value for key, value in node.items() if key != "$ref"}
+        whole = {**definitions[name], **rest}
+        return _strict(whole, definitions, (*within, name))
+    made = {
+        key: _named(value, definitions, within)
+        if key in ("properties", "$defs")
+        else _strict(value, definitions, within)
+        for key, value in node.items()
+        if key not in _LEFT_OUT and key != "$defs"
+    }
+    if _holds_itself(node, definitions):
+        made["$defs"] = _named(node["$defs"], definitions, tuple(definitions))
+    if made.get("type") == "object" and "properties" in made:
+        made["required"] = list(made["properties"])
+        made["additionalProperties"] = False
+    return _written_out(made)
+
+
+def _named(
+    nodes: Mapping[str, Any], definitions: Mapping[str, Any], within: tuple[str, ...]
+) -> dict[str, Any]:
+    """Nodes by the names of fields, which may be any words."""
+    return {name: _strict(node, definitions, within) for name, node in nodes.items()}
+
+
+def _holds_itself(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
+    """True at the top of a schema of which a part refers to what it is in."""
+    return "$defs" in node and any(
+        _reaches(name, name, definitions, set()) for name in definitions
+    )
+
+
+def _reaches(
+    name: str, goal: str, definitions: Mapping[str, Any], seen: set[str]
+) -> bool:
+    for next_name in _references(definitions.get(name, {})):
+        if next_name == goal:
+            return True
+        if next_name not in seen:
+            seen.add(next_name)
+            if _reaches(next_name, goal, definitions, seen):
+                return True
+    return False
+
+
+def _references(node: Any) -> list[str]:
+    if isinstance(node, list):
+        return [name for item in node for name in _references(item)]
+    if not isinstance(node, dict):
+        return []
+    own = [node["$ref"].rpartition("/")[2]] if "$ref" in node else []
+    return own + [name for item in node.values() for name in _references(item)]
+
+
+def _written_out(node: dict[str, Any]) -> dict[str, Any]:
+    """A range of few numbers as ``enum``; other nodes as they are."""
+    numbers = _numbers(node)
+    if numbers is None:
+        return node
+    rest = {key: value for key, value in node.items() if key not in _RANGE}
+    return {**rest, "enum": numbers}
+
+
+def _numbers(node: Mapping[str, Any]) -> list[int] | list[float] | None:
+    """All numbers of a node's range, lowest first; None if they are too many."""
+    kind = node.get("type")
+    low, high = node.get("minimum"), node.get("maximum")
+    if kind not in ("integer", "number") or low is None or high is None:
+        return None
+    if "enum" in node or "const" in node or "multipleOf" in node:
+        return None
+    if not (math.isfinite(low) and math.isfinite(high) and high - low < MOST_NUMBERS):
+        return None
+    if kind == "integer":
+        return list(range(math.ceil(low), math.floor(high) + 1)) or None
+    tenths = range(round(low * STEP), round(high * STEP) + 1)
+    if low != int(low) or high != int(high) or len(tenths) > MOST_NUMBERS:
+        return None
+    return [number / STEP for number in tenths]

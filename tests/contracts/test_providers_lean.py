@@ -1,0 +1,359 @@
+"""The lean way: for whom it is taken, where it leads, and what it costs nobody."""
+
+import asyncio
+import gc
+import json
+import logging
+import multiprocessing
+import os
+import pickle
+import subprocess
+import sys
+
+import litellm
+import mesa
+import pytest
+
+from mesa_memory import LLMRejected, LLMSettings, LLMUnavailable, Services, configure
+from mesa_memory.hosts.litellm import address_of
+from mesa_memory.llm.client import ProviderClient
+from mesa_memory.llm.lean import LeanSender
+from mesa_memory.llm.routing import obstacle
+from mesa_memory.runtime.reasoning import ChatRequest
+from tests.support import network
+from tests.support.client import ask, client, question
+from tests.support.openai_server import Behaviour, OpenAIServer, always, completion
+from tests.support.server_process import ROOT
+
+elsewhere = network.elsewhere  # guards every test here
+KEY = "sk-planted-lean-0123456789"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def way_of(llm, request):
+    return ask(llm, request).route.client
+
+
+# -- who takes it ----------------------------------------------------------------------
+
+SPEAKING = ["openai", "custom_openai", "hosted_vllm", "ollama", "ollama_chat"]
+SPEAKING += ["lm_studio", "deepseek", "groq", "openrouter", "together_ai"]
+
+
+@pytest.mark.parametrize("provider", SPEAKING)
+def test_servers_that_speak_the_protocol_are_asked_without_litellm(
+    provider, server, monkeypatch
+):
+    monkeypatch.setenv(f"{provider.upper()}_API_KEY", KEY)
+    monkeypatch.setenv("TOGETHERAI_API_KEY", KEY)
+    reply = ask(client(), question(server, f"{provider}/some/model"))
+    assert reply.route.client == "lean"
+    (received,) = server.log
+    assert received.model == "some/model"
+    assert reply.model == f"{provider}/some/model"
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini", "mistral", "nowhere"])
+def test_other_providers_are_asked_with_litellm(provider):
+    assert obstacle(f"{provider}/some-model", None, {})
+
+
+def test_a_name_without_a_provider_is_litellms_guess():
+    assert obstacle("gpt-4o-mini", None, {}) == ""
+    assert obstacle("claude-3-5-haiku-latest", None, {})
+
+
+def test_an_option_that_only_litellm_knows_takes_litellm(server):
+    assert way_of(client(options={"caching": False}), question(server)) == "litellm"
+
+
+@pytest.mark.parametrize(
+    "name", ["callbacks", "success_callback", "input_callback", "pre_call_rules"]
+)
+def test_what_a_user_has_hooked_into_litellm_is_called(name, server, monkeypatch):
+    monkeypatch.setattr(litellm, name, [lambda *args, **given: True])
+    assert obstacle("openai/test", server.base, {}) == f"litellm.{name} is set"
+
+
+def test_a_function_in_the_place_of_litellms_is_called(server, monkeypatch):
+    asked, real = [], litellm.acompletion
+
+    async def counted(**given):
+        asked.append(given["model"])
+        return await real(**given)
+
+    monkeypatch.setattr(litellm, "acompletion", counted)
+    ask(client(), question(server))
+    assert asked == ["openai/test"]
+
+
+def test_a_users_own_provider_is_asked_with_litellm(monkeypatch):
+    entry = {"provider": "hosted_vllm", "custom_handler": litellm.CustomLLM()}
+    monkeypatch.setattr(litellm, "custom_provider_map", [entry])
+    assert obstacle("hosted_vllm/x", "http://127.0.0.1:1/v1", {})
+
+
+def test_either_way_can_be_chosen_and_is_named_in_the_ledger(server):
+    for way in ("lean", "litellm"):
+        model = mesa.Model(rng=1)
+        configure(model, client=way)
+        services = Services.of(model)
+        services.complete(question(server))
+        assert services.ledger.routes["openai/test"].client == way
+
+
+def test_a_way_that_does_not_exist_is_refused_with_the_choices():
+    with pytest.raises(ValueError, match=r"'auto', 'lean', 'litellm'.*got 'fast'"):
+        configure(mesa.Model(rng=1), client="fast")
+
+
+def test_the_lean_way_is_refused_typed_where_there_is_none(server):
+    llm = client(client="lean")
+    with pytest.raises(LLMRejected, match=r"anthropic speaks .* client='litellm'"):
+        ask(llm, question(server, "anthropic/claude-3-5-haiku-latest"))
+    assert server.requests == 0
+
+
+# -- where it leads --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("provider", ["ollama", "ollama_chat"])
+@pytest.mark.parametrize("end", ["", "/", "/v1", "/v1/"])
+def test_ollama_is_asked_at_its_openai_address(provider, end, server):
+    host = server.base.removesuffix("/v1")
+    assert ask(client(), question(host + end, f"{provider}/llama3")).attempts == 1
+    assert "authorization" not in server.log[0].headers
+
+
+def test_an_address_may_be_the_whole_one(server):
+    assert ask(client(), question(f"{server.base}/chat/completions")).attempts == 1
+
+
+def test_keys_and_addresses_are_found_where_litellm_finds_them(server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-environment-1")
+    monkeypatch.setenv("OPENAI_BASE_URL", server.base)
+    ask(client(), question(None))
+    monkeypatch.setenv("HOSTED_VLLM_API_BASE", server.base)
+    ask(client(), question(None, "hosted_vllm/m"))
+    monkeypatch.setattr(litellm, "api_key", "sk-of-litellm-itself-2")
+    ask(client(), question(None))
+    ask(client(options={"api_key": "sk-of-the-options-3"}), question(None))
+    sent = [received.headers["authorization"] for received in server.log]
+    assert sent == [
+        "Bearer sk-of-the-environment-1",
+        "Bearer fake-api-key",
+        "Bearer sk-of-litellm-itself-2",
+        "Bearer sk-of-the-options-3",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("model", "base"),
+    [
+        ("openai/gpt-4o-mini", "https://api.openai.com/v1"),
+        ("openrouter/meta/llama", "https://openrouter.ai/api/v1"),
+        ("ollama/llama3", "http://localhost:11434"),
+        ("groq/llama3", "https://api.groq.com/openai/v1"),
+    ],
+)
+def test_usual_addresses_are_known(model, base):
+    assert address_of(model, None, None).base == base
+
+
+@pytest.mark.parametrize("provider", ["openai", "deepseek", "groq", "openrouter"])
+def test_a_missing_key_is_refused_at_once(provider, monkeypatch, elsewhere):
+    monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
+    with pytest.raises(LLMRejected, match=r"no API key is known.*Check the API key"):
+        ask(client(client="lean"), question(None, f"{provider}/some-model"))
+    assert elsewhere == []
+
+
+@pytest.mark.parametrize("provider", ["hosted_vllm", "lm_studio"])
+def test_a_missing_address_is_refused_at_once(provider, elsewhere):
+    with pytest.raises(LLMRejected, match="no address is known"):
+        ask(client(client="lean"), question(None, f"{provider}/some-model"))
+    assert elsewhere == []
+
+
+def test_headers_and_a_body_of_ones_own_are_sent(server):
+    options = {"extra_headers": {"X-Project": "town"}, "extra_body": {"top_k": 5}}
+    options |= {"drop_params": True, "timeout": 9}
+    ask(client(options=options), question(server))
+    (received,) = server.log
+    assert received.headers["x-project"] == "town"
+    assert received.body["top_k"] == 5
+    assert not received.body.keys() & {"drop_params", "timeout", "extra_body"}
+
+
+def test_ollama_is_told_not_to_think_in_its_own_words(server):
+    chat = ({"role": "user", "content": "Where to?"},)
+    given = {"think": False, "drop_params": True}
+    request = ChatRequest("reasoning", 1, 1, "", "", None, model="ollama_chat/m",
+                          api_base=server.base, chat=chat, given=given)  # fmt: skip
+    assert ask(client(), request).route.client == "lean"
+    assert server.log[0].body["reasoning_effort"] == "none"
+    assert "think" not in server.log[0].body
+
+
+def test_a_proxy_of_the_environment_is_asked_for_other_hosts(monkeypatch):
+    for name in ("http_proxy", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with OpenAIServer() as proxy:
+        monkeypatch.setenv("http_proxy", proxy.base.removesuffix("/v1"))
+        ask(client(), question("http://model.example/v1"))
+        assert proxy.requests == 1
+
+
+def test_a_proxy_of_socks_takes_litellm(monkeypatch):
+    monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
+    assert "SOCKS" in obstacle("openai/test", "http://model.example/v1", {})
+    assert obstacle("openai/test", "http://127.0.0.1:1/v1", {}) == ""
+
+
+# -- what comes back -------------------------------------------------------------------
+
+
+def test_reasoning_gets_litellms_own_response(server):
+    call = {"id": "c1", "type": "function",
+            "function": {"name": "go", "arguments": '{"to": "mill"}'}}  # fmt: skip
+
+    def calling(received):
+        body = completion(received, None, "tool_calls")
+        message = b'"content": null, "tool_calls": [%s]'
+        return Behaviour.raw(
+            body.replace(b'"content": null', message % json.dumps(call).encode())
+        )
+
+    server.behave = calling
+    chat = ({"role": "user", "content": "Where to?"},)
+    request = ChatRequest("reasoning", 1, 1, "", "", None, model="openai/test",
+                          api_base=server.base, chat=chat)  # fmt: skip
+    raws = [ask(client(client=way), request).raw for way in ("lean", "litellm")]
+    messages = [raw.choices[0].message for raw in raws]
+    assert messages[0].content is messages[1].content is None
+    assert messages[0].tool_calls == messages[1].tool_calls
+    assert messages[0].tool_calls[0].function.name == "go"
+    assert [type(raw) for raw in raws] == [litellm.ModelResponse] * 2
+
+
+@pytest.mark.parametrize("code", [307, 308])
+def test_a_redirect_within_the_server_is_followed(code):
+    with OpenAIServer() as server:
+        where = (("Location", "/chat/completions"),)
+        behaviours = iter([Behaviour("reply", code=code, headers=where)])
+        server.behave = lambda received: next(behaviours, None)
+        assert ask(client(), question(server)).attempts == 1
+        assert server.requests == 2
+
+
+def test_redirects_without_end_are_refused():
+    where = (("Location", "/v1/chat/completions"),)
+    with OpenAIServer(behave=always(Behaviour("reply", code=307, headers=where))) as on:
+        with pytest.raises(LLMRejected, match="more than 20 times"):
+            ask(client(), question(on))
+        assert on.requests == 21
+
+
+def test_an_error_in_a_good_reply_is_one():
+    body = b'{"error": {"message": "no model is loaded", "code": 503}}'
+    told = pytest.raises(LLMUnavailable, match="no model is loaded")
+    with OpenAIServer(behave=always(Behaviour.raw(body))) as server, told:
+        ask(client(), question(server))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b'{"error": "no room"}', b'{"detail": "no room"}', b'{"message": "no room"}',
+     b"no room", b'{"error": {"message": "no room"}}'],
+)  # fmt: skip
+def test_what_a_server_says_is_told_in_any_form(body):
+    failing = Behaviour("reply", code=400, body=body)
+    told = pytest.raises(LLMRejected, match=r"\(HTTP 400\): no room\. ")
+    with OpenAIServer(behave=always(failing)) as server, told:
+        ask(client(), question(server, schema=None))
+
+
+# -- what it leaves behind -------------------------------------------------------------
+
+
+def test_a_key_is_in_no_error_of_the_lean_way(monkeypatch, caplog):
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    said = f"Incorrect API key provided: {KEY}. Header: Bearer {KEY}"
+    refusing = OpenAIServer(behave=always(Behaviour.status(401, said)))
+    with refusing as server, pytest.raises(LLMRejected) as told:
+        ask(client(client="lean"), question(server))
+    assert KEY not in str(told.value) + caplog.text
+    assert "[secret]" in str(told.value)
+
+
+def test_a_connection_is_used_again_in_each_event_loop(server):
+    llm = ProviderClient(LLMSettings())
+
+    async def twice():
+        await llm.acomplete(question(server))
+        await llm.acomplete(question(server))
+
+    for _ in range(2):
+        asyncio.run(twice())
+    assert server.requests == 4
+    assert server.total_connections == 2
+
+
+def test_a_sender_travels_without_its_connections():
+    assert isinstance(pickle.loads(pickle.dumps(LeanSender())), LeanSender)
+
+
+def asked_in_child(base, pipe):
+    llm = ProviderClient(LLMSettings())
+    pipe.send(asyncio.run(llm.acomplete(question(base))).text)
+
+
+def test_a_forked_child_has_connections_of_its_own(server, capfd):
+    llm = client()
+    ask(llm, question(server))
+    here, there = multiprocessing.Pipe()
+    child = os.fork()
+    if child == 0:  # as a forking executor's worker
+        try:
+            del llm
+            gc.collect()
+            asked_in_child(server.base, there)
+        finally:
+            os._exit(0)
+    assert here.poll(60)
+    assert "Summary of" in here.recv()
+    os.waitpid(child, 0)
+    ask(llm, question(server))
+    assert server.total_connections == 2
+    assert "Unclosed" not in "".join(capfd.readouterr())
+
+
+PROGRAM = """
+import os, sys
+os.environ["OPENAI_API_KEY"] = "test"
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_memory import LongTermMemory, Services, configure
+
+model = mesa.Model(rng=1)
+agent = LLMAgent(model, CoTReasoning, "openai/test", api_base=sys.argv[1])
+agent.memory = LongTermMemory(agent)
+agent.memory.add_to_memory("message", {"message": "hi", "sender": 4})
+agent.memory.process_step()
+"""
+
+
+def test_a_program_ends_with_its_work_done_and_without_a_word(server):
+    run = subprocess.run(
+        [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", PROGRAM, server.base],
+        cwd=ROOT, capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+    assert server.requests == 1
+    assert "Unclosed" not in run.stderr

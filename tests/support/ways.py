@@ -1,0 +1,18 @@
+"""Both ways to a provider, for tests that must hold on either."""
+
+import pytest
+
+WAYS = ("lean", "litellm")
+
+
+def take(way, monkeypatch):
+    """Lets requests go this way, as if nobody had chosen."""
+    if way == "litellm":
+        monkeypatch.setattr("mesa_memory.llm.client.obstacle", lambda *_: "a test")
+
+
+@pytest.fixture(autouse=True, params=WAYS)
+def way(request, monkeypatch):
+    """Runs every test here once on each way."""
+    take(request.param, monkeypatch)
+    return request.param
