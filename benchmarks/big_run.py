@@ -175,6 +175,7 @@ class BigRun:
             *(1, self._seq, step, str(agent), "consolidate", 0, "offline"),
             *(json.dumps(prompt), f"{step}-{agent}", "So far: nothing.", None),
             *(120, 12, 0.0001, 0.8, 1, False, None, "stop"),
+            *(0, None, False, None, None),
         )
 
 

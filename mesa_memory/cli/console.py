@@ -1,7 +1,7 @@
 """What all commands share: a plain console, errors in one line, which run is meant."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -85,3 +85,8 @@ def cell(value: Any, width: int = WIDTH) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
     return one_line(shorten(str(value), width))
+
+
+def named(values: Mapping[str, Any]) -> str:
+    """Parameters and their values on one line."""
+    return ", ".join(f"{name}={cell(value)}" for name, value in values.items())

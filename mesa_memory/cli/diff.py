@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.console import cell, opened, plain_console, run_argument
+from mesa_memory.cli.console import cell, named, opened, plain_console, run_argument
 
 if TYPE_CHECKING:
     from mesa_memory.runs.compare import Difference
@@ -17,7 +17,14 @@ MUCH = 2_000
 @click.command()
 @run_argument("left", "RUN_A")
 @run_argument("right", "RUN_B")
-def diff(left: str, right: str) -> None:
+@click.option(
+    "--by",
+    type=click.Choice(("record", "event")),
+    help="Compare all that was recorded, or only what happened to the agents, matched "
+    "by kind, agent, step and text.  [default: event if the memories are of different "
+    "classes, else record]",
+)
+def diff(left: str, right: str, by: str | None) -> None:
     """Shows the first difference of two recorded runs.
 
     The exit code is 0 if they are equal, 1 if not, and 2 if they cannot be compared.
@@ -25,7 +32,22 @@ def diff(left: str, right: str) -> None:
     """
     console = plain_console()
     with opened(left) as mine, opened(right) as theirs:
-        found = mine.differences(theirs)
+        from mesa_memory.runs.compare import differing_parameters
+
+        about = [
+            next(row for row in run.runs(as_records=True) if row["id"] == run.id)
+            for run in (mine, theirs)
+        ]
+        apart = differing_parameters(about)
+        events = by == "event" or (by is None and not mine.same_memories(theirs))
+        found = mine.differences(theirs, events)
+    for letter, parameters in zip("AB", apart):
+        if parameters:
+            console.print(f"{letter} was made with {named(parameters)}", soft_wrap=True)
+    if events:
+        console.print(
+            "Compared is what happened to the agents, not how it is remembered."
+        )
     if found is None:
         console.print("The runs are equal.")
         return

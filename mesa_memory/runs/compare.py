@@ -6,24 +6,31 @@ parameters, the time of day, how long calls took, what they cost and who answere
 nor the origin of records, which was guessed for runs of before version 6 of the store.
 What happens within a step is compared by whose it is, as agents may think at the same
 time.
+
+Different classes of memory name their records differently, ask and show differently. Of
+such runs only what happened to the agents can be compared: events, matched by agent,
+kind, step and text, and interventions.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
 from sqlalchemy import select
 
+from mesa_memory.core.records import EVENT
 from mesa_memory.retrieval.relevance import NOISE
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import schema
 
 Row = dict[str, Any]
 #: for each table, what names a row within a step, and what must be equal
-_COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "interventions": (("agent",), ("kind", "detail")),
+type Compared = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
+_INTERVENTIONS = (("agent",), ("kind", "detail"))
+_ALL: Compared = {
+    "interventions": _INTERVENTIONS,
     "calls": (("agent", "purpose", "occurrence"), ("prompt_hash", "reply")),
     "records": (
         ("id",),
@@ -34,6 +41,10 @@ _COMPARED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     ),
     "recalls": (("agent", "layer", "purpose"), ("query", "scoring", "candidates")),
     "prompts": (("agent", "layer", "section"), ("text",)),
+}
+_EVENTS: Compared = {
+    "interventions": _INTERVENTIONS,
+    "records": (("agent", "kind", "text"), ()),
 }
 #: scores differ by so much where another number of rows was multiplied at once; what is
 #: recorded was rounded
@@ -71,16 +82,35 @@ class Difference:
         return self.step, int(ended and _ENDING.issuperset(self.fields)), self.seq
 
 
-def first_difference(left: Recorded, right: Recorded) -> Difference | None:
+def first_difference(
+    left: Recorded, right: Recorded, events: bool = False
+) -> Difference | None:
     """See ``Run.differences``."""
-    first = _steps(left, right)
-    for name in _COMPARED:
-        for step, mine, theirs in _side_by_side(name, left, right):
+    first, compared = _steps(left, right), _EVENTS if events else _ALL
+    for name, (_, values) in compared.items():
+        for step, mine, theirs in _side_by_side(name, compared, left, right):
             if first and step > first.step:
                 break
-            found = [*_different(name, step, mine, theirs), *([first] if first else [])]
+            apart = _different(name, values, step, mine, theirs)
+            found = [*apart, *([first] if first else [])]
             first = min(found, key=lambda one: one.place, default=None)
     return first
+
+
+def differing_parameters(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """For each run the parameters that are not the same in all of them, by name.
+
+    Args:
+        runs: rows of ``Run.runs``.
+    """
+    given = [run["parameters"] or {} for run in runs]
+    names = dict.fromkeys(name for parameters in given for name in parameters)
+    apart = [
+        name
+        for name in names
+        if any(name not in p or p[name] != given[0].get(name) for p in given)
+    ]
+    return [{name: p[name] for name in apart if name in p} for p in given]
 
 
 def _steps(left: Recorded, right: Recorded) -> Difference | None:
@@ -94,10 +124,10 @@ def _steps(left: Recorded, right: Recorded) -> Difference | None:
 
 
 def _side_by_side(
-    name: str, left: Recorded, right: Recorded
+    name: str, compared: Compared, left: Recorded, right: Recorded
 ) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
     """Each step with its rows in both runs, by what names them."""
-    flows = [_by_step(name, run) for run in (left, right)]
+    flows = [_by_step(name, compared, run) for run in (left, right)]
     heads = [next(flow, None) for flow in flows]
     while any(heads):
         step = min(head[0] for head in heads if head)
@@ -108,12 +138,16 @@ def _side_by_side(
         yield step, sides[0], sides[1]
 
 
-def _by_step(name: str, run: Recorded) -> Iterator[tuple[float, dict[tuple, Row]]]:
+def _by_step(
+    name: str, compared: Compared, run: Recorded
+) -> Iterator[tuple[float, dict[tuple, Row]]]:
     """The rows of a table, step by step."""
     table = schema.metadata.tables[name]
-    keys, values = _COMPARED[name]
+    keys, values = compared[name]
     names = ("step", "seq", *keys, *values)
     wanted = select(*[table.c[n] for n in names]).where(run.mine(table))
+    if compared is _EVENTS and name == "records":
+        wanted = wanted.where(table.c.origin == EVENT)
     chunks = run.reader.chunks(wanted.order_by(table.c.step, table.c.seq))
     rows = (dict(zip(names, row)) for chunk in chunks for row in chunk)
     for step, together in groupby(rows, key=lambda row: row["step"]):
@@ -127,7 +161,11 @@ def _by_step(name: str, run: Recorded) -> Iterator[tuple[float, dict[tuple, Row]
 
 
 def _different(
-    name: str, step: float, left: dict[tuple, Row], right: dict[tuple, Row]
+    name: str,
+    values: tuple[str, ...],
+    step: float,
+    left: dict[tuple, Row],
+    right: dict[tuple, Row],
 ) -> Iterator[Difference]:
     """The differences between the rows of a step."""
     if left == right:
@@ -140,7 +178,7 @@ def _different(
             continue
         fields = tuple(
             n
-            for n in _COMPARED[name][1]
+            for n in values
             if mine[n] != theirs[n]
             and not (n == "candidates" and _alike(mine[n], theirs[n]))
         )

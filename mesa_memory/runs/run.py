@@ -250,9 +250,20 @@ class Run:
         asked = (text, agent, step, k, kinds, across, embedder)
         return searching.search(self._run, *asked).given(as_records)
 
-    def differences(self, other: "Run") -> Difference | None:
-        """The first difference to another run, of any store; None if they are equal."""
-        return first_difference(self._run, other._run)
+    def differences(self, other: "Run", events: bool = False) -> Difference | None:
+        """The first difference to another run, of any store; None if they are equal.
+
+        Args:
+            other: the other run.
+            events: compare only what happened to the agents, by agent, kind, step and
+                text, as is right for runs with different classes of memory. By default
+                all that was recorded is compared, record by record.
+        """
+        return first_difference(self._run, other._run, events)
+
+    def same_memories(self, other: "Run") -> bool:
+        """True if the agents of both runs have memories of the same classes."""
+        return _memories(self) == _memories(other)
 
     def export(self, folder: str | Path, format: str = "csv") -> list[Path]:
         """Writes the run's tables as files; see ``export``.
@@ -304,3 +315,7 @@ class Run:
 
     def _told(self, name: str) -> Any:
         return run_row(self._reader, self.id)[name]
+
+
+def _memories(run: Run) -> set[str]:
+    return {str(agent["memory"]) for agent in run.agents(as_records=True)}

@@ -302,3 +302,40 @@ def test_a_name_without_a_record_is_refused():
     result = call("demo", "--headless", "--agents", 3, "--steps", 1, "--name", "x")
     assert result.exit_code == 1
     assert "--record" in result.stderr
+
+
+@pytest.fixture(scope="module")
+def towns(tmp_path_factory):
+    """The same town with two classes of memory."""
+    place = tmp_path_factory.mktemp("towns") / "towns.sqlite"
+    for memory in ("stlt", "short_term"):
+        made = ("demo", "--headless", "--agents", 3, "--steps", 3, "--memory", memory)
+        assert call(*made, "--record", place).exit_code == 0
+    return place
+
+
+def test_runs_with_different_memories_differ_where_something_else_happened(towns):
+    result = call("diff", f"{towns}#1", f"{towns}#2")
+    for part in ("A was made with memory=stlt", "B was made with memory=short_term"):
+        assert part in result.stdout
+    assert "Compared is what happened to the agents" in result.stdout
+    # A few days are too few for them to act differently.
+    assert "The runs are equal." in result.stdout
+    assert result.exit_code == 0
+    strictly = call("diff", f"{towns}#1", f"{towns}#2", "--by", "record")
+    assert strictly.exit_code == 1
+    assert "first difference is at step 1" in strictly.stdout
+
+
+def test_an_event_that_only_one_run_has_is_found_whatever_the_memory(towns):
+    with open_run(towns, 1) as one, open_run(towns, 2) as other:
+        assert one.differences(other, events=True) is None
+    with sqlite3.connect(towns) as on:
+        on.execute(
+            "UPDATE records SET text = 'Agent 2 says: Hush!' WHERE seq = (SELECT min(seq)"
+            " FROM records WHERE run = 2 AND step = 2 AND kind = 'message') AND run = 2"
+        )
+    on.close()
+    with open_run(towns, 1) as one, open_run(towns, 2) as other:
+        found = one.differences(other, events=True)
+    assert (found.table, found.step, found.fields) == ("records", 2, ())

@@ -87,8 +87,10 @@ def test_prompts_are_paired_by_what_they_are_for():
 
 def test_the_first_difference_of_runs_names_step_agent_and_text(runs):
     one, same, other = runs
-    assert compare.first_difference(one, same, ()) is None
-    found = compare.first_difference(one, other, ())
+    assert compare.parting(one, same, ()).first is None
+    parting = compare.parting(one, other, ())
+    assert not parting.events
+    found = parting.first
     assert found.step == 3
     assert compare.whose(found) == "2"
     texts = " ".join(pair.right or "" for pair in compare.told(found))

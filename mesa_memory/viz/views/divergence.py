@@ -14,6 +14,7 @@ from mesa_memory.viz.widgets.timeline import number
 
 #: agents times steps of runs that are compared without being asked to
 COMPARED_AT_ONCE = 20_000
+EVERYTHING = "steps, calls, records, recalls and the texts shown"
 
 
 @solara.component
@@ -39,22 +40,21 @@ def Divergence(source: Source, other: Source, selection: Selection) -> Any:
 @solara.component
 def First(source: Source, other: Source, selection: Selection) -> Any:
     """Looks for it, then shows it."""
-    answer = use_answer(
+    parting = use_answer(
         source,
-        _found,
+        data.parting,
         other.run,
         other.stamp,
         quick=False,
         says="Comparing all that was recorded of both runs …",
     )
-    if answer is None:
+    if parting is None:
         return
-    (found,) = answer
+    found = parting.first
+    Made(parting)
     if found is None:
-        Empty(
-            "The runs are equal: steps, calls, records, recalls and the texts shown.",
-            "mdi-equal",
-        )
+        what = "what happened to the agents" if parting.events else EVERYTHING
+        Empty(f"The runs are equal: {what}.", "mdi-equal")
         return
     agent = data.whose(found)
     with solara.Div(classes=["mm-row"]):
@@ -80,9 +80,21 @@ def First(source: Source, other: Source, selection: Selection) -> Any:
         Differing(pair).key(pair.title)
 
 
-def _found(*given: Any) -> tuple:
-    """As a tuple, as there may be no difference."""
-    return (data.first_difference(*given),)
+@solara.component
+def Made(parting: data.Parting) -> Any:
+    """In what the runs were made differently, and what is compared because of that."""
+    if parting.events:
+        solara.Text(
+            "Their memories are of different classes, so what is compared is what "
+            "happened to the agents: events, by agent, kind, step and text."
+        )
+    names = dict.fromkeys([*parting.parameters[0], *parting.parameters[1]])
+    if names:
+        heads = [Column("made with"), Column("left"), Column("right")]
+        rows = [
+            [n, *(str(side.get(n, "–")) for side in parting.parameters)] for n in names
+        ]
+        Table(heads, rows, file="parameters", page=10)
 
 
 @solara.component
