@@ -83,11 +83,6 @@ class EventIndex:
         if self.context.outside.embeds_here and (bare := self.ranking.lacking()):
             self._embed_here(bare)
 
-    def announce(self, entries: Iterable[Entry]) -> None:
-        """These entries will be embedded here, with those of other agents."""
-        texts = {entry.events[0].id: self._body_of(entry) for entry in entries}
-        self.context.outside.announce(texts)
-
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
         entries = self.held
@@ -113,7 +108,7 @@ class EventIndex:
         if not new:
             return
         agent, now = self.context.agent.unique_id, self.context.now
-        request = EmbedRequest(tuple(map(self._body_of, new)), agent, now)
+        request = EmbedRequest(tuple(map(self.body_of, new)), agent, now)
         try:
             embedded: Embedded = yield request
         except EmbedderError as error:
@@ -124,6 +119,20 @@ class EventIndex:
     def text_of(self, record: MemoryRecord) -> str:
         """Says when and who: both are asked for as often as what was said."""
         return self._text_of(self.entry_of[record.id])
+
+    def body_of(self, entry: Any) -> str:
+        """What was said or done, to be embedded: who and when would blur it.
+
+        The state of all things in sight has words for every query, so of an
+        observation only those in sight count.
+        """
+        limit = self.context.event_chars
+        return "\n".join(
+            sight(content, self.context.names)
+            if is_state(kind, content)
+            else render.event_text(kind, _unsigned(kind, content), limit)
+            for kind, content in entry_events(entry)
+        )
 
     def dumps(self) -> list[MemoryRecord]:
         """The records that say how things were, which nobody has to be reminded of."""
@@ -168,7 +177,7 @@ class EventIndex:
         outside = self.context.outside
         rows = outside.embedded_together(
             [record.id for record in bare],
-            lambda key: self._body_of(self.entry_of[key]),
+            lambda key: self.body_of(self.entry_of[key]),
         )
         self._take(bare, Embedded(np.stack(rows), outside.embedder_name))
 
@@ -184,21 +193,7 @@ class EventIndex:
         """A text to find an entry by: of a state, only who was in sight."""
         if not any(is_state(*event) for event in entry_events(entry)):
             return self._text_of(entry)
-        return f"Step {render.value_text(entry.step)}: {self._body_of(entry)}"
-
-    def _body_of(self, entry: Any) -> str:
-        """What was said or done, to be embedded: who and when would blur it.
-
-        The state of all things in sight has words for every query, so of an
-        observation only those in sight count.
-        """
-        limit = self.context.event_chars
-        return "\n".join(
-            sight(content, self.context.names)
-            if is_state(kind, content)
-            else render.event_text(kind, _unsigned(kind, content), limit)
-            for kind, content in entry_events(entry)
-        )
+        return f"Step {render.value_text(entry.step)}: {self.body_of(entry)}"
 
 
 def _unsigned(kind: str, content: Any) -> Any:

@@ -203,7 +203,8 @@ class EventStream(Layer):
         self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
         self._forget()
         if here:
-            self.index.announce([e for e in done if e.events[0].current])
+            current = [entry for entry in done if entry.events[0].current]
+            self.context.outside.announce(self.index, current)
 
     def _grade_fresh(self) -> Flow[None]:
         """Grades the new events, the oldest first; every grade that came is kept.

@@ -10,7 +10,7 @@ from typing import Any
 from mesa_memory.core import redaction
 from mesa_memory.core.validate import check_model, whole
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.pool import EmbeddingPool
+from mesa_memory.embedders.batcher import EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import Budget

@@ -1,8 +1,9 @@
 """A memory's line to the services: whom it asks, and in whose name."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+from weakref import ref
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.inbox import Commit
@@ -177,9 +178,10 @@ class Connection:
         agent, now = context.agent.unique_id, context.now
         return self.services.embed(EmbedRequest(tuple(texts), agent, now))
 
-    def announce(self, texts: Mapping[str, str]) -> None:
-        """These texts, by the id of their record, will be embedded here."""
-        self.services.pool.announce(texts)
+    def announce(self, index: Any, entries: Iterable[Any]) -> None:
+        """These entries will be embedded here; the index's ``body_of`` makes a text."""
+        waiting = self.services.pool.announced
+        waiting.extend((e.events[0].id, ref(index), ref(e)) for e in entries)
 
     def embedded_together(
         self, keys: Sequence[str], text_of: Callable[[str], str]

@@ -21,8 +21,7 @@ from mesa_memory.core.redaction import scrub_reply
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
-from mesa_memory.embedders.batcher import EmbeddingBatcher
-from mesa_memory.embedders.pool import EmbeddingPool
+from mesa_memory.embedders.batcher import EmbeddingBatcher, EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.hosts import mesa, mesa_arguments
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
