@@ -1,7 +1,12 @@
-"""Event content as plain data: copied, JSON-ready and the same in every process.
+"""Event content: a copy as plain data, and any value of it as one line of text.
 
-What is stored must not change when the caller goes on using its objects, must not hold
-agents or models alive, and must not put a memory address into a prompt.
+What is stored is JSON-ready and the same in every process: it must not change when the
+caller goes on using its objects, must not hold agents or models alive, and must not put
+a memory address into a prompt.
+
+What agents say is data: on its line nothing is hidden, long text is cut, and nothing
+adds a line that looks like another speaker, nor a character that a reader does not see
+and a language model obeys.
 """
 
 import enum
@@ -9,7 +14,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -21,6 +26,56 @@ _ATOMS = frozenset({float, bool, type(None)})
 #: Python refuses to write longer integers as text
 _LONG = 10**4000
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
+_BREAKS = {"\n": "\\n", "\r": "\\r", "\t": " ", "\u2028": "\\n", "\u2029": "\\n"}
+#: never needed to read a text
+_INVISIBLE = [
+    *range(0x20),
+    *range(0x7F, 0xA0),
+    *range(0x202A, 0x202F),  # turn the reading direction around
+    *range(0x2060, 0x2070),  # operators, isolates and what Unicode has given up
+    *(0x115F, 0x1160, 0x3164, 0xFFA0),  # fillers, which look like a space
+    *(0xFEFF, 0xFFF9, 0xFFFA, 0xFFFB),
+    *range(0x1D173, 0x1D17B),  # beams and slurs of music
+]
+#: scripts that join letters or break lines by characters without a width
+_JOINING = (
+    r"\u0590-\u08ff\u0900-\u109f\u1780-\u18af\u1900-\u1cff\ua800-\uabff"
+    r"\ufb1d-\ufdff\ufe70-\ufefc\U00010a00-\U00010aff\U00011000-\U00011fff"
+    r"\U0001e900-\U0001e95f"
+)
+_RIGHT_TO_LEFT = r"\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff"
+_PICTOGRAM = (
+    r"\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff\ufe0f\u20e3\U0001f3fb-\U0001f3ff"
+)
+_IDEOGRAPH = r"\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_SELECTORS = r"\ufe00-\ufe0f\U000e0100-\U000e01ef"
+#: the flags of England, Scotland and Wales are written with tags
+_FLAGS = "|".join(
+    "\U0001f3f4" + "".join(chr(0xE0000 + ord(c)) for c in f"{land}\x7f")
+    for land in ("gbeng", "gbsct", "gbwls")
+)
+#: what some texts need and others hide things with; the first group may stay
+_IN_PLACE = re.compile(
+    rf"({_FLAGS}"
+    rf"|(?<=[{_JOINING}])[\u200b-\u200d]"
+    rf"|(?<=[{_PICTOGRAM}])\u200d(?=[{_PICTOGRAM}])"
+    rf"|(?<=[^{_SELECTORS}\u200b-\u200f\U000e0000-\U000e007f\s])[\ufe00-\ufe0f]"
+    rf"|(?<=[{_IDEOGRAPH}])[\U000e0100-\U000e01ef]"
+    rf"|(?<=[\u1820-\u18af])\u180e)"
+    rf"|[\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
+)
+_MARKS = re.compile(r"[\u061c\u200e\u200f]")
+_LETTERS = re.compile(f"[{_RIGHT_TO_LEFT}]")
+_ESCAPES = str.maketrans({chr(code): f"\\x{code:02x}" for code in _INVISIBLE} | _BREAKS)
+_UNSAFE = re.compile(
+    "[" + re.escape("".join(map(chr, _ESCAPES)))
+    + rf"\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
+)  # fmt: skip
+
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+
+
+# -- as plain data ----------------------------------------------------------------------
 
 
 def plain(value: Any, depth: int = 0) -> Any:
@@ -129,3 +184,94 @@ def _text(value: Any) -> str:
     except Exception as error:  # a user's __str__ may do anything
         text = f"<{type(value).__name__}: no text, {type(error).__name__}>"
     return _encodable(_ADDRESS.sub("", text))
+
+
+# -- as one line of text ----------------------------------------------------------------
+
+
+def one_line(text: str) -> str:
+    """``text`` without anything that breaks a line or hides.
+
+    Joiners stay where a script or a pictogram needs them, direction marks in text that
+    is written from right to left, selectors after what they select a form of.
+    """
+    # Nearly every text is clean, and looking is faster than translating.
+    if not _UNSAFE.search(text):
+        return text
+    marks = bool(_LETTERS.search(text))
+
+    def placed(found: re.Match) -> str:
+        hidden, before = found[0], text[max(found.start() - 1, 0) : found.start()]
+        mark = marks and _MARKS.match(hidden) and not _MARKS.match(before)
+        stays = found[1] or mark
+        return hidden if stays else f"\\x{ord(hidden):02x}"
+
+    return _IN_PLACE.sub(placed, text).translate(_ESCAPES)
+
+
+def shorten(text: str, limit: int, left_out: int = 0) -> str:
+    """``text`` cut to about ``limit`` characters, saying how many are left out.
+
+    The middle goes: an answer, a decision or an instruction often stands at the end.
+
+    Args:
+        left_out: how many ``ends`` has left out of it already.
+    """
+    missing = len(text) + left_out - limit
+    note = f"… ({missing} characters left out) …"
+    if missing <= len(note):  # it would take as much room as what is left out
+        return text
+    first = limit - limit // 2
+    return f"{text[:first]}{note}{text[len(text) - limit // 2 :]}"
+
+
+def ends(text: str, limit: float) -> tuple[str, int]:
+    """The ends of a huge text, and how many characters are missing between them.
+
+    ``shorten`` to the same limit gives the same as for the whole text, also if
+    something stands around it: cutting first spares work on what is thrown away.
+    """
+    if len(text) <= 4 * limit:
+        return text, 0
+    kept = int(2 * limit)
+    return text[:kept] + text[len(text) - kept :], len(text) - 2 * kept
+
+
+def words(text: str) -> list[str]:
+    """The lower-case words and numbers of ``text``."""
+    return _WORD.findall(text.lower())
+
+
+def count_tokens(text: str) -> int:
+    """An estimate without a tokenizer: four characters to a token."""
+    return tokens_of(len(text))
+
+
+def tokens_of(chars: int) -> int:
+    """``count_tokens`` of a text of this number of characters."""
+    return (chars + 3) // 4
+
+
+def value_text(value: Any) -> str:
+    """Any plain value on one line, compact, without quotes."""
+    if isinstance(value, str):
+        return one_line(value)
+    if type(value) is int:
+        return str(value)
+    if is_mapping(value):
+        return "{" + pairs(value) + "}"
+    # A tuple that was stored comes back as a list; prompts must not tell them apart.
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(value_text, value)) + "]"
+    return one_line(str(value))
+
+
+def pairs(mapping: Mapping) -> str:
+    """The keys and values of a mapping, in order."""
+    return ", ".join(f"{one_line(str(k))}: {value_text(v)}" for k, v in mapping.items())
+
+
+def is_mapping(value: Any) -> TypeGuard[Mapping]:
+    """True for a mapping, quickly for a dict."""
+    # Asking for a Mapping takes four times as long as asking for a dict.
+    return isinstance(value, dict) or isinstance(value, Mapping)  # noqa: SIM101

@@ -13,7 +13,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from mesa_memory.core.text import ends, is_mapping, one_line, pairs, shorten, value_text
+from mesa_memory.core.content import (
+    ends,
+    is_mapping,
+    one_line,
+    pairs,
+    shorten,
+    value_text,
+)
 
 #: gives an agent its name in a text, by unique id
 type Naming = Callable[[Any], str]
@@ -39,7 +46,7 @@ def message_text(content: Any, limit: float = math.inf, naming: Naming = by_id) 
     """A message's content as ``Agent 4 says: …``; a bare text as it is.
 
     Args:
-        limit: longest text of a value, in characters; see ``text.ends``.
+        limit: longest text of a value, in characters; see ``content.ends``.
         naming: who said it.
     """
     return _message(content, _Ends(limit), naming)
@@ -147,7 +154,7 @@ def folds(kind: str) -> bool:
 
 
 class _Ends:
-    """Cuts huge texts, see ``text.ends``, and adds up what is left out."""
+    """Cuts huge texts, see ``content.ends``, and adds up what is left out."""
 
     def __init__(self, limit: float) -> None:
         self.limit, self.left_out = limit, 0

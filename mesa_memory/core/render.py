@@ -3,8 +3,14 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mesa_memory.core.content import (
+    count_tokens,
+    one_line,
+    shorten,
+    tokens_of,
+    value_text,
+)
 from mesa_memory.core.events import event_text, folds, message_text
-from mesa_memory.core.text import count_tokens, one_line, shorten, tokens_of, value_text
 
 __all__ = (
     "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "message_text", "newest",

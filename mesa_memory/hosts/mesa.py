@@ -13,8 +13,8 @@ from numbers import Integral, Real
 from types import MethodType
 from typing import Any, ClassVar
 
+from mesa_memory.core.content import one_line, shorten
 from mesa_memory.core.events import by_id
-from mesa_memory.core.text import one_line, shorten
 from mesa_memory.errors import HostChanged
 from mesa_memory.hosts.around import Around
 from mesa_memory.hosts.changed import changed

@@ -9,9 +9,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mesa_memory.core.content import plain
+from mesa_memory.core.content import count_tokens, one_line, plain
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
-from mesa_memory.core.text import count_tokens, one_line
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.generic import NOTHING, generic, last_text
 from mesa_memory.llm.policy import Turn, answer

@@ -5,10 +5,10 @@ from functools import cache
 from typing import Any
 
 from mesa_memory.core import importance as grading
+from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow, LLMRequest
-from mesa_memory.core.text import words
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.grade import offline_grade

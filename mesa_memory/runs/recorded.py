@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy import Table as SQLTable
 
-from mesa_memory.core.text import one_line
+from mesa_memory.core.content import one_line
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema

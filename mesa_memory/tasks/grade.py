@@ -19,9 +19,9 @@ from pydantic import (
     model_validator,
 )
 
+from mesa_memory.core.content import shorten, words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.replies import Unusable
-from mesa_memory.core.text import shorten, words
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
 
 #: how models name the two numbers of a grade

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from mesa_memory.core.replies import Unusable, check_text
-from mesa_memory.core.text import one_line, shorten, words
+from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
 
 FRIENDLY = frozenset(

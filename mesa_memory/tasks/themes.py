@@ -7,7 +7,7 @@ statements as its evidence.
 
 from collections.abc import Iterable, Sequence
 
-from mesa_memory.core.text import shorten, words
+from mesa_memory.core.content import shorten, words
 from mesa_memory.retrieval.bm25 import STOP_WORDS
 
 #: words of the form of a statement, not of what it says
