@@ -102,7 +102,8 @@ class PassedOnWhole(PassedOn):
         return self if memory is None else self._get(memory)
 
     def __set__(self, memory: Any, value: Any) -> None:
-        memory.settle()
+        if hasattr(memory, "agent"):  # else its constructor was not called
+            memory.settle()
         with memory.alone():
             getattr(vars(memory)[self._part], self._put)(value)
 

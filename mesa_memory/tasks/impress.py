@@ -20,8 +20,8 @@ from pydantic import (
     model_validator,
 )
 
-from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.core.content import one_line, shorten, words
+from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
 
 FRIENDLY = frozenset(
