@@ -81,9 +81,6 @@ class Outside(Protocol):
     def waiting(self) -> list[Commit]:
         """The finished steps that are not admitted yet."""
 
-    def show(self, entry: Any) -> None:
-        """Prints a new entry if the user wants that."""
-
 
 class LayerContext:
     """What all layers of one memory share.

@@ -1,6 +1,21 @@
-"""Grades the importance of events, by model, by rule or by function."""
+"""Grades the importance of events, by model, by rule or by function.
 
-from collections.abc import Sequence
+Of a model's grades every one is kept that can be trusted. All events of a step are graded
+in one request, at most 40 in one. A reply that leaves some out, or gives some an invalid
+grade, keeps its good grades, and only the rest is asked for again. A reply that cannot be
+told apart (33 grades for 34 events) is not guessed at: after its repair round its events
+are asked for in halves, down to single ones. An event that gets no grade alone is shown
+twice in one request, for models that always leave the last one out; then it counts as
+hard, and is asked for alone, after all others.
+
+A grade that does not depend on the agent is shared: the same event heard by many agents
+with the same task and model is graded once for the whole model run (``Claim``,
+``Publish``, ``Await``).
+"""
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -8,14 +23,58 @@ from mesa_memory.core import importance as grading
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.core.replies import Unusable
+from mesa_memory.core.requests import Await, Claim, Flow, LLMRequest, Publish
+from mesa_memory.errors import BadReply, LLMError
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.tasks import GRADE
-from mesa_memory.tasks.grade import offline_grade
-from mesa_memory.tasks.grading import NO_DOUBTS, Doubts, Graded, grade_together
+from mesa_memory.tasks.grade import Grades, by_place, offline_grade
 
 #: number of newest events against which grades by rule tell what is new
 KNOWN_EVENTS = 20
+#: the most events in one request
+BATCH = 40
+#: the most characters of events in one request
+REQUEST_CHARS = 24_000
+#: single events in a row that may fail before a model that has graded nothing yet is
+#: asked no more
+HARD = 5
+#: events in a row that fail again before the others wait for the next step
+STILL_HARD = 2
+
+#: makes the request for the events at these places
+type Request = Callable[[list[int]], LLMRequest]
+
+
+@dataclass(frozen=True)
+class Doubts:
+    """What earlier replies say of how to ask now.
+
+    Attributes:
+        hard: places of events that got no grade when they were asked for alone.
+        probe: the model has graded nothing lately: one event shows whether it does.
+    """
+
+    hard: Collection[int] = ()
+    probe: bool = False
+
+
+NO_DOUBTS = Doubts()
+
+
+@dataclass
+class Graded:
+    """What came of grading some events.
+
+    Attributes:
+        grades: by place; events that are not in it have no grade yet.
+        hard: places of events that got no grade, though asked for alone.
+        problem: why some have none: the last ``BadReply``, or what ended the asking.
+    """
+
+    grades: dict[int, float] = field(default_factory=dict)
+    hard: set[int] = field(default_factory=set)
+    problem: LLMError | None = None
 
 
 class Grader:
@@ -86,4 +145,174 @@ class Grader:
         # whose request the others wait for.
         own = any(event.origin == DERIVED for event in events)
         shared = not self.shown and not own
-        return (yield from grade_together(lines, request, shared, doubts))
+        return (yield from _grade_together(lines, request, shared, doubts))
+
+
+def _grade_together(
+    lines: Sequence[str], request: Request, shared: bool, doubts: Doubts = NO_DOUBTS
+) -> Flow[Graded]:
+    """Grades lines in as few requests as possible, the first ones first.
+
+    Args:
+        lines: one event each.
+        request: makes the request for the lines at these places.
+        shared: use and give grades of identical events of other agents.
+        doubts: what earlier replies say.
+    """
+    first: dict[str, int] = {}
+    for place, line in enumerate(lines):
+        first.setdefault(line, place)
+    asking = _Asking(lines, request, doubts)
+    if shared:
+        yield from _graded_once(first, asking)
+    else:
+        yield from asking.grade(list(first.values()))
+    outcome = asking.outcome
+    for place, line in enumerate(lines):
+        if first[line] in outcome.grades:
+            outcome.grades[place] = outcome.grades[first[line]]
+        elif first[line] in outcome.hard:
+            outcome.hard.add(place)
+    return outcome
+
+
+class _Asking:
+    """Asks one model about the events of one agent.
+
+    Args:
+        lines: one event each.
+        request: makes the request for the lines at these places.
+        doubts: what earlier replies say.
+    """
+
+    def __init__(self, lines: Sequence[str], request: Request, doubts: Doubts) -> None:
+        self.lines, self.request, self.doubts = lines, request, doubts
+        self.outcome = Graded()
+
+    def grade(self, places: Sequence[int]) -> Flow[None]:
+        """Grades what it can of the events at these places, batch by batch."""
+        easy = [place for place in places if place not in self.doubts.hard]
+        probe = easy[:1] if self.doubts.probe else []
+        batches = [probe] if probe else []
+        batches += self._batches(easy[len(probe) :])
+        try:
+            for batch in batches:
+                yield from self._in_pieces(batch)
+                if batch is probe and probe[0] in self.outcome.hard:
+                    return
+            yield from self._one_by_one([p for p in places if p in self.doubts.hard])
+        except LLMError as error:
+            self.outcome.problem = error
+
+    def _batches(self, places: Sequence[int]) -> Iterator[list[int]]:
+        """The places in order, so many at a time as one request may hold."""
+        batch: list[int] = []
+        size = 0
+        for place in places:
+            size += len(self.lines[place])
+            if batch and (len(batch) == BATCH or size > REQUEST_CHARS):
+                yield batch
+                batch, size = [], len(self.lines[place])
+            batch.append(place)
+        if batch:
+            yield batch
+
+    def _in_pieces(self, batch: list[int]) -> Flow[None]:
+        """Grades a batch, in halves where a whole gets no usable reply.
+
+        Raises:
+            BadReply: if the model seems to be unable to grade anything at all.
+            LLMError: what ended the asking.
+        """
+        outcome = self.outcome
+        pieces, hard, left_out = [batch], 0, False
+        while pieces:
+            piece = pieces.pop()
+            # Some models leave the last one out: an event that has its grade stands there.
+            beside = [next(iter(outcome.grades))] if left_out else []
+            left_out = False
+            try:
+                found = yield from self._ask(piece, beside, repairs=piece is batch)
+            except BadReply as error:
+                outcome.problem = error
+                if len(piece) > 1:
+                    half = (len(piece) + 1) // 2
+                    pieces += [piece[half:], piece[:half]]
+                    continue
+                found = yield from self._shown_twice(piece)
+                hard += not found
+                if hard == HARD and not outcome.grades:
+                    raise
+            outcome.grades |= found
+            if outcome.hard.issuperset(piece):
+                continue
+            if rest := [place for place in piece if place not in found]:
+                pieces.append(rest)
+                left_out = True
+
+    def _shown_twice(self, piece: list[int]) -> Flow[dict[int, float]]:
+        """The grade of a single event beside itself; without one it counts as hard."""
+        try:
+            return (yield from self._ask(piece, piece, repairs=False))
+        except BadReply as error:
+            self.outcome.problem = error
+            self.outcome.hard.update(piece)
+            return {}
+
+    def _one_by_one(self, places: Sequence[int]) -> Flow[None]:
+        """Tries events again that got no grade alone, until some still get none."""
+        failed = 0
+        for place in places:
+            try:
+                self.outcome.grades |= yield from self._ask([place], [], repairs=False)
+                failed = 0
+            except BadReply as error:
+                self.outcome.problem = error
+                self.outcome.hard.add(place)
+                failed += 1
+                if failed == STILL_HARD:
+                    return
+
+    def _ask(
+        self, piece: list[int], beside: list[int], repairs: bool
+    ) -> Flow[dict[int, float]]:
+        """The grades that one reply gives the events at these places."""
+        asked = piece + beside
+
+        def known(reply: Grades) -> dict[int, float]:
+            found = by_place(reply, len(asked))
+            grades = ((asked[i], found[i]) for i in sorted(found, reverse=True))
+            mine = {place: grade for place, grade in grades if place in piece}
+            if not mine:
+                raise Unusable(f"no grade for the events 1 to {len(piece)} was in it")
+            return mine
+
+        return (yield from GRADE.ask(self.request(asked), known, repairs))
+
+
+def _key(scope: str, line: str) -> str:
+    """What a shared grade is kept under; short, as many are kept."""
+    return hashlib.sha256(f"{scope}|{line}".encode()).hexdigest()[:32]
+
+
+def _graded_once(first: dict[str, int], asking: _Asking) -> Flow[None]:
+    """Grades, taking those that another agent has or is getting."""
+    sample = asking.request(list(first.values())[:1])
+    scope = f"{sample.model}|{sample.api_base}|{sample.system}"
+    place_of = {_key(scope, line): place for line, place in first.items()}
+    outcome, open_keys = asking.outcome, list(place_of)
+    found = outcome.grades
+    while open_keys:
+        claim: Any = yield Claim(tuple(open_keys))
+        found |= {place_of[key]: grade for key, grade in claim.known.items()}
+        if claim.ours:
+            yield from asking.grade([place_of[key] for key in claim.ours])
+            # What was not graded is given back, for others to try.
+            yield Publish({key: found.get(place_of[key]) for key in claim.ours})
+        open_keys = []
+        for key in claim.others:
+            grade = yield Await(key)
+            if grade is not None:
+                found[place_of[key]] = grade
+            elif outcome.problem is None:
+                open_keys.append(key)

@@ -18,14 +18,13 @@ from mesa_memory.memories.entry import (
     importance_of,
     restored,
 )
-from mesa_memory.memories.grading import Grader
+from mesa_memory.memories.grading import Doubts, Grader
 from mesa_memory.memories.indexing import EventIndex
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
 from mesa_memory.memories.recalling import Recollection
 from mesa_memory.memories.reflecting import KIND, Reflector
 from mesa_memory.retrieval import scoring
-from mesa_memory.tasks.grading import Doubts
 
 logger = logger_of(__name__)
 
@@ -102,7 +101,7 @@ class EventStream(Layer):
             self.held.append(entry)
             self._fresh.append(entry)
             if self.context.display:
-                self.context.outside.show(entry)
+                self.context.outside.memory.show(entry)
 
     def remember(self) -> Flow[None]:
         """Grades all new events in one request, embeds them in one, then forgets.

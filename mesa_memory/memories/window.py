@@ -41,7 +41,7 @@ class Window(Layer):
                 entry.step = self.now
         entry = self.append(step, events)
         if self.context.display:
-            self.context.outside.show(entry)
+            self.context.outside.memory.show(entry)
         if self.capacity is not None:
             self.keep(self.capacity)
 

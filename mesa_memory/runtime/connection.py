@@ -87,10 +87,6 @@ class Connection:
         """The finished steps that are not admitted yet."""
         return self.work.waiting
 
-    def show(self, entry: Any) -> None:
-        """Prints a new entry if the user wants that."""
-        self.memory.show(entry)
-
     # -- who is asked -----------------------------------------------------------------
 
     @property
