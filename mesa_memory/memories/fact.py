@@ -1,6 +1,5 @@
 """What the agent knows of its world, as facts that follow the world."""
 
-from collections import deque
 from collections.abc import Awaitable, Coroutine, Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from mesa_memory.core.validate import whole
 from mesa_memory.memories.fact_lines import FactLines
 from mesa_memory.memories.facts import Facts
 from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.reading import SHORT_TERM, PassedOn
 from mesa_memory.memories.recalls import Recalls
 from mesa_memory.memories.window import Window
 from mesa_memory.retrieval.index import ScoredRecord
@@ -45,6 +44,7 @@ class FactMemory(MemoryModule):
     """
 
     layer = "fact"
+    short_term_memory = SHORT_TERM
     n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
     max_facts = PassedOn("_facts", "How many facts are kept; None is all.", "most")
     summary = PassedOn("_facts", "Whether there is a summary, too.", "summarised")
@@ -82,16 +82,6 @@ class FactMemory(MemoryModule):
             layers=[self._window, self._facts],
             **limits,
         )
-
-    @property
-    def short_term_memory(self) -> deque[Any]:
-        """The entries kept, oldest first; may be changed or replaced."""
-        self.settle()
-        return self._window.held
-
-    @short_term_memory.setter
-    def short_term_memory(self, entries: Iterable[Any]) -> None:
-        self._window.replace(entries)
 
     def facts(self, at: float | None = None) -> list[MemoryRecord]:
         """The facts that are known, or those that held at a step.
