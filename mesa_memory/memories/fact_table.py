@@ -4,8 +4,8 @@ import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from mesa_memory.core.content import words
 from mesa_memory.core.records import BY_HAND, MemoryRecord
-from mesa_memory.core.text import words
 from mesa_memory.memories.claim import Claim, bare
 from mesa_memory.tasks.attributes import known as usual
 from mesa_memory.tasks.attributes import related

@@ -1,6 +1,6 @@
 """Names of attributes: which of them mean the same, and which may."""
 
-from mesa_memory.core.text import words
+from mesa_memory.core.content import words
 
 #: what an attribute is called here, and what else it is often called
 _NAMES = {

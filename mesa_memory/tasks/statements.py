@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
-from mesa_memory.core.text import words
+from mesa_memory.core.content import words
 from mesa_memory.tasks.attributes import canonical
 
 #: the most sentences of one text that are looked at, and the longest
