@@ -300,7 +300,7 @@ def _cost(price: Price | None, prompt: int, reply: int, tier: str) -> float | No
     """The most that tokens may cost, so nothing is taken to be cached."""
     if price is None:
         return None
-    own = price.in_tier(tier)
+    own = price.in_tier(tier) if tier else price
     return prompt * max(own.prompt, own.written or 0.0) + reply * own.reply
 
 

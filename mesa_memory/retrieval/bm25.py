@@ -17,19 +17,10 @@ from functools import lru_cache
 import numpy as np
 import Stemmer
 
+from mesa_memory.core.stop_words import STOP_WORDS
+
 #: within two points of the best anywhere in k1 0.9-1.5 and b 0.4-0.75
 K1, B = 1.2, 0.75
-
-_FUNCTION_WORDS = """
-a about above after again all am an and any are as at be because been before being
-below between both but by can could did do does doing down during each few for from
-further had has have having he her here hers him his how i if in into is it its itself
-just me more most my no nor not now of off on once only or other our out over own s
-same say says she should so some such t than that the their them then there these they
-this those through to too under until up very was we were what when where which while
-who whom why will with would you your
-"""
-STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 #: letters and digits; a pictogram is a word of its own
 _WORD = re.compile(r"[^\W_]+|[\u2600-\u27bf\U0001f000-\U0001faff]")
 _stemmer = Stemmer.Stemmer("english")

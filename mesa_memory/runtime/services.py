@@ -44,6 +44,9 @@ from mesa_memory.runtime.single_flight import SharedAnswers
 
 logger = logger_of(__name__)
 
+#: what a model in this process costs
+FREE = Price(0.0, 0.0)
+
 _making = threading.Lock()
 
 
@@ -350,7 +353,7 @@ class Services:
 def _price(client: Any, model: str | None) -> Price | None:
     """What the model's tokens cost; None if unknown."""
     if getattr(client, "instant", False):
-        return Price(0.0, 0.0)
+        return FREE
     return Price.of(client.price(model)) if hasattr(client, "price") else None
 
 

@@ -8,7 +8,7 @@ statements as its evidence.
 from collections.abc import Iterable, Sequence
 
 from mesa_memory.core.content import shorten, words
-from mesa_memory.retrieval.bm25 import STOP_WORDS
+from mesa_memory.core.stop_words import STOP_WORDS
 
 #: words of the form of a statement, not of what it says
 _FORM = frozenset(

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.retrieval.bm25 import STOP_WORDS, terms, words
+from mesa_memory.core.stop_words import STOP_WORDS
+from mesa_memory.retrieval.bm25 import terms, words
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.corpus import Corpus, corpus, static
 from mesa_memory.viz.data.groups import Groups, Ticks, grouped
