@@ -4,6 +4,7 @@
     ├── LLMError              a language-model request of a memory failed
     │   ├── LLMUnavailable    it may work later: timeout, 429, 5xx, connection
     │   ├── LLMRejected       it will not work as asked: key, model, context
+    │   │   └── PromptTooLong the prompt is longer than the model can read
     │   ├── BadReply          the reply is not usable, also after its repair
     │   ├── BudgetExceeded    the call would cross the budget
     │   └── ReplayMismatch    the recorded run has no answer to it
@@ -21,7 +22,6 @@
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
     │   ├── StoreTooNew       a newer version of this package made it
     │   └── StoreReadOnly     it may be read, but not written
-    ├── CacheError            a file of kept answers cannot be used
     ├── HostChanged           Mesa, Mesa-LLM or Solara is not as this package knows it
     └── MissingExtra          an optional package is not installed
 
@@ -95,6 +95,10 @@ class LLMUnavailable(LLMError):
 
 class LLMRejected(LLMError):
     """The provider refuses the request; the same request will fail again."""
+
+
+class PromptTooLong(LLMRejected):
+    """The prompt is longer than the model can read; what can be asked in parts, is."""
 
 
 class BadReply(LLMError):
@@ -271,22 +275,6 @@ class StoreTooNew(StoreError):
 
 class StoreReadOnly(StoreError):
     """The store may be read, but not written."""
-
-
-class CacheError(MesaMemoryError):
-    """A file of kept answers cannot be used; the message says what to do.
-
-    Attributes:
-        location: its path.
-    """
-
-    def __init__(self, message: str, *, location: str = "") -> None:
-        super().__init__(message)
-        self.location = redaction.scrub(location)
-
-    def __str__(self) -> str:
-        where = f"{self.location}: " if self.location else ""
-        return where + super().__str__()
 
 
 class HostChanged(MesaMemoryError):

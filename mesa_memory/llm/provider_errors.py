@@ -11,7 +11,7 @@ import litellm
 from mesa_memory.core import redaction
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable
+from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable, PromptTooLong
 
 #: HTTP states that waiting can cure; every state from 500 can, too
 PASSING_STATES = (408, 409, 425, 429)
@@ -152,7 +152,8 @@ def typed(
         "step": request.step,
     }
     if not passing(error):
-        return LLMRejected(
+        kind = PromptTooLong if too_long(error) else LLMRejected
+        return kind(
             f"model {model!r}{base} refuses the request ({_kind(error)}): "
             f"{detail}. {advice(error)}".rstrip(),
             **where,

@@ -4,8 +4,8 @@ Of a model's grades every one is kept that can be trusted. All events of a step 
 in one request, at most 40 in one. A reply that leaves some out, or gives some an invalid
 grade, keeps its good grades, and only the rest is asked for again. A reply that cannot be
 told apart (33 grades for 34 events) is not guessed at: after its repair round its events
-are asked for in halves, down to single ones. An event that gets no grade alone is shown
-twice in one request, for models that always leave the last one out; then it counts as
+are asked for in halves, down to single ones, as are those of a request that is too long
+for the model. An event that gets no grade alone is shown twice in one request, for models that always leave the last one out; then it counts as
 hard, and is asked for alone, after all others.
 
 A grade that does not depend on the agent is shared: the same event heard by many agents
@@ -25,7 +25,7 @@ from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.replies import Unusable
 from mesa_memory.core.requests import Await, Claim, Flow, LLMRequest, Publish
-from mesa_memory.errors import BadReply, LLMError
+from mesa_memory.errors import BadReply, LLMError, PromptTooLong
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.tasks import GRADE
 from mesa_memory.tasks.grade import Grades, by_place, offline_grade
@@ -218,7 +218,7 @@ class _Asking:
             yield batch
 
     def _in_pieces(self, batch: list[int]) -> Flow[None]:
-        """Grades a batch, in halves where a whole gets no usable reply.
+        """Grades a batch, in halves where a whole is too long or gets no usable reply.
 
         Raises:
             BadReply: if the model seems to be unable to grade anything at all.
@@ -233,12 +233,16 @@ class _Asking:
             left_out = False
             try:
                 found = yield from self._ask(piece, beside, repairs=piece is batch)
-            except BadReply as error:
-                outcome.problem = error
+            except (BadReply, PromptTooLong) as error:
                 if len(piece) > 1:
+                    if isinstance(error, BadReply):
+                        outcome.problem = error
                     half = (len(piece) + 1) // 2
                     pieces += [piece[half:], piece[:half]]
                     continue
+                if isinstance(error, PromptTooLong):
+                    raise
+                outcome.problem = error
                 found = yield from self._shown_twice(piece)
                 hard += not found
                 if hard == HARD and not outcome.grades:

@@ -7,7 +7,7 @@ from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.errors import BadReply
+from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.memories.entry import Entry, entry_told
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
@@ -63,10 +63,17 @@ class RunningSummary(Layer):
         """Folds what is due, in as many requests as it takes.
 
         After an unusable reply it asks for no more than the oldest entry, until that is
-        in the summary: so the request stays short while the window grows.
+        in the summary: so the request stays short while the window grows. If a request
+        is too long for the model, the oldest entry is asked for alone, too.
         """
+        most: int | None = None
         while due := self.due(self.window):
-            yield from self._fold(due)
+            try:
+                yield from self._fold(min(due, most or due))
+            except PromptTooLong:
+                if min(due, most or due) == 1:
+                    raise
+                most = 1
 
     def summary(self) -> list[Line]:
         """The summary on one line."""

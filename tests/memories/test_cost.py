@@ -8,7 +8,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from benchmarks.town import Citizen, Town
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ScriptedLLM,
@@ -26,7 +25,6 @@ MEMORIES = [
     LongTermMemory,
     EpisodicMemory,
     ImpressionMemory,
-    FactMemory,
 ]
 
 
@@ -56,7 +54,6 @@ def run(memory, server, execution="deferred", steps=STEPS):
         (STLTMemory, 1 / 2),
         (LongTermMemory, 1),
         (EpisodicMemory, 1),
-        (FactMemory, 1),
     ],
 )
 def test_calls_for_each_agent_and_step_stay_below_the_limit(

@@ -19,7 +19,6 @@ from mesa_llm.reasoning.react import ReActReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ShortTermMemory,
@@ -36,7 +35,6 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
         agent, max_capacity=10_000, considered_entries=1000
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
-    "fact": lambda agent: FactMemory(agent, n=1000),
 }
 #: every citizen of a mixed town has the next kind
 MIXED = "mixed"
@@ -48,7 +46,6 @@ PURPOSE = {
     "long_term": "consolidate",
     "episodic": "grade",
     "impression": "impression",
-    "fact": "extract",
 }
 MODES = ("sync", "asyncio", "threading")
 EXECUTIONS = ("blocking", "deferred")
@@ -162,11 +159,11 @@ class Town(mesa.Model):
 
     def events(self) -> list[Any]:
         """The records of what happened, without what the memories made of it."""
-        made = ("summary", "impression", "fact")
+        made = ("summary", "impression")
         return [record for record in self.diary.records if record.kind not in made]
 
     def made(self, kind: str) -> list[Any]:
-        """The summaries, impressions or facts, oldest first."""
+        """The summaries or impressions, oldest first."""
         return [record for record in self.diary.records if record.kind == kind]
 
     def miscounted(self) -> dict[tuple, int]:
@@ -196,7 +193,7 @@ class Town(mesa.Model):
     def thought(self) -> dict[Any, list]:
         """By citizen, what its memory has made of the events by now."""
         thought: dict[Any, list] = {c.unique_id: [] for c in self.citizens}
-        for kind in ("summary", "impression", "fact"):
+        for kind in ("summary", "impression"):
             for record in self.made(kind):
                 thought[record.agent].append(record.content)
         for record in self.events():
@@ -217,8 +214,6 @@ class Town(mesa.Model):
         if isinstance(memory, ImpressionMemory):
             known = memory.layers[1].known.values()
             return sum(len(other.since) >= memory.update_every for other in known)
-        if isinstance(memory, FactMemory):
-            return len(memory.layers[1].waiting())
         return 0
 
     def most_requests(self) -> int:
@@ -243,7 +238,7 @@ def _sources(records: Iterable[Any]) -> set[str]:
     """The ids of all records that went into a summary or impression now current."""
     by_id = {record.id: record for record in records}
     found: set[str] = set()
-    made = ("summary", "impression", "fact")
+    made = ("summary", "impression")
     waiting = [r for r in by_id.values() if r.kind in made and r.current]
     while waiting:
         new = set(waiting.pop().sources) - found

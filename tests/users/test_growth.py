@@ -10,7 +10,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -26,7 +25,6 @@ CLASSES = [
     LongTermMemory,
     STLTMemory,
     ImpressionMemory,
-    FactMemory,
 ]
 
 

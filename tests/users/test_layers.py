@@ -9,7 +9,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -24,7 +23,6 @@ from mesa_memory import (
 
 CLASSES = [
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ShortTermMemory,

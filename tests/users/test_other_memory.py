@@ -7,7 +7,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -37,7 +36,6 @@ CLASSES = {
     kind.__name__: kind
     for kind in (
         EpisodicMemory,
-        FactMemory,
         ImpressionMemory,
         LongTermMemory,
         Mine,
@@ -81,7 +79,6 @@ PAIRS = [
     ("STLTMemory", "ShortTermMemory"),
     ("LongTermMemory", "ImpressionMemory"),
     ("ShortTermMemory", "Mine"),
-    ("FactMemory", "ImpressionMemory"),
 ]
 
 

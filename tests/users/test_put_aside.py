@@ -9,7 +9,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -25,7 +24,6 @@ CLASSES = {
     kind.__name__: kind
     for kind in (
         EpisodicMemory,
-        FactMemory,
         ImpressionMemory,
         LongTermMemory,
         ShortTermMemory,

@@ -21,8 +21,10 @@ from mesa_memory import (
     configure,
     register_policy,
 )
+from mesa_memory.errors import PromptTooLong
 from mesa_memory.tasks import GRADE
 
+LONG = "news {}-{} " + "and so on " * 5
 PROSE = "Once upon a time there was a little model that loved to tell stories."
 MEMORIES = {
     "short_term": lambda agent: ShortTermMemory(agent, n=1000),
@@ -218,6 +220,57 @@ class Shelf:
 
     def current(self):
         return self._records
+
+
+# -- a short context -------------------------------------------------------------------
+
+
+def no_more_than(chars, answer):
+    """A model that can read no more than this."""
+
+    def answered(request):
+        if len(request.prompt) > chars:
+            return PromptTooLong("this model can read less", purpose=request.purpose)
+        return answer(request)
+
+    return answered
+
+
+def retold(request):
+    told = [line.partition(" and ")[0] for _, line in request.inputs["lines"]]
+    return {"summary": f"{request.inputs['summary']} {told[-1]}"}
+
+
+def test_a_batch_that_a_model_cannot_read_at_once_is_graded_in_parts():
+    memory, llm = memory_of("episodic", no_more_than(800, right))
+    live(memory, 1, 40, LONG)
+    assert not ungraded(memory) and len(llm.history) <= 16
+
+
+def test_steps_that_a_model_cannot_read_at_once_go_into_the_summary_one_by_one():
+    down = {"now": True}
+    read = no_more_than(1500, retold)
+    memory, llm = memory_of(
+        "long_term",
+        lambda r: LLMUnavailable("down", purpose="x") if down["now"] else read(r),
+    )
+    for step in range(1, 7):
+        live(memory, step, 5, LONG)
+    down["now"] = False
+    llm.history.clear()
+    live(memory, 7, 5, LONG)
+    assert len(memory.layers[0].held) == 0
+    assert all(f"news {s}-4" in memory.long_term_memory for s in range(1, 8))
+    assert len(llm.history) == 8
+
+
+@pytest.mark.parametrize("make", ["stlt", "long_term", "episodic"])
+def test_a_single_event_that_a_model_cannot_read_is_told_at_once(make):
+    memory, _ = memory_of(make, no_more_than(10, right))
+    with pytest.raises(PromptTooLong, match="can read less"):
+        for step in range(1, 9):
+            live(memory, step, 3)
+    assert f"news {memory.agent.model.steps}-2" in memory.get_prompt_ready()
 
 
 # -- no run stalls ---------------------------------------------------------------------

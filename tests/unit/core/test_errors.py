@@ -8,7 +8,7 @@ import pytest
 from mesa_memory import errors
 
 WHERE = {"purpose": "grade", "agent": 7, "step": 3}
-LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.BadReply,
+LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.PromptTooLong, errors.BadReply,
               errors.BudgetExceeded, errors.ReplayMismatch]  # fmt: skip
 STORE_ERRORS = [errors.StoreError, errors.StoreFull, errors.StoreBusy, errors.RunInUse, errors.StoreUnavailable,
                 errors.StoreCorrupt, errors.StoreTooNew, errors.StoreReadOnly]  # fmt: skip
@@ -22,7 +22,6 @@ EXAMPLES = [
         "grade", "town.Grades, town.prompt", "other.Grades, other.prompt"
     ),
     errors.ParameterError("give it again", names=("llm",)),
-    errors.CacheError("give another path", location="answers.sqlite"),
     errors.MemoryMismatch("make the memory of the run"),
     errors.HostChanged("use another version", package="mesa"),
     errors.UnknownMemory("choose another name"),

