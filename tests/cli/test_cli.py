@@ -136,6 +136,7 @@ def test_a_batch_writes_table_and_picture_and_says_where(tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_a_batch_runs_in_several_processes(tmp_path):
     code = (
         "from mesa_memory.cli import main\n"

@@ -155,6 +155,7 @@ def record_for_ever(path, progress):
         progress.send(step)
 
 
+@pytest.mark.slow
 def test_a_killed_process_leaves_every_finished_step_and_no_half_one(tmp_path):
     rng = random.Random(7)
     processes = multiprocessing.get_context("forkserver")

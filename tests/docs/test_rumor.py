@@ -124,6 +124,7 @@ def digest():
     return hashlib.sha256(said.encode()).hexdigest()
 
 
+@pytest.mark.slow
 def test_a_run_is_the_same_in_every_process():
     # Another process with other hashes than this one, however this one was started.
     hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
@@ -310,6 +311,7 @@ def sweep(processes):
     )
 
 
+@pytest.mark.slow
 def test_a_sweep_is_the_same_on_any_number_of_processes(tmp_path):
     one, two = sweep(1), sweep(2)
     pd.testing.assert_frame_equal(one, two)

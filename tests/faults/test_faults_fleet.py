@@ -180,6 +180,7 @@ def test_one_agents_outage_does_not_disturb_the_others(
     fleet.town.check_nothing_lost()
 
 
+@pytest.mark.slow
 def test_a_hundred_agents_with_few_files_open_get_over_an_outage():
     ways = ["asyncio-deferred", "threading-blocking"]
     with ServerProcess() as server:

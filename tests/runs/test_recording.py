@@ -97,6 +97,7 @@ def test_a_run_is_resumed_from_an_earlier_step(whole, tmp_path):
     assert_equal(whole[2], tables(file))
 
 
+@pytest.mark.slow
 def test_a_killed_run_has_every_finished_step_and_no_half_one(whole, tmp_path):
     command = [sys.executable, "-m", "tests.support.killed", str(tmp_path), "20"]
     told = subprocess.run(command, check=True, capture_output=True, text=True)

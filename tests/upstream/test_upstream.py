@@ -14,7 +14,7 @@ TABLE = json.loads((Path(runner.__file__).parent / "expected.json").read_text())
 EXPECTED = {test: told for section in TABLE.values() for test, told in section.items()}
 
 # The first test downloads (once for each cache) and imports litellm in a new process.
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,10 @@ import json
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_a_run_killed_at_random_moments_ends_as_one_that_was_not():
     small = ["--kills", "4", "--most", "2", "--kinds", "0,5", "--json", "--seed", "4"]

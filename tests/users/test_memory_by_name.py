@@ -75,6 +75,7 @@ def test_a_batch_compares_it_with_ours(installed):
     assert (installed / "rumor.png").stat().st_size > 500
 
 
+@pytest.mark.slow
 def test_the_command_finds_a_class_in_the_current_folder_and_so_do_its_workers(
     tmp_path,
 ):

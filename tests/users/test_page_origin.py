@@ -108,6 +108,7 @@ def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
             assert "frame-ancestors 'self'" in told["content-security-policy"], path
 
 
+@pytest.mark.slow
 def test_a_page_of_ours_under_solara_run_shows_a_foreign_page_nothing():
     options = ("--port", "0", "--no-open", "--production", "--no-check-version")
     with served(

@@ -12,6 +12,8 @@ from mesa_memory import open_run
 from tests.support.browser import browser, launch, served
 from tests.support.waiting import HUNG, until
 
+pytestmark = pytest.mark.slow
+
 #: lets a test cut the connection of a page, and give it back
 CUT = """
 window.cut = false; window.sockets = [];
