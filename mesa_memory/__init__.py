@@ -44,6 +44,7 @@ _PLACES = {
     "BudgetExceeded": "errors",
     "EpisodicMemory": "memories.episodic",
     "EveryBatch": "memories.consolidation",
+    "FactMemory": "memories.fact",
     "FrontHalf": "memories.consolidation",
     "ImpressionMemory": "memories.impression",
     "LLMError": "errors",

@@ -22,6 +22,7 @@
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
     │   ├── StoreTooNew       a newer version of this package made it
     │   └── StoreReadOnly     it may be read, but not written
+    ├── CacheError            a file of kept answers cannot be used
     ├── HostChanged           Mesa, Mesa-LLM or Solara is not as this package knows it
     └── MissingExtra          an optional package is not installed
 
@@ -275,6 +276,22 @@ class StoreTooNew(StoreError):
 
 class StoreReadOnly(StoreError):
     """The store may be read, but not written."""
+
+
+class CacheError(MesaMemoryError):
+    """A file of kept answers cannot be used; the message says what to do.
+
+    Attributes:
+        location: its path.
+    """
+
+    def __init__(self, message: str, *, location: str = "") -> None:
+        super().__init__(message)
+        self.location = redaction.scrub(location)
+
+    def __str__(self) -> str:
+        where = f"{self.location}: " if self.location else ""
+        return where + super().__str__()
 
 
 class HostChanged(MesaMemoryError):

@@ -18,6 +18,8 @@ from typing import Any, Protocol
 EVENT, DERIVED, IMPORTED = ORIGINS = "event", "derived", "imported"
 #: why a record's lifetime ended; what its memory no longer holds is evicted
 EVICTED, CONSOLIDATED, SUPERSEDED = "evicted", "consolidated", "superseded"
+#: a statement was not worth keeping
+REFUSED = "refused"
 #: its memory was put aside: the agent was given another one
 REPLACED = "replaced"
 #: by hand
@@ -46,7 +48,8 @@ class MemoryRecord:
             it, ``"imported"`` if ``implant`` or ``swap`` carried it in.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
-            ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or None.
+            ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or
+            None.
         superseded_by: id of the record that took its place.
         place: where it stands among all records of the run, lower is earlier. What a
             memory made of a step stands where that step was committed, however long the

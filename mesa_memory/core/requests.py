@@ -32,6 +32,8 @@ class LLMRequest:
         repair: (the refused reply, what was wrong with it) in a second round.
         turn: where it stands among the requests of gathered flows, whose replies come
             in any order; empty outside of them.
+        accepts: takes the reply and raises ``replies.Unusable`` if it is none that can
+            be used, so that it is not kept for others; None if nobody can tell.
     """
 
     purpose: str
@@ -45,6 +47,9 @@ class LLMRequest:
     api_base: str | None = None
     repair: tuple[str, str] | None = None
     turn: tuple[int, ...] = ()
+    accepts: Callable[["Reply"], object] | None = field(
+        default=None, compare=False, repr=False
+    )
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -256,10 +261,16 @@ def ask(
     """
     if request.schema is None:
         raise TypeError(f"a request needs a schema to be read: {request.purpose}")
+    schema = request.schema
+
+    def read(reply: Reply) -> Any:
+        return check(replies.read(reply, schema, max_chars))
+
+    request = replace(request, accepts=read)
     while True:
         reply = yield request
         try:
-            return check(replies.read(reply, request.schema, max_chars))
+            return read(reply)
         except replies.Unusable as problem:
             if request.repair or not repairs:
                 raise BadReply(

@@ -12,6 +12,7 @@ from difflib import unified_diff
 from typing import Any
 
 from mesa_memory import errors
+from mesa_memory.core.content import plain
 from mesa_memory.core.render import shorten
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
@@ -118,6 +119,12 @@ class ReplayOrCall:
         if hasattr(client, "acomplete"):
             return await client.acomplete(request)
         return client.complete(request)
+
+
+def response_data(raw: Any) -> Any:
+    """A provider's response as plain data."""
+    dump = getattr(raw, "model_dump", None)
+    return plain(dump(mode="json") if dump else raw)
 
 
 def response(raw: Any) -> Any:

@@ -4,7 +4,9 @@ from typing import Any
 
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.requests import Flow
+from mesa_memory.memories.context import EMBEDDED
 from mesa_memory.memories.recalling import Query, RecallResult, Recollection
+from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 #: said once in a run, with the agent's name
@@ -68,6 +70,11 @@ class Recalls:
                 break
         with self._memory.alone():
             self._foreseen = self._mind.newest_seen()
+
+    async def arecall(self, query: str | None, k: int | None) -> list[ScoredRecord]:
+        """The memory's ``recall``, for event loops: work and embedder are awaited."""
+        with EMBEDDED.on(self._mind, await self.foresee(query, None)):
+            return self._memory.recall(query, k)
 
     def _prepare(self) -> Flow[bool]:
         """Returns False if it is not possible now."""

@@ -16,6 +16,7 @@ from typing import Any
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.memories.episodic import EpisodicMemory
+from mesa_memory.memories.fact import FactMemory
 from mesa_memory.memories.impression import ImpressionMemory
 from mesa_memory.memories.long_term import LongTermMemory
 from mesa_memory.memories.short_term import ShortTermMemory
@@ -30,6 +31,7 @@ OURS: dict[str, type[Memory]] = {
     "long_term": LongTermMemory,
     "episodic": EpisodicMemory,
     "impression": ImpressionMemory,
+    "fact": FactMemory,
 }
 
 

@@ -1,7 +1,7 @@
 """A window of recent steps, word for word."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core import render
@@ -27,8 +27,10 @@ class Window(Layer):
 
     name = "window"
 
-    def __init__(self, capacity: int | None = 5) -> None:
-        self.capacity = capacity
+    def __init__(
+        self, capacity: int | None = 5, until: Callable[[Any], bool] | None = None
+    ) -> None:
+        self.capacity, self.until = capacity, until
         self.held: deque[Any] = deque()
         self.ahead: Entry | None = None
 
@@ -95,9 +97,12 @@ class Window(Layer):
                 self.end(entry, ERASED)
 
     def keep(self, count: int) -> None:
-        """Forgets all but the newest ``count`` entries."""
-        while len(self.held) > count:
+        """Forgets all but the newest ``count`` entries, and what may not go yet."""
+        while len(self.held) > count and self._may_go(self.held[0]):
             self.end(self.held.popleft(), EVICTED)
+
+    def _may_go(self, entry: Any) -> bool:
+        return self.until is None or self.until(entry)
 
     def end(self, entry: Any, because: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""

@@ -56,6 +56,8 @@ def configure(
     record: Any = UNCHANGED,
     replay: Any = UNCHANGED,
     on_miss: str = UNCHANGED,
+    cache: Any = UNCHANGED,
+    replicate: int = UNCHANGED,
     **settings: Any,
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
@@ -91,11 +93,17 @@ def configure(
         on_miss: what to do if the replayed run has no answer: ``"raise"`` (by default)
             a ``ReplayMismatch``, or ``"call"`` the model or the embedder. Goes with
             ``replay``.
+        cache: path of a file in which answers are kept: the same request, with the same
+            settings and ``replicate``, is answered once, in all runs and processes that
+            give it. None (at first) keeps none.
+        replicate: a whole number; another one asks anew what is kept under the others.
+            At first 0.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
 
     Raises:
         ValueError, TypeError: for a wrong argument; nothing is changed.
         StoreError: if the store cannot be used.
+        CacheError: if the file of answers cannot be used; nothing is changed.
     """
     check_model(model)
     # All arguments are checked before any of them takes effect.
@@ -107,6 +115,7 @@ def configure(
         budget = _budget(budget)
     recording = None if record is UNCHANGED else _recording(record)
     _check_settings(settings)
+    chosen |= _keeping(cache, replicate)
     services = Services.of(model)
     sending = replace(services.settings, **settings)
     chosen |= _replay(model, services, replay, on_miss)
@@ -149,6 +158,30 @@ def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
         # A new pool: what waits in the old one is of another embedder.
         chosen |= {"embedder": embedder_of(embedder), "pool": EmbeddingPool()}
     return chosen
+
+
+def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
+    """Where answers are kept, and which of several."""
+    chosen: dict[str, Any] = {}
+    if replicate is not UNCHANGED:
+        chosen["replicate"] = whole("replicate", replicate, 0)
+    if cache is UNCHANGED:
+        return chosen
+    if cache is None:
+        return chosen | {"answers": None}
+    if not isinstance(cache, str | os.PathLike) or not str(cache):
+        raise TypeError(
+            "cache must be the path of a file, such as 'answers.sqlite', or None, got "
+            f"{cache!r}"
+        )
+    if "://" in str(cache) or str(cache) == ":memory:":
+        raise ValueError(
+            "cache must be the path of a file, such as 'answers.sqlite'; answers are "
+            f"not kept in {redaction.scrub(str(cache))!r}"
+        )
+    from mesa_memory.llm.answers import AnswerCache
+
+    return chosen | {"answers": AnswerCache.of(os.fspath(cache))}
 
 
 def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict:

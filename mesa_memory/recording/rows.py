@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core import render
-from mesa_memory.core.content import plain
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.hosts.mesa import own_name
+from mesa_memory.llm.replay import response_data
 from mesa_memory.recording.changes import Call, Recall
 from mesa_memory.retrieval.index import ScoredRecord
 
@@ -133,7 +133,7 @@ def call_row(call: Call) -> dict[str, Any]:
         return row | {"error": f"{type(call.error).__name__}: {call.error}"}
     return row | {
         "reply": reply.text,
-        "raw": _raw(reply.raw) if request.purpose == "reasoning" else None,
+        "raw": response_data(reply.raw) if request.purpose == "reasoning" else None,
         "tokens_in": reply.prompt_tokens,
         "tokens_out": reply.completion_tokens,
         "tokens_cached": reply.cached_tokens,
@@ -145,9 +145,3 @@ def call_row(call: Call) -> dict[str, Any]:
         "client": reply.client or None,
         "form": reply.form or None,
     }
-
-
-def _raw(raw: Any) -> Any:
-    """A provider's response as plain data."""
-    dump = getattr(raw, "model_dump", None)
-    return plain(dump(mode="json") if dump else raw)

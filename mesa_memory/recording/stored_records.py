@@ -15,7 +15,7 @@ from mesa_memory.stores.schema import records, steps
 #: rows that are fetched at a time where only the newest are wanted
 PAGE = 200
 #: kinds of records whose content is read as a text
-CONCLUDED = ("summary", "impression", "reflection")
+CONCLUDED = ("summary", "impression", "reflection", "fact")
 
 
 class StoredRecords:

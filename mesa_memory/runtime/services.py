@@ -24,6 +24,8 @@ from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.batcher import EmbeddingBatcher, EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.hosts import mesa, mesa_arguments
+from mesa_memory.llm.answer_key import answer_key
+from mesa_memory.llm.answers import AnswerCache, Claim
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import (
     Ledger,
@@ -63,6 +65,8 @@ class Services:
         on_failure: ``"retry"``, or ``"raise"`` to stop at the first failure.
         recorder: writes the run into a store; None records nothing.
         replay: answers every request from a recorded run; None asks the model.
+        answers: answers of providers that are kept in a file; None keeps none.
+        replicate: the number under which they are kept.
         vectors: those that a run that is resumed or replayed has got.
     """
 
@@ -82,6 +86,8 @@ class Services:
         self.on_failure = "retry"
         self.recorder: RunRecorder | None = None
         self.replay: Any = None
+        self.answers: AnswerCache | None = None
+        self.replicate = 0
         self.shared = SharedAnswers()
         self.pool = EmbeddingPool()
         self.vectors = Vectors()
@@ -224,6 +230,18 @@ class Services:
         client: Any = self._client(request.model, own)
         if (paid := self._paid_before(request, client)) is not None:
             return paid
+        if self.answers is None or not self._keeps(client):
+            return await self._ask(request, client)
+        key = answer_key(request, self.settings, self.replicate)
+        async with self.answers.claim(key, request) as claim:
+            if claim.reply is None:
+                return await self._ask(request, client, claim)
+            return self._again(request, claim.reply)
+
+    async def _ask(
+        self, request: LLMRequest, client: Any, claim: Claim | None = None
+    ) -> Reply:
+        """A client's answer, within the budget; counted, recorded and maybe kept."""
         while isinstance(set_aside := self._reserve(request, client), Future):
             await asyncio.wrap_future(set_aside)
         with self._accounted(request, client, set_aside) as answer:
@@ -231,8 +249,29 @@ class Services:
                 reply = await client.acomplete(request)
             else:
                 reply = await asyncio.to_thread(client.complete, request)
-            answer.reply = scrub_reply(reply)
+            reply = scrub_reply(reply)
+            answer.reply = await claim.keep(reply) if claim else reply
         return answer.reply
+
+    def _keeps(self, client: Any) -> bool:
+        """True if a client's answers depend on the request and the settings alone."""
+        if client is self._provider:
+            return True
+        if self._live_answer(client):
+            self.say_once(
+                "answers of an object in the place of a provider's model are not kept "
+                "in the cache: nobody knows what they depend on"
+            )
+        return False
+
+    def _again(self, request: LLMRequest, reply: Reply) -> Reply:
+        """A kept answer, counted and recorded as one: nothing is sent or paid."""
+        model, nothing = reply.model or request.model or "", Usage()
+        used = usage_of(request, reply)
+        self.ledger.settle(request, model, Reservation(nothing, nothing), used)
+        if (recorder := self.recorder) is not None:
+            recorder.called(request, recorder.began(request), reply, None, False)
+        return reply
 
     def _paid_before(self, request: LLMRequest, client: Any) -> Reply | None:
         """What a run that was killed in this step was answered, and paid for."""

@@ -3,14 +3,16 @@
 from mesa_memory.core.replies import Unusable
 from mesa_memory.tasks.base import Task, bulleted, numbered
 from mesa_memory.tasks.consolidate import CONSOLIDATE
+from mesa_memory.tasks.extract import EXTRACT
 from mesa_memory.tasks.grade import GRADE
 from mesa_memory.tasks.impress import IMPRESS
+from mesa_memory.tasks.judge import JUDGE
 from mesa_memory.tasks.probe import PROBE
 from mesa_memory.tasks.questions import QUESTIONS
 from mesa_memory.tasks.reflect import REFLECT
 from mesa_memory.tasks.registry import find, registered
 
 __all__ = (
-    "CONSOLIDATE", "GRADE", "IMPRESS", "PROBE", "QUESTIONS", "REFLECT",
+    "CONSOLIDATE", "EXTRACT", "GRADE", "IMPRESS", "JUDGE", "PROBE", "QUESTIONS", "REFLECT",
     "Task", "Unusable", "bulleted", "find", "numbered", "registered",
 )  # fmt: skip

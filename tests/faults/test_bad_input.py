@@ -9,6 +9,7 @@ from mesa_memory import (
     Budget,
     EpisodicMemory,
     EveryBatch,
+    FactMemory,
     FrontHalf,
     ImpressionMemory,
     LLMSettings,
@@ -28,6 +29,7 @@ EVERY = (
     LongTermMemory,
     EpisodicMemory,
     ImpressionMemory,
+    FactMemory,
 )
 LIMITS = ("event_chars", "section_chars", "history_capacity")
 CAPACITIES = [
@@ -39,6 +41,9 @@ CAPACITIES = [
     (ImpressionMemory, "update_every"),
     (ImpressionMemory, "n"),
     (ImpressionMemory, "impression_chars"),
+    (FactMemory, "n"),
+    (FactMemory, "direct_tokens"),
+    (FactMemory, "considered_facts"),
     *((cls, name) for cls in EVERY for name in LIMITS),
 ]
 NO_CAPACITIES = (0, -1, 2.5, True, False, "5", None, float("nan"), [3])
@@ -85,6 +90,11 @@ def test_a_wrong_decay_is_refused(value, agent):
         (EpisodicMemory, "importance", None),
         (ShortTermMemory, "capacity", 5),
         (LongTermMemory, "n", 5),
+        (FactMemory, "gate", "fact"),
+        (FactMemory, "gate", ["true"]),
+        (FactMemory, "gate", 3),
+        (FactMemory, "max_facts", 0),
+        (FactMemory, "max_facts", "10"),
     ],
 )
 def test_an_unknown_policy_or_argument_is_refused(make, name, value, agent):

@@ -8,6 +8,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from benchmarks.town import Citizen, Town
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ScriptedLLM,
@@ -25,6 +26,7 @@ MEMORIES = [
     LongTermMemory,
     EpisodicMemory,
     ImpressionMemory,
+    FactMemory,
 ]
 
 
@@ -54,6 +56,7 @@ def run(memory, server, execution="deferred", steps=STEPS):
         (STLTMemory, 1 / 2),
         (LongTermMemory, 1),
         (EpisodicMemory, 1),
+        (FactMemory, 1),
     ],
 )
 def test_calls_for_each_agent_and_step_stay_below_the_limit(

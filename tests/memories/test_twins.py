@@ -4,6 +4,7 @@ import pytest
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     FrontHalf,
     ImpressionMemory,
     LongTermMemory,
@@ -23,6 +24,9 @@ MEMORIES = {
     "episodic_focus": lambda agent: EpisodicMemory(agent, considered_entries=3),
     "episodic_context": lambda agent: EpisodicMemory(agent, grade_context=5),
     "impression": ImpressionMemory,
+    "fact": FactMemory,
+    "fact_character": lambda a: FactMemory(a, max_facts=3, summary=True),
+    "fact_recalled": lambda a: FactMemory(a, direct_tokens=20, considered_facts=2),
 }
 
 

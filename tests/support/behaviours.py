@@ -45,6 +45,19 @@ def default_answer(received: Received) -> str:
         return json.dumps({"grades": grades})
     if "grade the importance" in asked:  # Mesa-LLM's own episodic memory
         return json.dumps({"grade": 3})
+    if '"facts"' in asked:
+        lines = re.findall(r"^(\d+)\. Step (.*)", received.prompt, re.MULTILINE)
+        said = [(int(number), line[-60:]) for number, line in lines]
+        facts = [
+            {
+                "subject": f"line {line[:3]}",
+                "attribute": "news",
+                "value": line,
+                "sources": n,
+            }
+            for n, line in said[-3:]
+        ]
+        return json.dumps({"facts": facts})
     if "sentiment" in asked:
         reply = {"text": "Seems reliable.", "sentiment": 0.2, "familiarity": 0.4}
         others = re.findall(r"^Other agent (\d+): ", received.prompt, re.MULTILINE)

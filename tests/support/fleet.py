@@ -19,6 +19,7 @@ from mesa_llm.reasoning.react import ReActReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ShortTermMemory,
@@ -35,6 +36,7 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
         agent, max_capacity=10_000, considered_entries=1000
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
+    "fact": lambda agent: FactMemory(agent, n=1000),
 }
 #: every citizen of a mixed town has the next kind
 MIXED = "mixed"
@@ -46,6 +48,7 @@ PURPOSE = {
     "long_term": "consolidate",
     "episodic": "grade",
     "impression": "impression",
+    "fact": "extract",
 }
 MODES = ("sync", "asyncio", "threading")
 EXECUTIONS = ("blocking", "deferred")
@@ -159,11 +162,11 @@ class Town(mesa.Model):
 
     def events(self) -> list[Any]:
         """The records of what happened, without what the memories made of it."""
-        made = ("summary", "impression")
+        made = ("summary", "impression", "fact")
         return [record for record in self.diary.records if record.kind not in made]
 
     def made(self, kind: str) -> list[Any]:
-        """The summaries or impressions, oldest first."""
+        """The summaries, impressions or facts, oldest first."""
         return [record for record in self.diary.records if record.kind == kind]
 
     def miscounted(self) -> dict[tuple, int]:
@@ -193,7 +196,7 @@ class Town(mesa.Model):
     def thought(self) -> dict[Any, list]:
         """By citizen, what its memory has made of the events by now."""
         thought: dict[Any, list] = {c.unique_id: [] for c in self.citizens}
-        for kind in ("summary", "impression"):
+        for kind in ("summary", "impression", "fact"):
             for record in self.made(kind):
                 thought[record.agent].append(record.content)
         for record in self.events():
@@ -214,6 +217,8 @@ class Town(mesa.Model):
         if isinstance(memory, ImpressionMemory):
             known = memory.layers[1].known.values()
             return sum(len(other.since) >= memory.update_every for other in known)
+        if isinstance(memory, FactMemory):
+            return len(memory.layers[1].waiting())
         return 0
 
     def most_requests(self) -> int:
@@ -238,7 +243,7 @@ def _sources(records: Iterable[Any]) -> set[str]:
     """The ids of all records that went into a summary or impression now current."""
     by_id = {record.id: record for record in records}
     found: set[str] = set()
-    made = ("summary", "impression")
+    made = ("summary", "impression", "fact")
     waiting = [r for r in by_id.values() if r.kind in made and r.current]
     while waiting:
         new = set(waiting.pop().sources) - found

@@ -9,6 +9,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     MemoryModule,
@@ -91,6 +92,7 @@ KINDS = {
         agent, max_capacity=5, reflect_threshold=20
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=2),
+    "fact": lambda agent: FactMemory(agent, max_facts=2, n=2, summary=True),
     "none": NoMemory,
     "nothing": Nothing,
     "last_three": LastThree,

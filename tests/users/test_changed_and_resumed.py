@@ -6,6 +6,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
+    FactMemory,
     ImpressionMemory,
     Services,
     ShortTermMemory,
@@ -25,7 +26,11 @@ class Square(mesa.Model):
         super().__init__(rng=1)
         configure(self, llm="offline", record=record)
         name = register_policy("quiet", lambda turn: "Nothing to do.")
-        made = {"impression": ImpressionMemory, "short_term": ShortTermMemory}[kind]
+        made = {
+            "impression": ImpressionMemory,
+            "short_term": ShortTermMemory,
+            "fact": FactMemory,
+        }[kind]
         self.people = [LLMAgent(self, CoTReasoning, name) for _ in range(2)]
         for person in self.people:
             person.memory = (
@@ -51,6 +56,7 @@ def shown(model):
             [(m.step, m.sender, m.text) for m in person.memory.messages()],
             [r.content for r in getattr(person.memory, "revisions", lambda _: [])(10)],
             [r.content for r in getattr(person.memory, "revisions", lambda _: [])(11)],
+            [r.content for r in getattr(person.memory, "facts", lambda _: [])(2)],
         )
         for person in model.people
     ]
@@ -84,7 +90,7 @@ def swapped_twice(model):
     swap(*model.people)
 
 
-@pytest.mark.parametrize("kind", ["impression", "short_term"])
+@pytest.mark.parametrize("kind", ["impression", "short_term", "fact"])
 @pytest.mark.parametrize("after", [0, 1, 3])
 @pytest.mark.parametrize(
     "change",

@@ -10,6 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -25,6 +26,7 @@ CLASSES = [
     LongTermMemory,
     STLTMemory,
     ImpressionMemory,
+    FactMemory,
 ]
 
 

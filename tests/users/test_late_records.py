@@ -7,6 +7,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LLMRejected,
     LongTermMemory,
@@ -28,6 +29,7 @@ MEMORIES = {
         agent, max_capacity=8, reflection=Reflection()
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2),
+    "fact": lambda agent: FactMemory(agent, summary=True),
 }
 
 

@@ -9,6 +9,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -23,6 +24,7 @@ from mesa_memory import (
 
 CLASSES = [
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ShortTermMemory,

@@ -7,6 +7,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -36,6 +37,7 @@ CLASSES = {
     kind.__name__: kind
     for kind in (
         EpisodicMemory,
+        FactMemory,
         ImpressionMemory,
         LongTermMemory,
         Mine,
@@ -79,6 +81,7 @@ PAIRS = [
     ("STLTMemory", "ShortTermMemory"),
     ("LongTermMemory", "ImpressionMemory"),
     ("ShortTermMemory", "Mine"),
+    ("FactMemory", "ImpressionMemory"),
 ]
 
 

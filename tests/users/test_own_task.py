@@ -276,7 +276,8 @@ def test_the_dashboard_counts_it_by_purpose(recorded):
 
 
 def test_the_list_of_tasks_has_ours_and_the_users():
-    ours = {"consolidate", "grade", "impression", "probe", "questions", "reflect"}
+    ours = {"consolidate", "extract", "grade", "impression", "judge", "probe",
+            "questions", "reflect"}  # fmt: skip
     assert ours | {"feeling", "wish", "tell"} <= set(registered())
     assert list(registered()) == sorted(registered())
     assert registered()["feeling"] is FEELING

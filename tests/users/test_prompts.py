@@ -8,6 +8,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ScriptedLLM,
@@ -17,7 +18,9 @@ from mesa_memory import (
     register_policy,
 )
 
-ALL = (ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory)
+ALL = (
+    ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory, FactMemory,
+)  # fmt: skip
 
 
 class Resident(LLMAgent):
@@ -40,6 +43,7 @@ class House(mesa.Model):
             rules={
                 "consolidate": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
                 "impression": {"text": "Odd.", "sentiment": 0.0, "familiarity": 0.1},
+                "extract": lambda r: {"facts": [stated(r)]},
                 "grade": lambda r: {"grades": [3] * len(r.inputs["events"])},
             }
         )
@@ -50,6 +54,15 @@ class House(mesa.Model):
 
     def step(self):
         self.resident.step()
+
+
+def stated(request):
+    """The last event as a fact, as long as a fact may be."""
+    lines = request.inputs["lines"]
+    return {
+        "subject": "the news", "attribute": "text", "value": lines[-1][-300:],
+        "sources": [len(lines)],
+    }  # fmt: skip
 
 
 def marks(text):

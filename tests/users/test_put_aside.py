@@ -9,6 +9,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -24,6 +25,7 @@ CLASSES = {
     kind.__name__: kind
     for kind in (
         EpisodicMemory,
+        FactMemory,
         ImpressionMemory,
         LongTermMemory,
         ShortTermMemory,

@@ -15,6 +15,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 import mesa_memory
 from mesa_memory import (
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     Services,
@@ -27,6 +28,7 @@ from mesa_memory import (
 
 CLASSES = [
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
     LongTermMemory,
     ShortTermMemory,

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from mesa_memory import Services
+from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
+from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import spread
+from mesa_memory.viz.data import groups, spread
 from mesa_memory.viz.data.corpus import corpus, sentences
 from tests.support.browser import Window, browser, served
 from tests.support.recorded_town import RecordedTown
@@ -46,16 +48,17 @@ def test_holding_is_what_the_states_of_all_agents_say(run):
 
 def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
     best = spread.nearest(spread.found(run, TEXT), 0.6)[0]
-    assert TEXT in best["text"]
+    assert best["text"] == "On day # I sold # fish."
     assert best["counts"]
-    assert best["first"] == 3
+    assert best["first"] == 1
 
 
 def test_a_summary_is_found_by_the_sentence_that_is_about_it(run):
     found = spread.found(run, TEXT)
     summaries = spread.nearest(found, 0.6, kind="summary")
-    assert len(sentences(summaries[0]["text"])) > 1
     assert summaries[0]["counts"]
+    texts = [row["text"] for row in spread.holders(found, 0.6, STEPS, "summary")]
+    assert texts and all(len(sentences(text)) > 1 for text in texts)
 
 
 def test_nobody_holds_what_nobody_was_told(run):
@@ -110,6 +113,59 @@ def test_reading_on_gives_what_reading_anew_gives(tmp_path):
     assert np.array_equal(known.vectors, anew.vectors)
 
 
+@pytest.mark.parametrize(
+    ("memory", "looked_for", "know"),
+    [
+        ("short_term", SAYINGS[RUMOUR], 0),
+        ("short_term", "The town well is poisoned.", 0),
+        ("stlt", "The town well is poisoned.", 30),
+    ],
+)
+def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
+    memory, looked_for, know, tmp_path
+):
+    file = tmp_path / "run.sqlite"
+    town = RumorModel(30, memory, rng=42, record=file)
+    for _ in range(25):
+        town.step()
+    Services.of(town).recorder.close()
+    known = town.datacollector.model_vars
+    with open_run(file) as run:
+        rumour = spread.found(run, looked_for, unlike=SAYINGS[CORRECTION])
+        denial = spread.found(run, SAYINGS[CORRECTION], unlike=looked_for)
+    holders = spread.holding(rumour, 0.6).holders
+    assert holders == known["knows_rumour"][1:]
+    assert holders[-1] == know
+    assert spread.holding(denial, 0.6).holders == known["knows_correction"][1:]
+
+
+def test_sentences_are_one_group_whoever_says_them_and_when(run):
+    rows = spread.nearest(spread.found(run, TEXT), 0.6)
+    (best,) = (row for row in rows if row["text"] == "On day # I sold # fish.")
+    assert best["agents"] > 1
+    assert best["counts"]
+
+
+def test_a_group_that_is_ticked_counts_and_another_does_not(run):
+    found = spread.found(run, TEXT)
+    rows = spread.nearest(found, 0.6)
+    counting = next(row for row in rows if row["counts"])
+    other = next(row for row in rows if not row["counts"])
+    only = {r["key"]: False for r in rows if r["counts"]} | {other["key"]: True}
+    now = {row["key"]: row["counts"] for row in spread.nearest(found, 0.6, ticks=only)}
+    assert now[other["key"]]
+    assert not now[counting["key"]]
+    held = spread.holding(found, 0.6, ticks=only)
+    assert max(held.reached) == other["agents"]
+    assert groups.read(groups.written(only)) == only
+    assert groups.read("nonsense+12,-zz") == {}
+
+
+def test_the_histogram_counts_each_group_once(run):
+    found = spread.found(run, TEXT)
+    assert sum(spread.histogram(found)) == len(found.groups.names)
+
+
 def test_a_blank_text_is_refused(run):
     with pytest.raises(ValueError, match="must have words"):
         spread.found(run, "  ")
@@ -136,6 +192,12 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         slider.press("ArrowLeft")
         window.until(lambda: "spread_least=0.59" in window.query())
         window.page.wait_for_selector(".mm-chart canvas")
+        window.page.get_by_text("☑").first.click()
+        window.until(lambda: "spread_ticks=-" in window.query())
+        other = window.page.get_by_label("But not like this", exact=False)
+        other.fill("I sold no fish.")
+        other.press("Enter")
+        window.until(lambda: "unlike=I+sold+no+fish." in window.query())
         with window.page.expect_download() as download:
             window.page.get_by_text("CSV").last.click()
         assert download.value.suggested_filename == "spread-texts.csv"

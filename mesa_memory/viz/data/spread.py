@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,11 +14,13 @@ from mesa_memory.core.stop_words import STOP_WORDS
 from mesa_memory.retrieval.bm25 import terms, words
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.corpus import Corpus, corpus, static
+from mesa_memory.viz.data.groups import Groups, Ticks, grouped
 
 #: share of the words in what counts as similar; the rest is the meaning
 WORDS_SHARE = 0.5
 #: most words of a query that are looked for
 QUERY_WORDS = 24
+NO_TICKS: Ticks = MappingProxyType({})
 #: sentences that are compared at a time, in single precision
 BLOCK_SENTENCES = 16_384
 
@@ -32,10 +35,14 @@ class Found:
     Attributes:
         corpus: the texts.
         similarity: shape (texts,), from 0 to 1; see ``found``.
+        pieces: the same of their sentences, shape (pieces,).
+        groups: which sentences say the same.
     """
 
     corpus: Corpus
     similarity: np.ndarray
+    pieces: np.ndarray
+    groups: Groups
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Holding:
         return np.argsort(first, kind="stable").tolist()
 
 
-def found(run: Run, text: str) -> Found:
+def found(run: Run, text: str, unlike: str = "") -> Found:
     """How similar each text of a run is to one.
 
     The similarity of a sentence is half the cosine of the embeddings, and half the
@@ -80,6 +87,8 @@ def found(run: Run, text: str) -> Found:
     Args:
         run: its texts are read once, and then only what is new.
         text: what is looked for.
+        unlike: a sentence that is more similar to this one has no similarity, so that
+            a rumour is told from its denial, which has most of its words.
 
     Raises:
         ValueError: for a blank text.
@@ -88,16 +97,23 @@ def found(run: Run, text: str) -> Found:
         raise ValueError(f"a text to look for must have words, got {text!r}")
     with _reading:
         held = _known[run] = corpus(run, _known.get(run))
+    groups = grouped(held.pieces)
     if not held.texts:
-        return Found(held, np.zeros(0, dtype=np.float32))
+        nothing = np.zeros(0, dtype=np.float32)
+        return Found(held, nothing, nothing, groups)
+    pieces = _similarity(held, text)
+    if unlike.strip():
+        pieces = np.where(_similarity(held, unlike) < pieces, pieces, 0)
+    of_texts = np.maximum.reduceat(pieces[held.parts], held.starts)
+    return Found(held, of_texts.astype(np.float32), pieces, groups)
+
+
+def _similarity(held: Corpus, text: str) -> np.ndarray:
+    """Of each sentence to a text."""
     meaning, common = _cosines(held, text), _words_in_common(held.pieces, text)
-    mixed = (
-        meaning
-        if common is None
-        else (1 - WORDS_SHARE) * meaning + WORDS_SHARE * common
-    )
-    of_texts = np.maximum.reduceat(mixed[held.parts], held.starts)
-    return Found(held, of_texts.astype(np.float32))
+    if common is None:
+        return meaning
+    return (1 - WORDS_SHARE) * meaning + WORDS_SHARE * common
 
 
 def _cosines(held: Corpus, text: str) -> np.ndarray:
@@ -137,16 +153,19 @@ def _pattern(word: str) -> str:
     return rf"\b{beginning}" if word.isascii() else beginning
 
 
-def holding(found: Found, least: float, kind: str | None = None) -> Holding:
+def holding(
+    found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
+) -> Holding:
     """Who held a record that is similar enough, at the end of each step.
 
     Args:
         found: from ``found``.
         least: similarity from which on a text counts, 0 to 1.
         kind: only records of this kind; None is all.
+        ticks: groups of sentences that count, or do not, whatever their similarity.
     """
     held = found.corpus
-    times, lives = np.array(held.steps), held.lives[matching(found, least, kind)]
+    times, lives = np.array(held.steps), held.lives[matching(found, least, kind, ticks)]
     changes = np.zeros((len(held.agents), len(times) + 1), dtype=np.int32)
     np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_from"])), 1)
     # NaN, which is later than all, has no end among the steps.
@@ -154,17 +173,43 @@ def holding(found: Found, least: float, kind: str | None = None) -> Holding:
     return Holding(held.agents, held.steps, changes[:, :-1].cumsum(axis=1))
 
 
-def matching(found: Found, least: float, kind: str | None = None) -> np.ndarray:
+def counting(found: Found, least: float, ticks: Ticks = NO_TICKS) -> np.ndarray:
+    """Which sentences count, shape (pieces,): those similar enough, unless ticked."""
+    counts = found.pieces >= least
+    for place, key in enumerate(found.groups.keys):
+        if key in ticks:
+            counts[found.groups.of_piece == place] = ticks[key]
+    return counts
+
+
+def similarities(found: Found) -> np.ndarray:
+    """That of each group: of its most similar sentence, shape (groups,)."""
+    best = np.full(len(found.groups.names), -1.0)
+    np.maximum.at(best, found.groups.of_piece, found.pieces)
+    return best
+
+
+def matching(
+    found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
+) -> np.ndarray:
     """Which lives count, shape (lives,)."""
     held = found.corpus
-    chosen = (found.similarity >= least)[held.lives["text"]]
+    if not held.texts:
+        return np.zeros(0, dtype=bool)
+    pieces = counting(found, least, ticks)
+    texts = np.logical_or.reduceat(pieces[held.parts], held.starts)
+    chosen = texts[held.lives["text"]]
     if kind is not None and kind in held.kinds:
         chosen &= held.lives["kind"] == held.kinds.index(kind)
     return chosen
 
 
 def holders(
-    found: Found, least: float, step: float, kind: str | None = None
+    found: Found,
+    least: float,
+    step: float,
+    kind: str | None = None,
+    ticks: Ticks = NO_TICKS,
 ) -> list[dict[str, Any]]:
     """Who held such a record at the end of a step, in order of the agents.
 
@@ -172,7 +217,7 @@ def holders(
     oldest if there are several: ``kind``, ``text``, ``similarity`` and ``since``.
     """
     held = found.corpus
-    lives = held.lives[matching(found, least, kind)]
+    lives = held.lives[matching(found, least, kind, ticks)]
     # Not (valid_to <= step), so that NaN, which is no end, counts.
     lives = lives[(lives["valid_from"] <= step) & ~(lives["valid_to"] <= step)]
     alike = found.similarity[lives["text"]]
@@ -194,31 +239,51 @@ def holders(
 
 
 def nearest(
-    found: Found, least: float, kind: str | None = None, most: int = 200
+    found: Found,
+    least: float,
+    kind: str | None = None,
+    most: int = 200,
+    ticks: Ticks = NO_TICKS,
 ) -> list[dict[str, Any]]:
-    """The most similar texts of the run, also such as do not count, best first.
+    """What the most similar sentences of the run say, also such as do not count.
 
-    Each has ``similarity``, ``counts`` (if it is similar enough), ``agents`` (how many
-    ever had it), ``first`` (step) and ``text``.
+    Best first, each thing said once, whoever said it and when. Each has ``similarity``,
+    ``counts`` (if it is similar enough, or ticked), ``agents`` (how many ever had it),
+    ``first`` (step), ``text`` and ``key`` of the group.
     """
-    held = found.corpus
+    held, groups = found.corpus, found.groups
     lives = held.lives[matching(found, -1, kind)]
-    used = np.unique(lives["text"])
-    best = used[np.argsort(-found.similarity[used], kind="stable")][:most]
-    lives = lives[np.isin(lives["text"], best)]
+    if not len(lives):
+        return []
+    # Each life with each group that is in its text.
+    ends = np.append(held.starts[1:], len(held.parts))
+    lengths = (ends - held.starts)[lives["text"]]
+    of_life = np.repeat(np.arange(len(lives)), lengths)
+    begins = np.repeat(held.starts[lives["text"]], lengths)
+    within = np.arange(len(of_life)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    group = groups.of_piece[held.parts[begins + within]]
+    best = similarities(found)
+    used = np.unique(group)
     rows = []
-    for text in best.tolist():
-        own = lives[lives["text"] == text]
+    for place in used[np.argsort(-best[used], kind="stable")][:most].tolist():
+        own = lives[of_life[group == place]]
         rows.append(
             {
-                "similarity": _rounded(found.similarity[text]),
-                "counts": bool(found.similarity[text] >= least),
+                "similarity": _rounded(max(0.0, best[place])),
+                "counts": ticks.get(groups.keys[place], bool(best[place] >= least)),
                 "agents": len(np.unique(own["agent"])),
                 "first": float(own["valid_from"].min()),
-                "text": held.texts[text],
+                "text": groups.names[place],
+                "key": groups.keys[place],
             }
         )
     return rows
+
+
+def histogram(found: Found, bins: int = 50) -> list[int]:
+    """How many groups have a similarity in each of so many equal parts of 0 to 1."""
+    counts, _ = np.histogram(similarities(found), bins, (0.0, 1.0))
+    return counts.tolist()
 
 
 def _rounded(similarity: Any) -> float:

@@ -7,10 +7,11 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background_query import use_answer
+from mesa_memory.viz.data import groups
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
-from mesa_memory.viz.views.spread_tables import Holders, Texts
+from mesa_memory.viz.views.spread_tables import Holders, Texts, What
 from mesa_memory.viz.widgets import (
     Chart,
     Choose,
@@ -27,6 +28,8 @@ LEAST = 0.6
 #: agents times steps of a run whose texts are read at once
 QUICK = 1_000
 ALL = "all"
+#: bars of the histogram of similarities
+BINS = 50
 ORDERS = {"first": "who held it first", "agent": "agent"}
 
 
@@ -41,6 +44,13 @@ def SpreadView(source: Source, selection: Selection) -> Any:
                 text,
                 lambda value: selection.choose(text=value.strip()),
             )
+            if text:
+                SearchBox(
+                    "But not like this: what is more similar to it does not count, such "
+                    "as the denial of a rumour",
+                    _unlike(selection),
+                    lambda value: selection.set_option("unlike", value.strip() or None),
+                )
             if not text:
                 Empty(
                     "Type a sentence above and press Enter, such as a rumour or a piece "
@@ -57,12 +67,23 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
     """All about one text."""
     quick = len(source.steps) * len(source.agent_ids) < QUICK
     says = "Reading all texts of the run; only the first look takes long …"
-    found = use_answer(source, data.found, text, quick=quick, says=says)
+    unlike = _unlike(selection)
+    found = use_answer(source, data.found, text, unlike, quick=quick, says=says)
+    other = use_answer(
+        source, data.found, unlike or text, text if unlike else "", quick=quick
+    )
     least = _least(selection)
     chosen = selection.option("spread_kind", ALL)
     kind = chosen if found and chosen in found.corpus.kinds else None
+    marks = selection.option("spread_ticks", "")
+    ticks = groups.read(marks)
     held = solara.use_memo(
-        lambda: found and data.holding(found, least, kind), [id(found), least, kind]
+        lambda: found and data.holding(found, least, kind, ticks),
+        [id(found), least, kind, marks],
+    )
+    against = solara.use_memo(
+        lambda: other and unlike and data.holding(other, least, kind),
+        [id(other), unlike, least, kind],
     )
     if found is None or held is None:
         return
@@ -71,11 +92,16 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
         Empty("No agent remembers any text yet. Make a step.")
         return
     Chosen(found, selection, least, kind)
-    Curve(held, selection, step)
+    Curve(held, against or None, selection, step)
     with solara.Div(classes=["mm-columns"]):
         Strip(source, selection, held, step)
-        Holders(source, found, selection, least, kind, step)
-    Texts(found, least, kind)
+        Holders(source, found, selection, What(least, kind, marks), step)
+    Texts(found, selection, What(least, kind, marks))
+
+
+def _unlike(selection: Selection) -> str:
+    """The text that is not meant; empty if there is none."""
+    return selection.option("unlike", "").strip()
 
 
 def _least(selection: Selection) -> float:
@@ -95,13 +121,33 @@ def Chosen(
     moving = solara.use_reactive(least)
     solara.use_effect(lambda: moving.set(least), [least])
     kinds = {ALL: "all kinds"} | {name: name for name in sorted(found.corpus.kinds)}
-    with (
-        Section(
-            "What counts",
-            hint="half the similarity is the meaning, half the words in common",
-        ),
-        solara.Div(classes=["mm-row"]),
+    option = solara.use_memo(lambda: _bars(found), [id(found)])
+    with Section(
+        "What counts",
+        hint="half the similarity is the meaning, half the words in common",
     ):
+        Chart(
+            option,
+            label="Number of different sentences by their similarity; those to the right "
+            "of the line count",
+            cursor=_bin(moving.value),
+            height=180,
+            file="spread-similarity",
+            on_pick=lambda event: _choose_bin(selection, event.get("index")),
+        )
+        Least(found, selection, moving, kind, kinds)
+
+
+@solara.component
+def Least(
+    found: data.Found,
+    selection: Selection,
+    moving: solara.Reactive[float],
+    kind: str | None,
+    kinds: dict[str, str],
+) -> Any:
+    """The line that is dragged, and the kind of record."""
+    with solara.Div(classes=["mm-row"]):
         slider = solara.v.Slider(
             label=f"Least similarity {moving.value:.2f}",
             v_model=moving.value,
@@ -127,15 +173,38 @@ def Chosen(
         )
 
 
+def _bars(found: data.Found) -> dict[str, Any]:
+    """Different sentences by their similarity; the axis is cut, as most have little."""
+    counts = data.histogram(found, BINS)
+    bars = curves.bar(0, "different sentences", counts)
+    option = curves.along(
+        [_bin(n / BINS) for n in range(BINS)], "similarity", "sentences", [bars], True
+    )
+    option["yAxis"] = {"type": "log", "name": "sentences", "min": 0.5}
+    return option
+
+
+def _bin(similarity: float) -> str:
+    """The name of the bar in which a similarity is."""
+    return f"{min(BINS - 1, int(similarity * BINS + 1e-9)) / BINS:.2f}"
+
+
+def _choose_bin(selection: Selection, index: Any) -> None:
+    if isinstance(index, int) and 0 <= index < BINS:
+        selection.set_option("spread_least", f"{index / BINS:.2f}")
+
+
 def _choose_least(selection: Selection, given: Any, shown: float) -> None:
     value = given if isinstance(given, int | float) else shown
     selection.set_option("spread_least", f"{value:.2f}")
 
 
 @solara.component
-def Curve(held: data.Holding, selection: Selection, step: float) -> Any:
-    """How many agents held it, step by step."""
-    option = solara.use_memo(lambda: _lines(held), [id(held)])
+def Curve(
+    held: data.Holding, against: data.Holding | None, selection: Selection, step: float
+) -> Any:
+    """How many agents held it, and what is not meant, step by step."""
+    option = solara.use_memo(lambda: _lines(held, against), [id(held), id(against)])
     total, place = len(held.agents), held.steps.index(step)
     now, ever = held.holders[place], held.reached[place]
 
@@ -163,11 +232,13 @@ def Curve(held: data.Holding, selection: Selection, step: float) -> Any:
         )
 
 
-def _lines(held: data.Holding) -> dict[str, Any]:
+def _lines(held: data.Holding, against: data.Holding | None) -> dict[str, Any]:
     lines = [
         curves.line(0, "hold it", held.holders, shade=0.25),
         curves.line(1, "ever held it", held.reached),
     ]
+    if against:
+        lines.append(curves.line(2, "hold what is not meant", against.holders))
     return curves.over_steps(held.steps, "agents", lines)
 
 

@@ -1,9 +1,11 @@
 """Tables of spread: who holds such a memory, and which texts are most similar."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import solara
 
+from mesa_memory.viz.data import groups
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
@@ -11,17 +13,32 @@ from mesa_memory.viz.widgets import Column, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
 
+@dataclass(frozen=True)
+class What:
+    """What counts.
+
+    Attributes:
+        least: similarity, 0 to 1.
+        kind: of record; None is all.
+        ticks: groups that were ticked by hand, as ``groups.written`` writes them.
+    """
+
+    least: float
+    kind: str | None
+    ticks: str
+
+
 @solara.component
 def Holders(
     source: Source,
     found: data.Found,
     selection: Selection,
-    least: float,
-    kind: str | None,
+    what: What,
     step: float,
 ) -> Any:
     """Who holds it at the step, and what of theirs is most similar."""
-    rows = data.holders(found, least, step, kind)
+    ticks = groups.read(what.ticks)
+    rows = data.holders(found, what.least, step, what.kind, ticks)
     heads = [
         Column("agent"),
         Column("text", wide=True),
@@ -51,28 +68,39 @@ def Holders(
 
 
 @solara.component
-def Texts(found: data.Found, least: float, kind: str | None) -> Any:
-    """The nearest texts, so that one sees what counts and what just does not."""
+def Texts(found: data.Found, selection: Selection, what: What) -> Any:
+    """What the nearest sentences say, with boxes to tick."""
+    ticks = groups.read(what.ticks)
     rows = solara.use_memo(
-        lambda: data.nearest(found, least, kind), [id(found), least, kind]
+        lambda: data.nearest(found, what.least, what.kind, ticks=ticks),
+        [id(found), what],
     )
     heads = [
-        Column("similarity", number=True),
         Column("counts"),
+        Column("similarity", number=True),
         Column("text", wide=True),
         Column("agents", number=True),
         Column("first step", number=True),
     ]
+
+    def turn(place: int) -> None:
+        row = rows[place]
+        changed = {key: on for key, on in ticks.items() if key != row["key"]}
+        if (row["similarity"] >= what.least) == row["counts"]:
+            changed[row["key"]] = not row["counts"]
+        selection.set_option("spread_ticks", groups.written(changed) or None)
+
     with Section(
-        "Most similar texts of the run",
-        hint="those that count are marked; agents: how many ever had it",
+        "What they say",
+        hint="whoever said it and when; a click lets it count, or not; agents: how many "
+        "ever had it",
     ):
         Table(
             heads,
             [
                 [
+                    "☑" if row["counts"] else "☐",
                     row["similarity"],
-                    "yes" if row["counts"] else "no",
                     row["text"],
                     row["agents"],
                     row["first"],
@@ -80,6 +108,7 @@ def Texts(found: data.Found, least: float, kind: str | None) -> Any:
                 for row in rows
             ],
             marked=[n for n, row in enumerate(rows) if row["counts"]],
-            mark="similar enough to count",
+            mark="counts",
             file="spread-texts",
+            on_pick=turn,
         )

@@ -22,6 +22,7 @@ EXAMPLES = [
         "grade", "town.Grades, town.prompt", "other.Grades, other.prompt"
     ),
     errors.ParameterError("give it again", names=("llm",)),
+    errors.CacheError("give another path", location="answers.sqlite"),
     errors.MemoryMismatch("make the memory of the run"),
     errors.HostChanged("use another version", package="mesa"),
     errors.UnknownMemory("choose another name"),

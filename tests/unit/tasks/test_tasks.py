@@ -9,8 +9,10 @@ from mesa_memory import BadReply, LLMRequest, OfflineLLM, Reply, Task
 from mesa_memory.core.replies import Unusable, read
 from mesa_memory.tasks import (
     CONSOLIDATE,
+    EXTRACT,
     GRADE,
     IMPRESS,
+    JUDGE,
     PROBE,
     QUESTIONS,
     REFLECT,
@@ -23,6 +25,7 @@ LINES = [
     "Agent 3 says: I like the bridge.",
     "Agent 2 says: The mill burns.",
 ]
+FACT = {"subject": "the bridge", "attribute": "state", "holds": True}
 WHOSE = {"agent": 7, "step": 3}
 OURS = {
     CONSOLIDATE: {
@@ -31,6 +34,15 @@ OURS = {
         "max_chars": 800,
     },
     GRADE: {"events": [("message", line) for line in LINES], "top": 5, "context": []},
+    EXTRACT: {
+        "me": "Agent 7", "lines": LINES, "summary": None,
+        "said": [tuple(line.split(" says: ")) for line in LINES],
+        "known": [FACT | {"line": "the bridge: state: new", "value": "new"}],
+    },
+    JUDGE: {
+        "new": [FACT | {"line": LINES[0], "value": "broken", "may_be": [0, 1]}],
+        "known": [FACT | {"line": line, "value": "whole"} for line in LINES[1:]],
+    },
     IMPRESS: {
         "observer": "Agent 7", "subject": "Agent 2", "previous": None,
         "since": LINES, "meetings": 3, "max_chars": 400,

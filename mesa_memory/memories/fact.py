@@ -1,0 +1,153 @@
+"""What the agent knows of its world, as facts that follow the world."""
+
+from collections.abc import Awaitable, Coroutine, Iterable, Sequence
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.validate import whole
+from mesa_memory.memories.fact_lines import FactLines
+from mesa_memory.memories.facts import Facts
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.reading import SHORT_TERM, PassedOn
+from mesa_memory.memories.recalls import Recalls
+from mesa_memory.memories.window import Window
+from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.tasks.extract import GATE, checked_gate
+
+
+class FactMemory(MemoryModule):
+    """The last steps, and facts: subject, attribute and value, in whose words.
+
+    One request a step names the facts of its events. Another value of the same attribute
+    ends the older one by the step of its event; what two speakers say of it stands side
+    by side, as a conflict. With ``max_facts=10`` and ``summary=True`` it is the character
+    memory of a story engine.
+
+    Args:
+        agent: the agent that owns the memory.
+        max_facts: how many facts to keep, the strongest and newest; None keeps all.
+        n: how many steps to keep word for word, at least 1; an event that is not read
+            yet stays, too.
+        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
+        summary: keep a summary of three to five sentences, too, by the same request.
+        gate: what a statement must be to be kept: ``"fact"``, ``"stable"``,
+            ``"useful"``, or some of them.
+        direct_tokens: all facts are shown while they are not longer, then those that
+            come to mind.
+        considered_facts: how many come to mind for a prompt.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Raises:
+        ValueError: for a number below 1, or an unknown part of the gate.
+    """
+
+    layer = "fact"
+    short_term_memory = SHORT_TERM
+    n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
+    max_facts = PassedOn("_facts", "How many facts are kept; None is all.", "most")
+    summary = PassedOn("_facts", "Whether there is a summary, too.", "summarised")
+    direct_tokens = PassedOn("_lines", "Longest list of facts that is shown whole.")
+
+    def __init__(
+        self,
+        agent: Any,
+        max_facts: int | None = None,
+        n: int = 5,
+        display: bool = False,
+        llm_model: str | None = None,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        *,
+        summary: bool = False,
+        gate: Sequence[str] = GATE,
+        direct_tokens: int = 2000,
+        considered_facts: int = 20,
+        **limits: int,
+    ) -> None:
+        considered = whole("considered_facts", considered_facts)
+        self._lines = FactLines(whole("direct_tokens", direct_tokens), considered)
+        most = None if max_facts is None else whole("max_facts", max_facts)
+        self._facts = Facts(most, checked_gate(gate), bool(summary), self._lines)
+        self._window = Window(whole("n", n), until=self._facts.has_read)
+        self._recalls = Recalls(self, self._lines.recollection)
+        self._lines.vector_of = self._recalls.vector_of
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            layers=[self._window, self._facts],
+            **limits,
+        )
+
+    def facts(self, at: float | None = None) -> list[MemoryRecord]:
+        """The facts that are known, or those that held at a step.
+
+        A record's content has ``subject``, ``attribute``, ``value``, ``holds``,
+        ``speakers``, ``since``, ``last`` and ``strength``; its ``sources`` are the
+        evidence.
+
+        Args:
+            at: a step; what has ended since counts as far as it held then.
+        """
+        self.settle()
+        table = self._facts.table
+        return table.current() if at is None else table.at(at)
+
+    def conflicts(self) -> list[list[MemoryRecord]]:
+        """The facts that cannot all hold, since two speakers said different things."""
+        self.settle()
+        return self._facts.table.conflicts()
+
+    def fact_history(
+        self, subject: Any, attribute: str
+    ) -> list[tuple[MemoryRecord, float | None]]:
+        """All values of an attribute, and until which step each held; None is until now.
+
+        Args:
+            subject: an agent, its unique id or its name, or the name of a thing.
+            attribute: any name of it, such as ``"home"`` or ``"lives in"``.
+        """
+        self.settle()
+        return self._facts.past(getattr(subject, "unique_id", subject), attribute)
+
+    def recall(
+        self, query: str | None = None, k: int | None = None
+    ) -> list[ScoredRecord]:
+        """The facts that come to mind, best first.
+
+        Args:
+            query: what it is about; None takes what has just arrived.
+            k: the most facts to give; None is ``considered_facts``.
+        """
+        self.settle()
+        found = self._recalls.noted("query", query, k)
+        return found.own()
+
+    def arecall(
+        self, query: str | None = None, k: int | None = None
+    ) -> Awaitable[list[ScoredRecord]]:
+        """``recall``, for event loops: work and embedder are awaited."""
+        return self._recalls.arecall(query, k)
+
+    def aprepare(self, kind: str, once: bool = False) -> Coroutine[Any, Any, None]:
+        """See ``MemoryModule``; embeds what the next recall will be about."""
+        return self._recalls.aprepare(kind, once)
+
+    def format_long_term(self) -> str:
+        """The summary, if there is one, and the facts."""
+        self.settle()
+        brief = [line.text for line in self._facts.brief_lines()]
+        facts = [f"- {line.text}" for line in self._lines.shown()]
+        told = render.section(facts, self.section_chars, "facts")
+        return "\n".join([*brief, *([told] if told else [])])
+
+    def get_prompt_ready(self) -> str:
+        """The facts, and recent steps."""
+        return (
+            f"What is known:\n{self.format_long_term() or 'Nothing yet.'}\n\n"
+            f"Short term memory:\n{self.format_short_term()}"
+        )

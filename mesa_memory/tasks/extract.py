@@ -1,0 +1,270 @@
+"""What events state, as facts: whose, which attribute, what value, in whose words.
+
+One request does three things: it names the facts, says of each whether it is worth
+keeping (the write gate), and, if wanted, brings a short summary up to date. Which value
+is the newer one is not asked: code goes by the steps of the events.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel, Field, field_validator, model_validator
+
+from mesa_memory.core.replies import Unusable, check_text
+from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted, numbered
+from mesa_memory.tasks.consolidate import BULLET
+from mesa_memory.tasks.consolidate import offline as consolidated
+from mesa_memory.tasks.grounding import check_summary
+from mesa_memory.tasks.statements import statements
+
+#: what the write gate asks of a statement
+GATE = ("fact", "stable", "useful")
+#: longest name of a subject or an attribute, and longest value
+NAME_CHARS, VALUE_CHARS = 120, 400
+#: longest summary, and the most sentences in it
+SUMMARY_CHARS, SENTENCES = 1200, 5
+
+
+class StatedFact(BaseModel):
+    """One thing that an event states."""
+
+    subject: str = Field(description="Whom or what it is about, by name")
+    attribute: str = Field(description="Which attribute, one or two words")
+    value: str = Field(description="Its value, a few words")
+    speaker: str = Field("", description="Whose words; empty if it was seen")
+    sources: list[int] = Field(description="Numbers of the lines that state it")
+    holds: bool = Field(True, description="false if it does not hold (any more)")
+    changed: bool = Field(False, description="true if it is said to have changed")
+    several: bool = Field(False, description="true if it can have several at once")
+    fact: bool = Field(True, description="false for opinion, question, wish, joke")
+    stable: bool = Field(True, description="false if it passes within the day")
+    useful: bool = Field(True, description="false if it will not matter later")
+
+    @field_validator("sources", mode="before")
+    @classmethod
+    def _one(cls, sources: Any) -> Any:
+        """Accepts a single number, which models also send."""
+        alone = isinstance(sources, int | str) and not isinstance(sources, bool)
+        return [sources] if alone else sources
+
+    @field_validator("subject", "attribute", "value", "speaker", mode="before")
+    @classmethod
+    def _text(cls, value: Any) -> Any:
+        """Accepts a number or a yes, which models also send, and no text at all."""
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if value is None:
+            return ""
+        return str(value) if isinstance(value, int | float) else value
+
+
+class Extraction(BaseModel):
+    """The facts that events state."""
+
+    facts: list[StatedFact]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        """Accepts a bare list or a single fact, which models also send."""
+        if isinstance(value, dict) and "subject" in value:
+            value = [value]
+        return {"facts": value} if isinstance(value, list) else value
+
+
+class SummarisedExtraction(Extraction):
+    """The facts that events state, and a summary brought up to date."""
+
+    summary: str = Field(description="Three to five sentences, plain text")
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A statement that may become a fact.
+
+    Attributes:
+        subject, attribute, value, speaker, holds, changed, several: see ``StatedFact``.
+        sources: places of the events that state it, from 0, in ascending order; empty
+            if the reply named none that was shown.
+        rests_on: places, among the known facts, of those that it follows from.
+        gate: the verdict, by the names in ``GATE``.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    sources: tuple[int, ...]
+    rests_on: tuple[int, ...] = ()
+    speaker: str = ""
+    holds: bool = True
+    changed: bool = False
+    several: bool = False
+    gate: dict[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Extracted:
+    """What a reply comes to.
+
+    Attributes:
+        summary: None if none was wanted.
+    """
+
+    candidates: list[Candidate]
+    summary: str | None = None
+
+
+def checked_gate(gate: Iterable[str]) -> tuple[str, ...]:
+    """What a statement must be to be kept.
+
+    Raises:
+        ValueError: if it is none of ``GATE``.
+    """
+    if isinstance(gate, str) or not isinstance(gate, Iterable):
+        raise ValueError(f"gate must be a list of some of {GATE}, got {gate!r}")
+    names = tuple(gate)
+    if any(name not in GATE for name in names):
+        raise ValueError(f"gate must name some of {GATE}, got {gate!r}")
+    return names
+
+
+def schema(inputs: Inputs) -> Schema:
+    """With a summary if one is wanted."""
+    return Extraction if inputs["summary"] is None else SummarisedExtraction
+
+
+def prompt(inputs: Inputs) -> str:
+    """Asks what the events state; events and known facts are numbered in one row."""
+    lines = [*inputs["lines"], *(fact["line"] for fact in inputs["known"])]
+    rows, count = numbered(lines), len(inputs["lines"])
+    summary = inputs["summary"]
+    before = ["Summary so far:", *bulleted([summary or "(none yet)"])]
+    wanted = (
+        "Also write the updated summary of what this agent knows and has lived through, "
+        "three to five sentences. "
+    )
+    form = (
+        '{"facts": [{"subject": "…", "attribute": "…", "value": "…", "speaker": "…", '
+        '"sources": [1], "holds": true, "changed": false, "several": false, '
+        '"fact": true, "stable": true, "useful": true}]'
+    )
+    return "\n".join(
+        [
+            f"The agent that remembers: {inputs['me']}.",
+            *(before if summary is not None else []),
+            "Events, oldest first:",
+            *rows[:count],
+            "Known facts (those marked (?) rest on something that has changed):",
+            *(rows[count:] or ["- (none yet)"]),
+            "",
+            "Which facts do the events state? For each: subject (a name; never I or "
+            "you), attribute (one or two words, named as in the known facts if it is the "
+            "same), value, speaker (whose words; empty if the agent saw it itself), "
+            "sources (numbers of the events that state it, and of known facts that it "
+            "follows from). holds is false if it is said not to be so, or not any more; "
+            "changed is true if it is said to have changed; several is true if the "
+            "subject can have several such values at once. fact, stable and useful say "
+            "whether it is a fact, lasts for more than a day, and will matter later. "
+            + wanted * (summary is not None)
+            + "Reply with JSON only: "
+            + form
+            + (', "summary": "…"}' if summary is not None else "}"),
+        ]
+    )
+
+
+def check(reply: Extraction, inputs: Inputs) -> Extracted:
+    """The candidates of a reply, in its order.
+
+    Raises:
+        Unusable: if none of them names an event that was shown, a text is empty or too
+            long, or the summary has nothing to do with what was shown.
+    """
+    events, known = len(inputs["lines"]), len(inputs["known"])
+    found = []
+    for item in reply.facts:
+        _check_item(item)
+        places = sorted({number - 1 for number in item.sources})
+        found.append(
+            Candidate(
+                *(_flat(item.subject), _flat(item.attribute), _flat(item.value)),
+                tuple(place for place in places if 0 <= place < events),
+                tuple(p - events for p in places if events <= p < events + known),
+                _flat(item.speaker),
+                *(item.holds, item.changed, item.several),
+                {name: getattr(item, name) for name in GATE},
+            )
+        )
+    if found and not any(candidate.sources for candidate in found):
+        raise Unusable(
+            f"no fact names an event that was listed; sources must be numbers from 1 to "
+            f"{events}"
+        )
+    summary = getattr(reply, "summary", None)
+    if summary is not None:
+        summary = _flat(summary)
+        check_text("summary", summary, SUMMARY_CHARS)
+        lines = [*inputs["lines"], *(fact["line"] for fact in inputs["known"])]
+        check_summary(summary, lines, inputs["summary"] or "", SUMMARY_CHARS)
+    return Extracted(found, summary)
+
+
+def _check_item(item: StatedFact) -> None:
+    longest = {"subject": NAME_CHARS, "attribute": NAME_CHARS, "value": VALUE_CHARS}
+    for name, limit in longest.items():
+        text = getattr(item, name)
+        if not text.strip():
+            raise Unusable(f"the {name} of a fact was empty")
+        if len(text) > limit:
+            raise Unusable(
+                f"the {name} of a fact has {len(text)} characters; at most {limit} are "
+                "allowed"
+            )
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def offline(inputs: Inputs) -> dict[str, Any]:
+    """What plain sentences state, by rules; the summary keeps what weighs most."""
+    facts: list[dict[str, Any]] = []
+    for number, (speaker, text) in enumerate(inputs["said"], 1):
+        for found in statements(text, speaker or inputs["me"]):
+            premises = [
+                len(inputs["lines"]) + place
+                for place, fact in enumerate(inputs["known"], 1)
+                if found.premise is not None and found.premise.says(fact)
+            ]
+            facts.append(
+                found.as_dict() | {"speaker": speaker, "sources": [number, *premises]}
+            )
+    if inputs["summary"] is None:
+        return {"facts": facts}
+    given = {
+        "summary": inputs["summary"],
+        "lines": [("", line) for line in inputs["lines"]],
+        "max_chars": SUMMARY_CHARS // 2,
+    }
+    told = consolidated(given)["summary"].replace("Step : ", "").split(BULLET)
+    return {"facts": facts, "summary": BULLET.join(told[-SENTENCES:])}
+
+
+#: inputs: ``me``, the agent's name; ``lines``, the events, oldest first; ``said``, of
+#: each the speaker (empty if there is none) and the words; ``known``, facts with
+#: ``line``, ``subject``, ``attribute`` and ``value``; the ``summary`` so far, or None if
+#: none is wanted
+EXTRACT = Task(
+    "extract",
+    schema,
+    system=(
+        "You note for one agent in a simulation which facts its experiences state: about "
+        "people, places, offices, belongings, relations, plans and itself. State "
+        "nothing that the events do not say; leave out what is not about the world, such "
+        "as greetings. If two speakers say different things, note both."
+    ),
+    prompt=prompt,
+    check=check,
+    offline=offline,
+)

@@ -1,0 +1,347 @@
+"""What plain English sentences state, by rules: the answer where there is no model.
+
+Understood are sentences of a few forms, such as ``Ann lives in Rome``, ``Bob has moved to
+the mill``, ``Carl is no longer the mayor``, ``The boat belongs to Dana`` and ``Eve is
+sad``. A pronoun refers to nobody here, and a question states nothing.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+from mesa_memory.core.content import words
+from mesa_memory.tasks.attributes import canonical
+
+#: the most sentences of one text that are looked at, and the longest
+SENTENCES, SENTENCE_CHARS = 40, 240
+
+_MOODS = frozenset(
+    [
+        "afraid",
+        "angry",
+        "annoyed",
+        "anxious",
+        "bored",
+        "calm",
+        "cheerful",
+        "content",
+        "curious",
+        "depressed",
+        "desperate",
+        "excited",
+        "furious",
+        "glad",
+        "gloomy",
+        "grumpy",
+        "happy",
+        "hopeful",
+        "jealous",
+        "joyful",
+        "lonely",
+        "melancholic",
+        "merry",
+        "miserable",
+        "nervous",
+        "proud",
+        "relaxed",
+        "relieved",
+        "sad",
+        "scared",
+        "sorry",
+        "upset",
+        "worried",
+    ]
+)
+_WORK = frozenset(
+    [
+        "apprentice",
+        "baker",
+        "barber",
+        "blacksmith",
+        "brewer",
+        "butcher",
+        "carpenter",
+        "clerk",
+        "cook",
+        "doctor",
+        "farmer",
+        "ferryman",
+        "fisher",
+        "fisherman",
+        "guard",
+        "healer",
+        "hunter",
+        "innkeeper",
+        "judge",
+        "mason",
+        "merchant",
+        "midwife",
+        "miller",
+        "miner",
+        "monk",
+        "nurse",
+        "painter",
+        "potter",
+        "priest",
+        "sailor",
+        "scribe",
+        "servant",
+        "shepherd",
+        "shoemaker",
+        "smith",
+        "soldier",
+        "student",
+        "tailor",
+        "teacher",
+        "trader",
+        "watchman",
+        "weaver",
+    ]
+)
+_PASSING = re.compile(
+    r"\b(?:today|tonight|right now|just now|at the moment|for a moment|for now|"
+    r"this (?:morning|evening|afternoon|minute)|a bit|a little)\b",
+    re.IGNORECASE,
+)
+#: what may stand before a statement and says nothing of what it states
+_LEAD = re.compile(
+    r"^(?:(?:news of day \S+|on day \S+|did you know|as you know|you know|listen|well|oh|"
+    r"yes|no|by the way|they say|people say|everybody says|it is said|rumou?r has it|"
+    r"i (?:think|believe|heard|hear|know|saw|am sure|swear)|we (?:heard|know|saw)|"
+    r"(?!i\b)[\w' ]{1,40}? (?:told (?:me|us)|tells (?:me|us)|says|said)|and|but|so|also|"
+    r"then|now|still|sadly|luckily|actually|yesterday|today|tonight)"
+    r"(?: that)?[,:]? )+",
+    re.IGNORECASE,
+)
+_BREAK = re.compile(r"(?<=[.!?;])\s+|\s*;\s*|\\n|, (?:and|but) |\s•\s")
+_BECAUSE = re.compile(
+    r"^(?:since|because|as|as long as) (?P<premise>[^,]+), (?P<rest>.+)$", re.I
+)
+_NOBODY = frozenset(
+    [
+        "he",
+        "she",
+        "it",
+        "they",
+        "we",
+        "you",
+        "this",
+        "that",
+        "these",
+        "those",
+        "there",
+        "here",
+        "who",
+        "what",
+        "which",
+        "where",
+        "when",
+        "how",
+        "everybody",
+        "somebody",
+        "nobody",
+        "everyone",
+        "someone",
+        "nothing",
+        "something",
+        "all",
+        "none",
+        "both",
+    ]
+)
+#: what a form is written with: ``<s>`` is the subject, ``<v>`` the value
+_PARTS = {
+    "<s>": r"(?P<s>.+?)",
+    "<v>": r"(?P<v>.+?)",
+    "<the s>": r"(?P<s>(?:the|my|his|her|our|their) .+?)",
+    "<office>": r"(?P<s>the (?:new )?\w+(?: of .+?)?)",
+    "<of>": r"(?P<a>[a-z][a-z ]{0,40}?)",
+    "<a v>": r"(?P<v>an? .+?)",
+    "<now>": r"(?P<changed>now |meanwhile |again |from now on )?",
+    "<has>": r"(?:has |have |had )?(?:just )?",
+    "<is>": r"(?:is|are|am)",
+    "<not>": r"(?:no longer|not)",
+    "<does not>": r"(?:does not|doesn't|do not|don't)",
+    "<in>": r"(?:in|at|on|by|near)",
+    "<any more>": r"(?: any ?more| any longer)?",
+}
+_ENDED: dict[str, Any] = {"holds": False, "changed": True}
+_MOVED: dict[str, Any] = {"changed": True}
+_MANY: dict[str, Any] = {"several": True}
+
+#: (form, attribute, what it says besides); the first that fits counts
+_SENTENCES: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("<s> <has>moved (?:house |home )?(?:in)?to <v>", "home", _MOVED),
+    ("<s> no longer lives? <in> <v>", "home", _ENDED),
+    ("<s> <does not> live <in> <v><any more>", "home", _ENDED),
+    ("<s> <now>(?:lives?|resides?|dwells?) <in> <v>", "home", {}),
+    ("<s> (?:lives?|resides?|dwells?) now <in> <v>", "home", _MOVED),
+    ("<s> no longer belongs to <v>", "owner", _ENDED),
+    ("<s> <does not> belong to <v><any more>", "owner", _ENDED),
+    ("<s> <now>belongs? to <v>", "owner", {}),
+    (".+? <has>(?:gave|given|sold|handed|passed) <the s> to <v>", "owner", _MOVED),
+    ("<v> <has>(?:lost|sold) <the s>", "owner", _ENDED),
+    ("<v> <has>(?:bought|found|got|took|taken|won|inherited) <the s>", "owner", _MOVED),
+    ("<v> <now>(?:owns?|has|have|keeps?|carries|carry) <the s>", "owner", {}),
+    ("<s> (?:owns?|has|have) <a v>", "belongings", _MANY),
+    ("<s> <has>(?:went|gone|came|come|travelled|returned) (?:back |over )?to <v>",
+     "place", _MOVED),
+    ("<s> <is> <not> <in> <v><any more>", "place", _ENDED),
+    ("<s> (?:is|are|am|stands?|lies?|stays?) <now><in> <v>", "place", {}),
+    ("<v> <is> <not> <office><any more>", "holder", _ENDED),
+    ("<v> (?:was|has been) (?:made|elected|appointed|chosen|named)(?: as)? <office>",
+     "holder", _MOVED),
+    ("<v> <has>(?:became|become) <office>", "holder", _MOVED),
+    (r"(?P<s>the new \w+) is <v>", "holder", _MOVED),
+    (r"(?!the |that |this )<v> <is> <now><office>", "holder", {}),
+    ("<s> (?:works?|is working|serves) (?:now )?as (?:an? |the )?<v>", "work", {}),
+    ("<s> <has>(?:became|become) <a v>", "work", _MOVED),
+    (r"<s> (?P<a>likes?|loves?|hates?|fears?|wants?|needs?|trusts?|owes?) <v>", "", _MANY),
+    ("<s>'s <of> <is> <now><v>", "", {}),
+    (r"(?P<s>my) <of> <is> <now><v>", "", {}),
+    ("<s> (?:is|are|am|feels?) <not> <v><any more>", "state", _ENDED),
+    ("<s> <has>(?:became|become|turned) <v>", "state", _MOVED),
+    ("<s> (?:is|are|am|feels?|has been|was) <now><v>", "state", {}),
+    ("<s> (?P<v>broke|burned down|burns|closed|opened|died|fell|sank)(?: .*)?",
+     "state", _MOVED),
+)  # fmt: skip
+
+
+_PART = re.compile(r"(?<!\?P)<[a-z ]+>")
+
+
+def _compiled(form: str) -> re.Pattern[str]:
+    full = _PART.sub(lambda part: _PARTS[part[0]], form)
+    return re.compile(full, re.IGNORECASE)
+
+
+_FORMS = [(_compiled(form), name, besides) for form, name, besides in _SENTENCES]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What one sentence states.
+
+    Attributes:
+        holds, changed, several, stable: see ``extract.StatedFact``.
+        premise: what the sentence names as its reason.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    holds: bool = True
+    changed: bool = False
+    several: bool = False
+    stable: bool = True
+    premise: "Statement | None" = None
+
+    @classmethod
+    def of(cls, sentence: str, speaker: str) -> Self | None:
+        """What a sentence states; None if it has none of the known forms.
+
+        Args:
+            speaker: who is meant by ``I``.
+        """
+        for form, attribute, given in _FORMS:
+            match = form.fullmatch(sentence)
+            if match and (made := cls._matched(match, attribute, given, speaker)):
+                return made
+        return None
+
+    @classmethod
+    def _matched(
+        cls, match: re.Match, attribute: str, given: Mapping[str, Any], speaker: str
+    ) -> Self | None:
+        parts = match.groupdict()
+        subject, value = _named(parts["s"], speaker), _bare(parts["v"])
+        if attribute in ("owner", "holder"):
+            value = _named(parts["v"], speaker) or ""
+            subject = subject and _NEW.sub("the ", subject)
+        if not subject or not value or len(words(subject)) > 6 or value in _NOBODY:
+            return None
+        said = dict(given)
+        if parts.get("changed"):
+            said["changed"] = True
+        return cls(subject, attribute or canonical(parts["a"]), value, **said)._kind()
+
+    def _kind(self) -> Self:
+        """A state as a mood or a trade, if that is what it is."""
+        if self.attribute != "state":
+            return self
+        said = words(self.value)
+        bare = [
+            w for w in said if w not in ("very", "so", "quite", "really", "an", "a")
+        ]
+        if bare and bare[0] in _MOODS:
+            return replace(self, attribute="mood", value=bare[0])
+        if len(bare) == 1 and bare[0] in _WORK:
+            return replace(self, attribute="work", value=bare[0])
+        return self
+
+    def says(self, fact: Mapping[str, Any]) -> bool:
+        """True if a known fact says the same."""
+        one = (self.subject, self.attribute, self.value)
+        other = (fact["subject"], fact["attribute"], fact["value"])
+        return [_key(text) for text in one] == [_key(text) for text in other] or (
+            _key(self.value) == _key(fact["value"])
+            and _key(self.attribute) == _key(fact["attribute"])
+            and _key(self.subject) in _key(fact["subject"])
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of a ``StatedFact``, as far as a sentence says them."""
+        names = ("subject", "attribute", "value", "holds", "changed", "several")
+        return {name: getattr(self, name) for name in names} | {"stable": self.stable}
+
+
+def statements(text: str, speaker: str) -> Iterator[Statement]:
+    """What a text states, sentence by sentence.
+
+    Args:
+        speaker: who is meant by ``I`` in it.
+    """
+    for sentence in _BREAK.split(text)[:SENTENCES]:
+        said = sentence.strip()
+        if not said or said.endswith("?") or len(said) > SENTENCE_CHARS:
+            continue
+        said = said.rstrip(".!; ")
+        passing = bool(_PASSING.search(said))
+        said = " ".join(_PASSING.sub(" ", said).split()).strip(" ,")
+        because = _BECAUSE.match(said)
+        premise = None
+        if because:
+            premise = _stated(because["premise"], speaker)
+            said = because["rest"]
+        if found := _stated(said, speaker):
+            yield replace(found, stable=not passing, premise=premise)
+
+
+def _stated(said: str, speaker: str) -> Statement | None:
+    return Statement.of(_LEAD.sub("", said).strip(" ,"), speaker)
+
+
+_NEW = re.compile(r"^the (?:new )?", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?|his|her|their|our|its)\s+", re.IGNORECASE)
+
+
+def _key(text: str) -> str:
+    return _ARTICLE.sub("", text.strip().casefold())
+
+
+def _bare(text: str) -> str:
+    return text.strip(" ,.!\"'")
+
+
+def _named(text: str, speaker: str) -> str | None:
+    """Whom a phrase names; None if that cannot be told from it."""
+    said = _bare(text)
+    low = said.casefold()
+    if low in ("i", "me", "my", "myself"):
+        return speaker
+    if low.startswith("my "):
+        return f"{speaker}'s {said[3:]}"
+    if not said or low.split()[0] in _NOBODY or low.startswith(("his ", "her ")):
+        return None
+    return said

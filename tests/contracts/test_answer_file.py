@@ -1,0 +1,328 @@
+"""The file of kept answers: what is in it, and what goes wrong with it."""
+
+import logging
+import shutil
+import sqlite3
+import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from mesa_memory import configure, open_run
+from mesa_memory.core import redaction
+from mesa_memory.core.requests import Reply
+from mesa_memory.errors import CacheError
+from mesa_memory.llm import answers
+from mesa_memory.llm.answer_file import APPLICATION, AnswerFile
+from mesa_memory.llm.answers import AnswerCache
+from tests.support.keeping import live, town
+from tests.support.openai_server import OpenAIServer
+from tests.support.waiting import HUNG
+
+KEY = "sk-planted-key-abcdefghij"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "answers.sqlite"
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A file system of 1 MB of its own."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
+    if (
+        not shutil.which("mount")
+        or subprocess.run(command, capture_output=True).returncode
+    ):
+        pytest.skip("a file system cannot be mounted here")
+    yield folder
+    subprocess.run(["umount", "-l", folder], check=True)
+
+
+def warnings_of(caplog):
+    return [r.getMessage() for r in caplog.records if r.levelno >= logging.WARNING]
+
+
+def asked(server):
+    count = len(server.log)
+    server.clear()
+    return count
+
+
+def everything(folder):
+    """All bytes of a cache's files."""
+    return b"".join(f.read_bytes() for f in folder.glob("answers.sqlite*"))
+
+
+# -- what is in it -------------------------------------------------------------------
+
+
+def test_neither_prompts_nor_keys_are_in_it(tmp_path, file, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def answer(received):
+        return f'{{"summary": "The mill, says {KEY}, word 1 of 1 at the mill."}}'
+
+    with OpenAIServer(answer) as server:
+        made = town(server.base, count=1, cache=file, options={"api_key": KEY})
+        live(made, 1)
+        assert KEY.encode() not in everything(tmp_path)
+        assert b"word 1 of 1" in everything(tmp_path)
+        assert b"Existing long term memory" not in everything(tmp_path)
+        again = live(town(server.base, count=1, cache=file), 1)
+        assert again["kept"] == 1 and redaction.MARK in again["shown"][0]
+
+
+def test_it_says_what_it_is(server, file):
+    live(town(server.base, cache=file), 1)
+    with closing(sqlite3.connect(file)) as on:
+        (application,) = on.execute("PRAGMA application_id").fetchone()
+        (mode,) = on.execute("PRAGMA journal_mode").fetchone()
+        assert (application, mode) == (APPLICATION, "wal")
+        assert on.execute("SELECT count(*) FROM answers").fetchone() == (3,)
+
+
+# -- a wrong file --------------------------------------------------------------------
+
+
+def garbage(path):
+    path.write_bytes(b"This is no SQLite file, but long enough to be one. " * 100)
+
+
+def foreign(path):
+    with closing(sqlite3.connect(path)) as on:
+        on.execute("CREATE TABLE answers (key, reply)")
+
+
+def recorded(path):
+    made = town(None, llm="offline", record=str(path))
+    live(made, 1)
+    made.services.recorder.close()
+
+
+def newer(path):
+    AnswerCache(path)
+    with closing(sqlite3.connect(path)) as on:
+        on.execute("PRAGMA user_version = 99")
+
+
+def without_table(path):
+    AnswerCache(path)
+    with closing(sqlite3.connect(path)) as on:
+        on.execute("DROP TABLE answers")
+
+
+def folder(path):
+    path.mkdir()
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (garbage, "not a database"),
+        (foreign, "no cache of answers"),
+        (recorded, "no cache of answers; a recorded run is none either"),
+        (newer, r"newer version .* made it \(form 99, known is 1\)"),
+        (without_table, "no such table"),
+        (folder, "unable to open"),
+    ],
+)
+def test_a_file_of_something_else_is_told_and_nothing_is_changed(
+    make, says, server, file
+):
+    make(file)
+    before = file.read_bytes() if file.is_file() else None
+    made = town(server.base)
+    with pytest.raises(CacheError, match=says) as told:
+        configure(made, cache=file, timeout=3)
+    assert told.value.location == str(file)
+    assert made.services.answers is None and made.services.settings.timeout != 3
+    assert before is None or file.read_bytes() == before
+    if make is recorded:
+        with open_run(file) as run:
+            assert list(run.steps) == [1]
+
+
+def test_a_folder_that_is_not_there_is_told(server, tmp_path):
+    with pytest.raises(CacheError, match="in a folder that is"):
+        town(server.base, cache=tmp_path / "nowhere" / "answers.sqlite")
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ({"cache": True}, TypeError),
+        ({"cache": 3}, TypeError),
+        ({"cache": ""}, TypeError),
+        ({"cache": ":memory:"}, ValueError),
+        ({"cache": "postgresql://me:secret-pw-1@here/db"}, ValueError),
+        ({"replicate": -1}, ValueError),
+        ({"replicate": "two"}, ValueError),
+    ],
+)
+def test_a_wrong_argument_is_told(given, error, server):
+    with pytest.raises(error) as told:
+        town(server.base, **given)
+    assert "secret-pw-1" not in str(told.value)
+
+
+def test_none_takes_it_back(server, file):
+    made = town(server.base, cache=file)
+    live(made, 1)
+    configure(made, cache=None)
+    live(made, 1)
+    assert live(town(server.base, cache=file), 2)["kept"] == 3
+
+
+# -- a file that goes wrong ----------------------------------------------------------
+
+
+def test_a_row_that_is_damaged_is_asked_for_again_and_put_right(server, file, caplog):
+    live(town(server.base, cache=file), 1)
+    assert asked(server) == 3
+    rows = [
+        "not json",
+        '{"text": 3}',
+        '{"text": 3, "model": "", "finish": "", "raw": 0}',
+    ]
+    with closing(sqlite3.connect(file)) as on, on:
+        keys = [key for (key,) in on.execute("SELECT key FROM answers")]
+        on.executemany(
+            "UPDATE answers SET reply = ? WHERE key = ?", list(zip(rows, keys))
+        )
+    live(town(server.base, cache=file), 1)
+    assert asked(server) == 3
+    assert any("one is damaged" in text for text in warnings_of(caplog))
+    assert live(town(server.base, cache=file), 1)["kept"] == 3
+
+
+def test_an_answer_that_nobody_can_use_any_more_is_replaced(server, file):
+    live(town(server.base, cache=file), 1)
+    with closing(sqlite3.connect(file)) as on, on:
+        on.execute("UPDATE answers SET reply = replace(reply, 'Summary', '')")
+        on.execute("""UPDATE answers SET reply = json_set(reply, '$.text', '{}')""")
+    asked(server)
+    live(town(server.base, cache=file), 1)
+    assert asked(server) == 3
+    assert live(town(server.base, cache=file), 1)["kept"] == 3
+
+
+def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
+    server, file, caplog, monkeypatch
+):
+    monkeypatch.setattr(answers, "PATIENCE_MS", 50)
+    made = town(server.base, cache=file)
+    with closing(sqlite3.connect(file, isolation_level=None)) as on:
+        on.execute("BEGIN IMMEDIATE")
+        live(made, 2)
+        assert asked(server) == 6
+        on.execute("ROLLBACK")
+    (told,) = warnings_of(caplog)
+    assert "cannot be written now (database is locked)" in told
+    live(made, 2)
+    assert asked(server) == 6
+    # What had to wait was written with what came later.
+    assert live(town(server.base, cache=file), 4)["kept"] == 12
+
+
+def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
+    server, disk, caplog
+):
+    place = disk / "answers.sqlite"
+    first = town(server.base, cache=place)
+    live(first, 1)
+    configure(first, cache=None)
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    asked(server)
+    assert live(town(server.base, cache=place), 2)["kept"] == 3
+    assert asked(server) == 3
+    with pytest.raises(CacheError, match="may be written"):
+        town(server.base, cache=disk / "new.sqlite")
+
+
+def test_a_file_that_may_not_be_changed_gives_answers(server, file, caplog):
+    live(town(server.base, cache=file), 1)
+    AnswerCache._of.clear()
+    if (
+        not shutil.which("chattr")
+        or subprocess.run(["chattr", "+i", file], capture_output=True).returncode
+    ):
+        pytest.skip("files cannot be made immutable here")
+    try:
+        assert live(town(server.base, cache=file), 3)["kept"] == 3
+        assert len(warnings_of(caplog)) <= 1
+    finally:
+        subprocess.run(["chattr", "-i", file], check=True)
+
+
+def test_a_full_disk_keeps_what_was_written_and_the_run_goes_on(disk, caplog):
+    def answer(received):
+        end = received.prompt[-300:].replace("\n", " ").replace('"', "")
+        return f'{{"summary": "{end} {"mill " * 600}"}}'
+
+    with OpenAIServer(answer) as server:
+        (disk / "ballast").write_bytes(b"x" * 800_000)
+        place = disk / "answers.sqlite"
+        made = town(server.base, count=8, cache=place)
+        result = live(made, 20)
+        assert result["calls"] == asked(server) == 160
+        (told,) = warnings_of(caplog)
+        assert "cannot be written now" in told
+        (disk / "ballast").unlink()
+        live(made, 1)
+        again = live(town(server.base, count=8, cache=place), 21)
+        assert again["kept"] == again["calls"] == 168
+
+
+def test_a_file_that_breaks_while_it_is_used_is_told_once(server, file, caplog):
+    made = town(server.base, cache=file)
+    live(made, 1)
+    with file.open("r+b") as on:
+        on.write(b"broken" * 2000)
+    AnswerCache.of(file)
+    live(made, 3)
+    assert asked(server) >= 9
+    assert made.services.ledger.total.failures == 0
+    assert len(warnings_of(caplog)) <= 2
+
+
+def test_many_may_make_the_same_file_at_the_same_time(tmp_path):
+    together = threading.Barrier(8)
+
+    def make(place):
+        together.wait(timeout=HUNG)
+        file = AnswerFile(place)
+        file.write([(b"key", "text")], False, 10_000)
+        return file.read(b"key")
+
+    with ThreadPoolExecutor(8) as pool:
+        for number in range(25):
+            places = [tmp_path / f"{number}.sqlite"] * 8
+            assert set(pool.map(make, places)) == {"text"}
+
+
+def test_one_file_has_one_cache_in_a_process(file, monkeypatch):
+    monkeypatch.chdir(file.parent)
+    first = AnswerCache.of(file)
+    assert AnswerCache.of("answers.sqlite") is first
+    file.unlink()
+    assert AnswerCache.of(file) is not first
+    assert file.exists()
+
+
+def test_a_long_reply_is_not_kept(file):
+    cache = AnswerCache(file)
+    assert cache.put(b"key", "x" * (answers.LONGEST + 1)) is None
+    assert cache._read(b"key") is None
+    assert Reply("x").as_kept().kept

@@ -1,0 +1,55 @@
+"""A town whose answers are kept in a file, also as a process of its own.
+
+python -m tests.support.keeping FILE ADDRESS [REPLICATE]
+
+Prints what was asked, kept and remembered, as JSON.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.fleet import HASTY, Town
+
+STEPS = 4
+
+
+def town(base: str, memory: str = "long_term", count: int = 3, **services: Any) -> Town:
+    """Citizens who each hear something of their own in each step."""
+    made = Town(memory, count, base, **HASTY | services)
+
+    def happen(citizen: Any) -> None:
+        made.tell(citizen, f"word {made.steps} of {citizen.unique_id} at the mill.")
+
+    made.script = happen
+    return made
+
+
+def live(town: Town, steps: int = STEPS) -> dict[str, Any]:
+    """Some steps; what they cost, and what is remembered."""
+    for _ in range(steps):
+        town.advance()
+    town.services.flush()
+    total = town.services.ledger.total
+    return {
+        "calls": total.calls,
+        "kept": total.kept,
+        "attempts": total.attempts,
+        "tokens": total.tokens,
+        "shown": [c.memory.get_prompt_ready() for c in town.citizens],
+        "thought": [[*map(str, t)] for t in town.thought().values()],
+    }
+
+
+def main() -> None:
+    """Lives, and prints."""
+    file, base, *replicate = sys.argv[1:]
+    number = int(replicate[0]) if replicate else 0
+    print("ready", flush=True)
+    sys.stdin.readline()  # so that all begin at the same time
+    print(json.dumps(live(town(base, cache=Path(file), replicate=number))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,286 @@
+"""Facts alone, by ``next`` and ``send``: what is newer, who said it, what is kept."""
+
+import json
+
+import pytest
+
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.requests import Reply
+from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
+from mesa_memory.errors import BadReply, LLMUnavailable
+from mesa_memory.memories.facts import Facts
+from tests.unit.memories.alone import joined
+
+
+class World:
+    """A layer of facts, told what happens and what the model answers."""
+
+    def __init__(self, **given):
+        self.facts = joined(Facts(**given))
+        self.requests = []
+
+    def hears(self, step, *said):
+        """One step's messages, each (sender, text); their records."""
+        context = self.facts.context
+        context.agent.model.steps = max(step, context.agent.model.steps)
+        events = [
+            context.open("message", step, {"message": text, "sender": sender})
+            for sender, text in said
+        ]
+        self.facts.admit(step, events)
+        return events
+
+    def sees(self, step, text):
+        """One step's observation."""
+        self.facts.context.agent.model.steps = step
+        event = self.facts.context.open("observation", step, {"text": text})
+        self.facts.admit(step, [event])
+
+    def thinks(self, *replies):
+        """Lets the layer think; an error among the replies is thrown."""
+        flow, left = self.facts.remember(), list(replies)
+        try:
+            request = next(flow)
+            while True:
+                if isinstance(request, EmbedRequest):
+                    rows = [[1.0, 0.0]] * len(request.texts)
+                    request = flow.send(Embedded(rows, "none"))
+                    continue
+                self.requests.append(request)
+                reply = left.pop(0)
+                if isinstance(reply, Exception):
+                    request = flow.throw(reply)
+                else:
+                    text = reply if isinstance(reply, str) else json.dumps(reply)
+                    request = flow.send(Reply(text))
+        except StopIteration:
+            assert not left, f"never asked for: {left}"
+
+    def told(self, step, sender, text, **fact):
+        """A message that states one fact."""
+        (event,) = self.hears(step, (sender, text))
+        self.thinks({"facts": [stated(**fact)]})
+        return event
+
+    def known(self, attribute=None):
+        """What is current, as (value, speakers)."""
+        found = [self.facts.table.claims[r.id] for r in self.facts.table.current()]
+        chosen = [c for c in found if attribute in (None, c.attribute)]
+        return [(claim.value, claim.speakers) for claim in chosen]
+
+    def at(self, step):
+        """The values that held at a step."""
+        return [self.facts.table.claims[r.id].value for r in self.facts.table.at(step)]
+
+
+def stated(value="the mill", attribute="home", subject="Carl", sources=1, **more):
+    """One fact of a reply."""
+    given = {"subject": subject, "attribute": attribute, "value": value}
+    return given | {"sources": sources} | more
+
+
+def test_a_newer_value_of_the_same_speaker_ends_the_older_one():
+    world = World()
+    first = world.told(1, 2, "Carl lives at the mill.", value="the mill")
+    second = world.told(5, 2, "Carl lives at the inn.", value="the inn")
+    assert world.known() == [("the inn", (2,))]
+    old, new = world.facts.table.records()
+    assert (old.closed_because, old.superseded_by) == ("superseded", new.id)
+    assert (old.sources, new.sources) == ((first.id,), (old.id, second.id))
+    assert (world.at(0), world.at(1), world.at(4), world.at(5)) == (
+        [],
+        ["the mill"],
+        ["the mill"],
+        ["the inn"],
+    )
+
+
+def test_what_comes_late_never_overrides_what_is_newer():
+    world = World()
+    world.told(7, 2, "Carl lives at the inn.", value="the inn")
+    world.told(3, 2, "Carl lives at the mill.", value="the mill")
+    assert world.known() == [("the inn", (2,))]
+    assert (world.at(3), world.at(6), world.at(7)) == (
+        ["the mill"],
+        ["the mill"],
+        ["the inn"],
+    )
+
+
+def test_of_one_reply_the_steps_of_the_events_decide_and_not_the_order():
+    world = World()
+    world.hears(1, (2, "Carl lives at the mill."))
+    world.hears(2, (2, "Carl lives at the inn."))
+    world.thinks({"facts": [stated("the inn", sources=2), stated("the mill")]})
+    assert world.known() == [("the inn", (2,))]
+
+
+def test_two_speakers_who_say_different_things_make_two_facts():
+    world = World()
+    world.told(1, 2, "Carl lives at the mill.", value="the mill")
+    world.told(2, 3, "Carl lives at the inn.", value="the inn")
+    assert world.known() == [("the mill", (2,)), ("the inn", (3,))]
+    (conflict,) = world.facts.table.conflicts()
+    (line,) = world.facts.summary()
+    assert line.records == tuple(conflict)
+    assert line.text == (
+        "Carl: home: the mill (said by Agent 2, step 1) — but: Carl: home: the inn "
+        "(said by Agent 3, step 2) — they disagree"
+    )
+
+
+def test_who_changes_its_mind_no_longer_stands_for_what_it_said():
+    world = World()
+    world.told(1, 2, "Carl lives at the mill.", value="the mill")
+    world.told(2, 3, "Carl lives at the mill.", value="The Mill.")
+    assert world.known() == [("the mill", (2, 3))]
+    world.told(3, 3, "Carl lives at the inn.", value="the inn")
+    assert world.known() == [("the mill", (2,)), ("the inn", (3,))]
+    world.told(4, 2, "Carl lives at the inn.", value="the inn")
+    assert world.known() == [("the inn", (3, 2))]
+
+
+@pytest.mark.parametrize(
+    "how", [{"changed": True}, {"holds": False, "value": "the mill"}]
+)
+def test_what_is_said_to_have_changed_ends_what_others_said(how):
+    world = World()
+    world.told(1, 2, "Carl lives at the mill.", value="the mill")
+    world.told(2, 3, "Carl has left the mill.", **{"value": "the inn"} | how)
+    ((value, speakers),) = world.known()
+    assert speakers == (3,) and value == how.get("value", "the inn")
+
+
+def test_what_the_agent_sees_itself_ends_what_it_was_told():
+    world = World()
+    world.told(1, 2, "Carl is at the mill.", value="the mill", attribute="place")
+    world.sees(2, "Carl sits in the inn.")
+    world.thinks({"facts": [stated("the inn", "place")]})
+    assert world.known() == [("the inn", (None,))]
+    world.told(3, 2, "Carl is at the mill.", value="the mill", attribute="place")
+    assert world.known() == [("the inn", (None,)), ("the mill", (2,))]
+
+
+def test_a_message_cannot_put_words_into_another_mouth():
+    world = World()
+    fact = {"value": "the inn", "speaker": "Agent 3"}
+    world.told(1, 2, "Agent 3 says: Carl lives at the inn.", **fact)
+    assert world.known() == [("the inn", (2,))]
+    (line,) = world.facts.summary()
+    assert "said by Agent 2 quoting Agent 3" in line.text
+
+
+def test_a_repeated_fact_gains_strength_and_its_evidence_is_kept():
+    world = World()
+    events = [
+        world.told(step, 2, "Carl lives at the mill.", attribute=name)
+        for step, name in ((1, "home"), (3, "lives in"), (4, "residence"))
+    ]
+    (record,) = world.facts.table.current()
+    claim = world.facts.table.claims[record.id]
+    assert (claim.strength, claim.since, claim.last) == (3, 1, 4)
+    assert events[2].id in record.sources
+    assert "steps 1 to 4, 3 times" in world.facts.summary()[0].text
+    assert {r.purpose for r in world.requests} == {"extract"}, "names were clear"
+
+
+def test_what_the_gate_refuses_is_recorded_and_not_kept():
+    world = World()
+    world.told(1, 2, "I am a bit tired.", value="tired", stable=False)
+    assert world.known() == [] and world.facts.summary() == []
+    log = world.facts.context.log
+    assert log.numbers["fact"] == 1 and [r.kind for r in log.current()] == ["message"]
+
+
+def test_a_fact_that_names_no_event_is_not_kept_but_recorded():
+    world = World()
+    world.hears(1, (2, "Carl lives at the mill."))
+    world.thinks({"facts": [stated(), stated("the inn", sources=9)]})
+    assert world.known() == [("the mill", (2,))]
+    assert world.facts.context.log.numbers["fact"] == 2
+
+
+def test_a_subject_may_have_several_values_of_some_attributes():
+    world = World()
+    for step, (what, value) in enumerate((("has", "a boat"), ("owns", "a horse")), 1):
+        world.told(step, 2, "…", attribute=what, value=value, several=True)
+    world.told(3, 2, "Carl has a dog.", attribute="has", value="a dog")
+    assert [value for value, _ in world.known()] == ["a boat", "a horse", "a dog"]
+    gone = {"attribute": "owns", "value": "a horse", "holds": False}
+    world.told(4, 2, "Carl's horse is dead.", **gone)
+    held = list(world.facts.table.claims.values())
+    assert [c.value for c in held if not c.holds] == ["a horse"]
+    assert len(world.facts.table.current()) == 3
+
+
+def test_of_many_facts_the_strongest_and_newest_are_kept():
+    world = World(most=2)
+    for step in (1, 2):
+        world.told(step, 2, "Ann is the mayor.", subject="Ann", value="mayor")
+    for step, name in ((3, "Bob"), (4, "Carl")):
+        world.told(step, 2, "…", subject=name, value="baker")
+    kept = [world.facts.table.claims[r.id].subject for r in world.facts.table.current()]
+    assert kept == ["Ann", "Carl"]
+    evicted = [r for r in world.facts.table.records() if r.closed_because == "evicted"]
+    assert len(evicted) == 1
+    assert world.at(3) == ["mayor", "baker"], "what was forgotten held until then"
+
+
+def test_a_judge_is_asked_only_if_two_names_may_mean_the_same():
+    world = World()
+    world.told(1, 2, "…", attribute="favourite food", value="bread")
+    world.hears(2, (2, "Carl likes fish best."))
+    update = {"decisions": [{"statement": 1, "operation": "UPDATE", "fact": 2}]}
+    world.thinks({"facts": [stated("fish", "food")]}, update)
+    assert [r.purpose for r in world.requests] == ["extract", "extract", "judge"]
+    assert world.known("favourite food") == [("fish", (2,))]
+    world.told(3, 2, "…", attribute="favourite food", value="soup")
+    assert world.known() == [("soup", (2,))]
+    assert (world.facts.reader.judged, world.facts.reader.stated) == (1, 3)
+
+
+def test_after_a_failure_nothing_is_lost_and_nothing_is_asked_twice():
+    world = World()
+    world.told(1, 2, "…", attribute="favourite food", value="bread")
+    (event,) = world.hears(2, (2, "Carl likes fish best."))
+    with pytest.raises(LLMUnavailable):
+        world.thinks(LLMUnavailable("down", purpose="extract"))
+    assert [line.records for line in world.facts.recent()] == [(event,)]
+    facts = {"facts": [stated("fish", "food")]}
+    wrong = {"decisions": [{"statement": 1, "operation": "UPDATE", "fact": 7}]}
+    with pytest.raises(BadReply, match=r"must name a fact of \[2\], got 7"):
+        world.thinks(facts, wrong, wrong)
+    assert [line.records for line in world.facts.recent()] == [(event,)]
+    assert world.known() == [("bread", (2,))]
+    again = World()
+    again.facts.context = world.facts.context
+    held = [*world.facts.table.records(), event]
+    shelf = InMemoryRecords({record.id: record for record in held})
+    again.facts.restore(decode(encode(world.facts.snapshot()), shelf), shelf)
+    for each in (world, again):
+        each.requests.clear()
+        each.thinks({"statement": 1, "operation": "add"})
+        assert [r.purpose for r in each.requests] == ["judge"]
+        assert each.known() == [("bread", (2,)), ("fish", (2,))]
+        assert each.facts.recent() == []
+
+
+def test_a_summary_comes_by_the_same_request():
+    world = World(summarised=True)
+    world.hears(1, (2, "Carl lives at the mill."))
+    world.thinks({"facts": [stated()], "summary": "Carl lives at the mill now."})
+    brief, line = world.facts.summary()
+    assert brief.text == "Carl lives at the mill now."
+    assert brief.records[0].sources[-1] == line.records[0].id
+    world.hears(2, (2, "Carl burned the mill."))
+    world.thinks({"facts": [], "summary": "Carl lived at the mill, which he burned."})
+    assert "- Carl lives at the mill now." in world.requests[-1].prompt
+    assert len(world.requests) == 2
+
+
+def test_a_step_of_many_events_is_read_in_parts():
+    world = World()
+    world.hears(1, *[(2, f"Number {n} is red.") for n in range(100)])
+    world.thinks(*[{"facts": [stated(f"red {n}", sources=1)]} for n in range(3)])
+    assert [len(r.inputs["lines"]) for r in world.requests] == [40, 40, 20]
+    assert world.facts.unread == []

@@ -1,0 +1,445 @@
+"""The same request is answered once, across runs, arms and processes."""
+
+import json
+import os
+import subprocess
+import sys
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    LongTermMemory,
+    Reply,
+    Services,
+    ShortTermMemory,
+    configure,
+    open_run,
+    resume,
+    route_reasoning,
+)
+from tests.support.behaviours import Behaviour, always, completion, sequence
+from tests.support.fleet import ASKING, HASTY
+from tests.support.keeping import STEPS, live, town
+from tests.support.openai_server import OpenAIServer, default_answer
+from tests.support.paying import PayingStreet
+from tests.support.waiting import HUNG
+
+CALLS = 3 * STEPS
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "answers.sqlite"
+
+
+def prompts(server):
+    """What the provider was asked since the last time."""
+    found = [received.prompt for received in server.log]
+    server.clear()
+    return found
+
+
+# -- across runs ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("execution", ["deferred", "blocking"])
+@pytest.mark.parametrize("memory", ASKING)
+def test_a_second_run_asks_nothing_and_remembers_the_same(
+    memory, execution, server, file
+):
+    given = {"memory": memory, "cache": file, "execution": execution}
+    first = live(town(server.base, **given))
+    assert first["calls"] == first["attempts"] == len(prompts(server)) > 0
+    assert first["kept"] == 0
+    second = live(town(server.base, **given))
+    assert prompts(server) == []
+    assert second["kept"] == second["calls"] == first["calls"]
+    assert (second["attempts"], second["tokens"]) == (0, 0)
+    for what in ("shown", "thought"):
+        assert second[what] == first[what]
+
+
+def test_answers_are_kept_only_where_that_was_asked_for(server, tmp_path):
+    for _ in range(2):
+        assert live(town(server.base))["kept"] == 0
+        assert len(prompts(server)) == CALLS
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_another_replicate_asks_anew_and_each_has_answers_of_its_own(server, file):
+    for number, asked in ((0, CALLS), (1, CALLS), (0, 0), (1, 0)):
+        live(town(server.base, cache=file, replicate=number))
+        assert len(prompts(server)) == asked, number
+
+
+def test_a_longer_run_goes_on_from_the_answers_of_a_shorter_one(server, file):
+    live(town(server.base, cache=file))
+    prompts(server)
+    longer = live(town(server.base, cache=file), STEPS + 2)
+    assert len(prompts(server)) == longer["calls"] - longer["kept"] == 3 * 2
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"temperature": 0.5},
+        {"seed": 3},
+        {"max_tokens": 300},
+        {"options": {"top_p": 0.5}},
+        {"options": {"extra_body": {"mode": "fast"}}},
+        {"name": "openai/other"},
+    ],
+    ids=str,
+)
+def test_what_changes_an_answer_asks_anew(changed, server, file):
+    for given, asked in (({}, CALLS), (changed, CALLS), (changed, 0), ({}, 0)):
+        live(town(server.base, cache=file, **given))
+        assert len(prompts(server)) == asked
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"timeout": 50, "attempts": 4, "concurrency": 3, "backoff": 0.02},
+        {"options": {"api_key": "sk-another-key-0123456789"}},
+        {"options": {"extra_headers": {"Authorization": "Bearer sk-secret-12345"}}},
+        {"options": {"user": "somebody", "service_tier": "flex"}},
+        {"execution": "blocking"},
+    ],
+    ids=str,
+)
+def test_how_a_request_is_sent_changes_no_answer(changed, server, file):
+    first = changed if "extra_headers" in str(changed) else {}
+    second = {"options": {"extra_headers": {}}} if first else changed
+    live(town(server.base, cache=file, **first))
+    prompts(server)
+    live(town(server.base, cache=file, **second))
+    assert prompts(server) == []
+
+
+def test_another_server_asks_anew_whether_given_or_configured(
+    server, file, monkeypatch
+):
+    live(town(server.base, cache=file))
+    with OpenAIServer() as other:
+        live(town(other.base, cache=file))
+        assert len(prompts(other)) == CALLS
+        monkeypatch.setenv("OPENAI_API_BASE", other.base)
+        live(town(None, cache=file))
+        assert prompts(other) == []
+        monkeypatch.setenv("OPENAI_API_BASE", server.base)
+        live(town(None, cache=file))
+    assert len(prompts(server)) == CALLS
+
+
+# -- within a run --------------------------------------------------------------------
+
+
+class Choir(mesa.Model):
+    """Agents who all hear the same, with memories that are alike."""
+
+    def __init__(self, base, **services):
+        super().__init__(rng=1)
+        self.services = configure(self, **HASTY | services)
+        self.singers = [
+            LLMAgent(self, CoTReasoning, "openai/test", api_base=base, step_prompt="")
+            for _ in range(6)
+        ]
+        for singer in self.singers:
+            singer.memory = LongTermMemory(singer)
+
+    def hear(self, text):
+        for singer in self.singers:
+            singer.memory.add_to_memory("message", {"message": text, "sender": 99})
+        for singer in self.singers:
+            singer.memory.process_step()
+        self.services.flush()
+
+
+def test_identical_requests_at_the_same_time_are_one_request(file):
+    with OpenAIServer(latency=0.2) as server:
+        choir = Choir(server.base, cache=file)
+        choir.hear("The mill burns.")
+        assert len(prompts(server)) == 1
+    total = choir.services.ledger.total
+    assert (total.calls, total.kept) == (6, 5)
+    texts = {singer.memory.long_term_memory for singer in choir.singers}
+    assert len(texts) == 1
+
+
+def test_without_a_cache_each_agent_asks_for_itself(server):
+    Choir(server.base).hear("The mill burns.")
+    assert len(prompts(server)) == 6
+
+
+def test_if_the_first_fails_another_asks_in_its_turn(file):
+    refuse = Behaviour.status(400, "not today")
+    with OpenAIServer(behave=sequence(refuse), latency=0.05) as server:
+        choir = Choir(server.base, cache=file, on_failure="retry")
+        with pytest.raises(Exception, match="not today"):
+            choir.hear("The mill burns.")
+        assert len(prompts(server)) == 2
+        told = [bool(s.memory.long_term_memory) for s in choir.singers[1:]]
+    assert all(told)
+
+
+def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
+    import asyncio
+
+    from mesa_memory.llm.answers import AnswerCache
+    from tests.support.client import question
+
+    cache, request = AnswerCache(file), question("http://127.0.0.1:9/v1")
+
+    async def ask(answered):
+        async with cache.claim(b"key", request) as claim:
+            if claim.reply is None:
+                await answered.wait()
+                await claim.keep(Reply('{"summary": "The mill burns."}'))
+            return claim.reply
+
+    async def three():
+        answered = asyncio.Event()
+        asking = [asyncio.create_task(ask(answered)) for _ in range(3)]
+        await asyncio.sleep(0)
+        asking[1].cancel()
+        await asyncio.sleep(0)
+        answered.set()
+        return await asyncio.gather(*asking, return_exceptions=True)
+
+    first, second, third = asyncio.run(three())
+    assert first is None and isinstance(second, asyncio.CancelledError)
+    assert third.kept and "mill" in third.text
+
+
+# -- what is not kept ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Behaviour.text("I'm sorry, but I can't assist with that request."),
+        Behaviour.text('{"summary": ""}'),
+        Behaviour.text('{"summary": "Everything is fine."}'),  # says nothing of events
+        Behaviour.text('{"summ'),
+        Behaviour.text('{"summary": "Word 1 of 1 at the mill."}', "length"),
+        Behaviour.text(None),
+        Behaviour.status(500),
+    ],
+)
+def test_a_bad_answer_is_not_kept(bad, file):
+    with OpenAIServer(behave=always(bad)) as server:
+        made = town(server.base, count=1, cache=file, max_pending_steps=50)
+        live(made, 1)
+        asked = prompts(server)
+        assert asked
+        # The memory asks again, and so does another run.
+        live(town(server.base, count=1, cache=file, max_pending_steps=50), 1)
+        assert prompts(server) == asked
+    with OpenAIServer() as server:
+        assert "Summary of" in live(town(server.base, count=1, cache=file))["shown"][0]
+
+
+def test_a_repaired_exchange_is_kept_as_what_it_is(file):
+    def behave(received):
+        good = '{"summary": "Agent 99 says word 1 of 1 at the mill."}'
+        return Behaviour.text(good if len(received.messages) > 2 else "{}")
+
+    with OpenAIServer(behave=behave) as server:
+        first = live(town(server.base, count=1, cache=file), 1)
+        assert len(prompts(server)) == 2
+        second = live(town(server.base, count=1, cache=file), 1)
+        # What was wrong is asked for again; how it was repaired is known.
+        assert len(prompts(server)) == 1
+    assert second["shown"] == first["shown"] and second["kept"] == 1
+
+
+def test_the_answer_of_a_fallback_is_not_kept_for_the_model_that_was_asked(file):
+    def behave(received):
+        return Behaviour.status(400, "no") if received.model == "test" else None
+
+    with OpenAIServer(behave=behave) as server:
+        given = {"count": 1, "cache": file, "fallbacks": ("openai/other",)}
+        for _ in range(2):
+            live(town(server.base, **given), 1)
+            assert {r.model for r in server.log} == {"test", "other"}
+            server.clear()
+
+
+class Own:
+    """A client of a user's own."""
+
+    asked = 0
+
+    async def acomplete(self, request):
+        self.asked += 1
+        said = "Agent 99 says words 1, 2, 3 and 4 at the mill."
+        return Reply(json.dumps({"summary": said}))
+
+
+def test_answers_of_an_object_of_ones_own_are_not_kept(file, caplog):
+    own = Own()
+    for _ in range(2):
+        live(town(None, count=1, llm=own, cache=file))
+    assert own.asked == 2 * STEPS
+    told = [r for r in caplog.records if "are not kept" in r.getMessage()]
+    assert len(told) == 2  # once in each run
+
+
+# -- reasoning -----------------------------------------------------------------------
+
+TOOL = {
+    "type": "function",
+    "function": {"name": "wave", "parameters": {"type": "object", "properties": {}}},
+}
+
+
+def calling(received):
+    """A reply that calls a tool, and says what it thought."""
+    if "tools" not in received.body:
+        return None
+    body = json.loads(completion(received, None, "tool_calls"))
+    call = {"name": "wave", "arguments": '{"to": "Anna"}'}
+    body["choices"][0]["message"] |= {
+        "tool_calls": [{"id": "call-7", "type": "function", "function": call}],
+        "reasoning_content": "Anna is there.",
+    }
+    return Behaviour.raw(json.dumps(body).encode())
+
+
+def thinker(base, **services):
+    model = mesa.Model(rng=1)
+    configure(model, **HASTY | services)
+    agent = LLMAgent(model, CoTReasoning, "openai/test", api_base=base)
+    agent.memory = ShortTermMemory(agent)
+    route_reasoning(agent)
+    return agent
+
+
+def test_reasoning_is_kept_whole_with_the_tools_it_calls(file):
+    with OpenAIServer(behave=calling) as server:
+        given = {"prompt": "Who is there?", "tool_schema": [TOOL]}
+        first = thinker(server.base, cache=file).llm.generate(**given)
+        agent = thinker(server.base, cache=file)
+        second = agent.llm.generate(**given)
+        assert len(prompts(server)) == 1
+        assert second.model_dump() == first.model_dump()
+        (call,) = second.choices[0].message.tool_calls
+        assert (call.id, call.function.name) == ("call-7", "wave")
+        assert second.choices[0].message.reasoning_content == "Anna is there."
+        total = Services.of(agent.model).ledger.total
+        assert (total.calls, total.kept, total.tokens) == (1, 1, 0)
+        other = [TOOL | {"function": TOOL["function"] | {"name": "nod"}}]
+        agent.llm.generate("Who is there?", tool_schema=other)
+        agent.llm.generate("Who is there?")
+        assert len(prompts(server)) == 2
+
+
+# -- recorded ------------------------------------------------------------------------
+
+
+def test_a_recorded_run_says_which_calls_were_kept(server, file, tmp_path):
+    for name in ("first", "second"):
+        made = town(server.base, cache=file, record=str(tmp_path / f"{name}.sqlite"))
+        live(made)
+        made.services.recorder.close()
+    for name, kept in (("first", False), ("second", True)):
+        with open_run(tmp_path / f"{name}.sqlite") as run:
+            calls = run.calls(as_records=True)
+            assert [row["kept"] for row in calls] == [kept] * CALLS
+            assert not any(row["cached"] for row in calls)
+            (spent,) = run.cost(as_records=True)
+        if kept:
+            assert (spent["tokens_in"], spent["attempts"], spent["cost"]) == (0, 0, 0)
+
+
+def test_a_run_of_kept_answers_is_replayed_and_resumed_as_any(server, file, tmp_path):
+    place = str(tmp_path / "run.sqlite")
+    for _ in range(2):
+        street = PayingStreet(place, server.base)
+        configure(street, cache=file)
+        street.step()
+        street.step()
+        Services.of(street).recorder.close()
+    prompts(server)
+    held = [agent.memory.get_prompt_ready() for agent in street.agents]
+    again = resume(PayingStreet, place, base=server.base)
+    assert [agent.memory.get_prompt_ready() for agent in again.agents] == held
+    configure(again, cache=file, record=None)
+    again.step()
+    assert len(prompts(server)) == 3
+    played = PayingStreet(str(tmp_path / "other.sqlite"), server.base)
+    configure(played, replay=place)
+    played.step()
+    played.step()
+    assert [agent.memory.get_prompt_ready() for agent in played.agents] == held
+    assert prompts(server) == []
+
+
+# -- across processes ----------------------------------------------------------------
+
+
+def started(file, base, count, *replicate):
+    command = [sys.executable, "-m", "tests.support.keeping", str(file), base]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen([*command, *replicate], **pipes) for _ in range(count)]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    return children
+
+
+def ended(children):
+    for child in children:
+        child.stdin.write("go\n")
+        child.stdin.flush()
+    return [json.loads(child.communicate(timeout=HUNG)[0]) for child in children]
+
+
+def test_processes_that_share_a_file_go_on_from_the_same_answers(server, file):
+    together = ended(started(file, server.base, 3))
+    asked = prompts(server)
+    # Two that ask at the same moment both ask; whatever came of it is the same.
+    assert CALLS <= len(asked) == sum(one["calls"] - one["kept"] for one in together)
+    assert len(set(asked)) == CALLS
+    assert len({json.dumps(one["thought"]) for one in together}) == 1
+    (after,) = ended(started(file, server.base, 1))
+    assert prompts(server) == []
+    assert after["kept"] == CALLS and after["thought"] == together[0]["thought"]
+
+
+def test_processes_that_race_agree_on_the_answer_that_was_kept_first(file):
+    # Each answer is another one, so two that differ would be seen.
+    def answer(received):
+        said = json.loads(default_answer(received))
+        return json.dumps({"summary": f"{said['summary']} No. {received.number}."})
+
+    with OpenAIServer(answer, latency=0.3) as server:
+        together = ended(started(file, server.base, 3))
+    assert len({json.dumps(one["thought"]) for one in together}) == 1
+
+
+def test_a_child_of_a_process_shares_the_file(server, file):
+    made = town(server.base, cache=file)
+    live(made, 1)
+    prompts(server)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            twin = town(server.base, cache=file)
+            code = 0 if live(twin, 1)["kept"] == 3 and live(twin, 1) else 1
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert len(prompts(server)) == 3
+    live(made, 1)
+    assert prompts(server) == []
