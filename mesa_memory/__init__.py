@@ -53,6 +53,7 @@ _PLACES = {
     "LLMSettings": "llm.base",
     "LLMUnavailable": "errors",
     "Layer": "memories.layer",
+    "LayeredMemory": "memories.layered",
     "Ledger": "llm.ledger",
     "Line": "memories.lines",
     "LongTermMemory": "memories.long_term",

@@ -11,7 +11,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 #: where a record came from: it happened to its agent, a memory made it, or somebody
 #: carried it in by hand
@@ -26,6 +26,8 @@ REPLACED = "replaced"
 ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
 #: what was taken out by hand is not gone by any more, though it is still in the record
 BY_HAND = (ERASED, EDITED, SWAPPED)
+#: most records that one layer makes in a run; what comes later stands after them
+PART_SIZE = 10**6
 
 
 @dataclass(slots=True, eq=False)
@@ -33,7 +35,9 @@ class MemoryRecord:
     """One thing an agent remembers.
 
     Attributes:
-        id: unique in the run: ``"agent/layer/kind/number"``.
+        id: unique in the run: ``"agent/layer/kind/number"``; of what one of several
+            layers made that think at the same time,
+            ``"agent/memory/layer/kind/number"``.
         agent: unique id of the owner.
         layer: the memory that keeps it, such as ``"stlt"``.
         kind: ``"observation"``, ``"message"``, … for events; ``"summary"``,
@@ -78,6 +82,17 @@ class MemoryRecord:
         return int(self.id.rpartition("/")[2])
 
     @property
+    def series(self) -> str:
+        """What it is numbered among: its kind, or the layer that made it and its kind."""
+        return self.id[len(f"{self.agent}/{self.layer}/") :].rpartition("/")[0]
+
+    @property
+    def part(self) -> "Part | None":
+        """The layer that made it, if others of its memory make records, too."""
+        name = self.series.removesuffix(self.kind).removesuffix("/")
+        return Part(name, 0) if name else None
+
+    @property
     def current(self) -> bool:
         """True while its lifetime is open."""
         return self.valid_to is None
@@ -112,6 +127,18 @@ class RecordBus:
         return next(self._places)
 
 
+class Part(NamedTuple):
+    """One of several layers of a memory that make records at the same time.
+
+    Attributes:
+        name: tells it from the other layers; stands in the ids of its records.
+        place: 0 for the first layer, 1 for the second, and so on.
+    """
+
+    name: str
+    place: int
+
+
 class RecordLog:
     """Makes, closes and numbers the records of one memory.
 
@@ -124,7 +151,7 @@ class RecordLog:
         self.layer = layer
         self.bus = RecordBus()
         self.numbers: Counter[str] = Counter()
-        self._made = 0
+        self._made: Counter[str] = Counter()
         self._current: dict[str, MemoryRecord] = {}
         self._lock = threading.Lock()
 
@@ -159,25 +186,25 @@ class RecordLog:
         step: float,
         content: dict,
         among: int | None = None,
+        part: "Part | None" = None,
         **fields: Any,
     ) -> MemoryRecord:
         """A new current record; events may arrive while a step is being settled.
 
         Args:
             among: place of the commitment it was made from; None is the end.
+            part: who makes it, if others make records at the same time: it is numbered
+                and ordered among those of this part, whoever is first.
             **fields: further ``MemoryRecord`` fields.
         """
         fields.setdefault("valid_from", step)
+        series = kind if part is None else f"{part.name}/{kind}"
         with self._lock:
-            self.numbers[kind] += 1
-            number = self.numbers[kind]
-            if among is None:
-                place = (self.bus.next_place(), 0)
-            else:
-                self._made += 1
-                place = (among, self._made)
+            self.numbers[series] += 1
+            number = self.numbers[series]
+            place = self._place(among, part)
         record = MemoryRecord(
-            f"{agent}/{self.layer}/{kind}/{number}",
+            f"{agent}/{self.layer}/{series}/{number}",
             agent,
             self.layer,
             kind,
@@ -191,6 +218,14 @@ class RecordLog:
         for observer in self.bus.observers:
             observer.opened(record)
         return record
+
+    def _place(self, among: int | None, part: "Part | None") -> tuple[int, int]:
+        """Where a new record stands; parts of one memory follow one another."""
+        if among is None:
+            return (self.bus.next_place(), 0)
+        name, before = ("", 0) if part is None else (part.name, part.place * PART_SIZE)
+        self._made[name] += 1
+        return (among, before + self._made[name])
 
     def grade(self, record: MemoryRecord, importance: float) -> None:
         """Fills in a record's importance."""

@@ -13,8 +13,8 @@ from mesa_memory.core.content import (
 from mesa_memory.core.events import event_text, folds, message_text
 
 __all__ = (
-    "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "message_text", "newest",
-    "one_line", "section", "shorten", "step_text", "tokens_of", "value_text",
+    "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "folds", "message_text",
+    "newest", "one_line", "section", "shorten", "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 
 #: what an empty short-term section says (Mesa-LLM's words)
@@ -42,7 +42,7 @@ def folded(
         if folds(kind):
             found.setdefault((kind, line), []).append(place)
     notes = {
-        places[-1]: f" ({len(places)} times, first in step {value_text(first)})"
+        places[-1]: times(len(places), first)
         for places in found.values()
         if len(places) > 1
         for first in [told[places[0]][0]]
@@ -53,6 +53,11 @@ def folded(
         if place not in gone:
             shown.setdefault(step, []).append(line + notes.get(place, ""))
     return list(shown.items())
+
+
+def times(count: int, first: Any) -> str:
+    """What a line says that stands for several, the first of which is of this step."""
+    return f" ({count} times, first in step {value_text(first)})"
 
 
 def section(blocks: Sequence[str], limit: int, what: str = "steps") -> str:

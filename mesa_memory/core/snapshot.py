@@ -61,9 +61,41 @@ class RecordsAfter:
 
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
         """See ``RecordLookup``."""
-        first = self._before.get(kind, 0)
         found = self._lookup.of_kind(kind, last)
-        return [record for record in found if record.number > first]
+        before = self._before
+        return (
+            [r for r in found if r.number > before.get(r.series, 0)]
+            if before
+            else found
+        )
+
+
+class RecordsOfPart:
+    """The records of one memory without what its other layers have made.
+
+    Args:
+        lookup: has all of them.
+        part: the name of the layer.
+    """
+
+    def __init__(self, lookup: RecordLookup, part: str) -> None:
+        self._lookup, self._part = lookup, part
+
+    def __getitem__(self, key: str) -> MemoryRecord:
+        """See ``RecordLookup``."""
+        return self._lookup[key]
+
+    def current(self) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        return list(filter(self._own, self._lookup.current()))
+
+    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        found = list(filter(self._own, self._lookup.of_kind(kind)))
+        return found if last is None else found[len(found) - min(last, len(found)) :]
+
+    def _own(self, record: MemoryRecord) -> bool:
+        return record.part is None or record.part.name == self._part
 
 
 class SnapshotPart:

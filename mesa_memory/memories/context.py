@@ -1,6 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -11,6 +11,7 @@ from mesa_memory.core import render
 from mesa_memory.core.events import counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
+    DERIVED,
     EVENT,
     EVICTED,
     SUPERSEDED,
@@ -75,6 +76,9 @@ class Outside(Protocol):
     def target(self) -> tuple[str | None, str | None]:
         """The model that is asked, and the provider's address."""
 
+    def count_tokens(self, text: str) -> int:
+        """The tokens of a text, as the model that is asked counts them."""
+
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task."""
 
@@ -94,6 +98,8 @@ class LayerContext:
         additive_event_types: kinds of events that accumulate within a step.
         history: the messages heard and sent.
         display: whether new entries are printed.
+        shared: several layers hold the same events, and think at the same time. The
+            lifetime of an event then ends once no layer holds it.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
     """
@@ -104,8 +110,10 @@ class LayerContext:
     lived = 0
     before: Mapping[str, int] = {}
     display = False
+    shared = False
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
+        self._leaving: dict[str, str] = {}  # why an event was let go of, by id
         self.log = RecordLog(layer)
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
@@ -186,6 +194,23 @@ class LayerContext:
         """Ends a record's lifetime now; a closed record stays as it is."""
         if record.current:
             self.log.close(record, self.now, because, by=by)
+
+    def let_go(self, record: MemoryRecord, because: str, step: Any = None) -> None:
+        """A layer holds a record no more; if no other one may, its lifetime ends.
+
+        Args:
+            step: when; None is now.
+        """
+        if self.shared and record.origin != DERIVED:
+            self._leaving[record.id] = because
+        elif record.current:
+            self.log.close(record, self.now if step is None else step, because)
+
+    def close_left(self, records: Iterable[MemoryRecord]) -> None:
+        """Ends the lifetimes of records that no layer holds any more."""
+        leaving, self._leaving = self._leaving, {}
+        for record in records:
+            self.close(record, leaving.get(record.id, EVICTED))
 
     def supersede(self, old: MemoryRecord, new: MemoryRecord) -> None:
         """Closes a record in whose place there is a new one."""

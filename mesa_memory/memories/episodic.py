@@ -184,10 +184,7 @@ class EpisodicMemory(MemoryModule):
         """See ``MemoryModule``; embeddings too, as far as there are any."""
         super().recount(observer)
         told = {record.id for record in self.held_records()}
-        records, vectors, source = self._stream.index.embedded()
-        rows = [row for row, record in enumerate(records) if record.id in told]
-        if rows:
-            observer.embedded([records[row] for row in rows], vectors[rows], source)
+        self._stream.index.recount(observer, told)
 
     def _is_replaced(self, name: str) -> bool:
         """True if a subclass or the user has put its own grading method in place."""

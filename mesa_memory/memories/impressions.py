@@ -65,7 +65,7 @@ class Impressions(Layer):
         ValueError: if no kind counts, or a kind is no text.
     """
 
-    name = "impressions"
+    name, heading = "impressions", "Impressions of those present"
     most = MOST
 
     def __init__(

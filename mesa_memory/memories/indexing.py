@@ -1,6 +1,6 @@
 """Keeps the index of a stream of events in line with its entries."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,9 +64,17 @@ class EventIndex:
         """Record id -> step of its last access, for those recalled since they came."""
         return self.ranking.accessed()
 
-    def embedded(self) -> tuple[list[MemoryRecord], Any, str]:
-        """The records with an embedding, a row for each, and whose embeddings."""
-        return (*self.ranking.embedded(), self.ranking.source)
+    def recount(self, observer: Any, told: Collection[str]) -> None:
+        """Tells an observer that comes late of the embeddings that there are.
+
+        Args:
+            told: ids of the records that it knows of.
+        """
+        records, vectors = self.ranking.embedded()
+        rows = [row for row, record in enumerate(records) if record.id in told]
+        if rows:
+            known = [records[row] for row in rows]
+            observer.embedded(known, vectors[rows], self.ranking.source)
 
     def refresh(self) -> None:
         """Brings the index up to date, as late as possible: at a recall.

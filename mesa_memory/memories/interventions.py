@@ -127,6 +127,13 @@ def swap(one: Any, other: Any) -> None:
             f"{type(left).__name__} of agent {one.unique_id} and "
             f"{type(right).__name__} of agent {other.unique_id}"
         )
+    named = [[layer.name for layer in memory.layers] for memory in (left, right)]
+    if named[0] != named[1]:
+        raise ValueError(
+            "two memories with the same layers can be swapped, got "
+            f"{', '.join(named[0])} of agent {one.unique_id} and "
+            f"{', '.join(named[1])} of agent {other.unique_id}"
+        )
     for memory in (left, right):
         memory.settle()
     states = {m: encode(m.snapshot()) for m in (left, right)}
@@ -238,6 +245,7 @@ def _copy(
         content,
         importance=old.importance,
         subject=old.subject,
+        part=old.part,
         sources=sources,
         origin=origin,
         valid_from=memory.layer_context.now,

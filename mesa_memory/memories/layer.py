@@ -9,7 +9,7 @@ of threads, providers or stores. All its methods do nothing by default.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.context import LayerContext
@@ -39,9 +39,18 @@ class Layer:
         state: names of the attributes that a snapshot keeps: records and plain data.
             What a layer needs to go on after a crash is in them, and nothing else.
         context: what the memory gives its layers; set by ``join``.
+        part: under which its records are numbered, if others make some at the same
+            time; set by the memory.
+        heading: of its section in a prompt that shows several layers; by default the
+            name.
+        volatility: how often its ``summary`` changes, from 0 (hardly ever) to 1 (each
+            step); where several layers are shown, in the order of it.
     """
 
     name = "layer"
+    heading = ""
+    volatility = 0.5
+    part: Part | None = None
     state: tuple[str, ...] = ()
     context: LayerContext
 
@@ -138,8 +147,8 @@ class Layer:
             **fields: further fields of ``MemoryRecord``, such as ``subject``.
         """
         fields.setdefault("origin", DERIVED)
-        ids = tuple(source.id for source in sources)
-        return self.context.open(kind, self.now, content, sources=ids, **fields)
+        fields["sources"] = tuple(source.id for source in sources)
+        return self.context.open(kind, self.now, content, part=self.part, **fields)
 
     def revise(
         self,
@@ -161,8 +170,12 @@ class Layer:
         return new
 
     def close(self, record: MemoryRecord, because: str) -> None:
-        """Ends a record's lifetime; ``because`` is one of those in ``records``."""
-        self.context.close(record, because)
+        """Holds a record no more: its lifetime ends, unless another layer holds it.
+
+        Args:
+            because: one of those in ``records``, such as ``"evicted"``.
+        """
+        self.context.let_go(record, because)
 
     def line(self, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""

@@ -1,7 +1,7 @@
 """What an agent is shown of its memory, line by line, with the records behind it."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.core import render
@@ -65,6 +65,30 @@ def pending_entries(context: LayerContext) -> list[Entry]:
 def pending(context: LayerContext) -> list[Line]:
     """What has come and is not admitted yet, a line each."""
     return of_entries(pending_entries(context), context.event_chars)
+
+
+def folded(lines: Sequence[Line]) -> list[Line]:
+    """Lines without repetitions that say nothing new; see ``render.folded``.
+
+    What stays is the last of them, with how often it was, and the records of all.
+    """
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, line in enumerate(lines):
+        if render.folds(line.kind):
+            found.setdefault((line.kind, line.text), []).append(place)
+    last = {p: places for places in found.values() if len(places) > 1 for p in places}
+    kept: list[Line] = []
+    for place, line in enumerate(lines):
+        places = last.get(place, [place])
+        if place != places[-1]:
+            continue
+        if len(places) > 1:
+            records = tuple(r for p in places for r in lines[p].records)
+            note = render.times(len(places), lines[places[0]].step)
+            kept.append(replace(line, text=line.text + note, records=records))
+        else:
+            kept.append(line)
+    return kept
 
 
 def in_steps(lines: Iterable[Line]) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, held
+from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, RecordsOfPart, held
 from mesa_memory.memories.layers import layers_of, set_layers
 from mesa_memory.memories.own_state import own_records, own_state, take_up
 
@@ -66,7 +66,8 @@ class MemoryState:
         # A file of before had the state of all layers in one, under the same names.
         parts = snapshot.get("parts", {})
         for layer in memory.layers:
-            layer.restore(parts.get(layer.name, snapshot), shelf)
+            own = RecordsOfPart(shelf, layer.name) if context.shared else shelf
+            layer.restore(parts.get(layer.name, snapshot), own)
         take_up(memory, snapshot.get("own", {}))
 
     def current(self) -> list[MemoryRecord]:

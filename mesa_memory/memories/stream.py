@@ -55,35 +55,37 @@ class EventStream(Layer):
     At capacity, the event with the least importance and recency is forgotten.
 
     Args:
-        grader: says how much an event matters.
-        recollection: says which events come to mind.
-        reflector: draws insights; they are events of the stream, too.
+        grader: says how much an event matters; by default ``Grader()``.
+        recollection: says which events come to mind; by default ``Recollection()``.
+        reflector: draws insights, which are events of the stream, too; by default none.
         capacity: how many graded events to keep.
 
     Attributes:
         held: the entries, oldest first; may be changed by hand.
     """
 
-    name = "stream"
+    name, heading, volatility = "stream", "Most important memories", 1.0
 
     def __init__(
         self,
-        grader: Grader,
-        recollection: Recollection,
-        reflector: Reflector,
+        grader: Grader | None = None,
+        recollection: Recollection | None = None,
+        reflector: Reflector | None = None,
         capacity: int = 200,
     ) -> None:
-        self.grader, self.recollection, self.reflector = grader, recollection, reflector
-        self.capacity = capacity
+        self.grader, self.capacity = grader or Grader(), capacity
+        self.recollection = recollection or Recollection()
+        self.reflector = reflector or Reflector(None)
         self.held = Stream(capacity=capacity)
         self._fresh: list[Entry] = []  # the newest, those without a grade among them
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._hard: set[str] = set()  # of these, what got none when asked for alone
         self._unable = False  # at the last step the model graded nothing
         self._asked = self._given_up = 0  # so many events, in this process
-        self.index = EventIndex(self.held, grader.top)
-        recollection.index, recollection.ungraded = self.index, self.ungraded
-        reflector.recollection = recollection
+        self.index = EventIndex(self.held, self.grader.top)
+        self.recollection.index = self.index
+        self.recollection.ungraded = self.ungraded
+        self.reflector.recollection = self.recollection
 
     def join(self, context: Any) -> None:
         """See ``Layer``; its parts belong to the memory, too."""
@@ -159,7 +161,9 @@ class EventStream(Layer):
                 for position, entry in enumerate(self.held)
                 if not isinstance(entry, Entry)
             ]
+        own = [entry.events[0] for entry in self.held if isinstance(entry, Entry)]
         return {
+            **({"held": own} if self.context.shared else {}),
             **({"tries": list(self._tries.items())} if self._tries else {}),
             **({"hard": sorted(self._hard)} if self._hard else {}),
             **({"unable": True} if self._unable else {}),
@@ -170,7 +174,7 @@ class EventStream(Layer):
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """Takes up the current records, but for those that are not admitted yet."""
+        """Takes up its events: the current records, but for those not admitted yet."""
         self.reflector.restore(snapshot)
         pending = {e.id for _, events in self.context.pending() for e in events}
         self.held.clear()
@@ -179,7 +183,8 @@ class EventStream(Layer):
         self._tries = dict(snapshot.get("tries", ()))
         self._hard = set(snapshot.get("hard", ()))
         self._unable = snapshot.get("unable", False)
-        for event in shelf.current():
+        held = snapshot["held"] if self.context.shared else shelf.current()
+        for event in held:
             if event.id not in pending:
                 entry = self._entry(event)
                 self.held.append(entry)

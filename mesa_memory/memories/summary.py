@@ -42,7 +42,7 @@ class RunningSummary(Layer):
         summary_chars: longest accepted summary.
     """
 
-    name = "summary"
+    name, heading, volatility = "summary", "What happened before", 0.3
     summary_chars = 4000
 
     def __init__(

@@ -117,7 +117,7 @@ class Window(Layer):
         entry = self.entry(step, events)
         held.append(entry)
         for event in superseded(events, self.context.additive_event_types):
-            self.context.log.close(event, step, SUPERSEDED)
+            self.context.let_go(event, SUPERSEDED, step)
         return entry
 
     def entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:

@@ -241,8 +241,12 @@ class CommitQueue:
         begun = self._begun
         return [begun.again()] if self._running and begun is not None else []
 
+    def guarded(self, flow: Flow[None]) -> Flow[None]:
+        """A flow that holds the guard whenever it is not waiting for an answer."""
+        return cast(Flow[None], _Guarded(flow, self._guard))
+
     def _flow(self) -> Flow[None]:
-        return cast(Flow[None], _Guarded(self._drain(), self._guard))
+        return self.guarded(self._drain())
 
     def _drain(self) -> Flow[None]:
         while True:

@@ -38,6 +38,7 @@ from mesa_memory.llm.ledger import (
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.llm.price import Price
+from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SharedAnswers
@@ -195,6 +196,10 @@ class Services:
         if self.embeds_here:
             return vectors_by(self.embedder, texts)
         return self.vectors.embed(self.embedder, texts, self.recorder)
+
+    def count_tokens(self, text: str, model: str | None) -> int:
+        """The tokens of a text for a model; see ``llm.tokens``."""
+        return count_tokens(text, model)
 
     def say_once(self, text: str, *parts: str) -> None:
         """Warns of it, but not again in this run; ``parts`` are put into the text."""

@@ -1,0 +1,371 @@
+"""Any layers together, shown within one budget of tokens."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.requests import FAULTS, Flow, first_fault
+from mesa_memory.core.records import Part
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.validate import number, whole
+from mesa_memory.memories.context import EMBEDDED
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.impressions import Impressions
+from mesa_memory.memories.layer import Layer
+from mesa_memory.memories.lines import Line, of_entry
+from mesa_memory.memories.recalling import RecallResult
+from mesa_memory.memories.recalls import Recalls
+from mesa_memory.memories.search import by_words
+from mesa_memory.memories.sections import (
+    BudgetReport,
+    Prompt,
+    Section,
+    compose,
+    joined,
+)
+from mesa_memory.memories.stlt import Consolidation
+from mesa_memory.memories.stream import EventStream
+from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.memories.thinking import think
+from mesa_memory.memories.window import Window
+from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.retrieval.scoring import Scoring
+
+#: name of the section that shows recent steps word for word, of whatever layer
+RECENT = "recent"
+#: fewest tokens that a prompt may be given
+LEAST = 100
+#: about so many characters of recent steps have room in a token
+TOKEN_CHARS = 3
+
+
+class LayeredMemory(MemoryModule):
+    """Layers of your own choice, shown in one prompt within one budget.
+
+    All layers are given each event; each remembers it in its own way, and all think at
+    the same time. In the prompt they stand in the order of how seldom they change, and
+    recent steps come last. What there is no room for is counted in the text, see
+    ``budget_report``. A layer that fails leaves the others as they are; its section says
+    that it is not up to date.
+
+    Args:
+        agent: the agent that owns the memory.
+        layers: new ones for each agent; a layer that reads another one, such as a
+            summary of a window, needs that one among them. By default recent steps, a
+            running summary of older ones, and impressions of other agents.
+        budget: most tokens of the prompt, at least 100, as the model counts them.
+        shares: the part of the budget of each layer, by name, in any unit; recent steps
+            are called ``"recent"``. What one does not need goes to the others. By
+            default recent steps have half of it, and the layers equal parts of the rest.
+        llm_model, display, api_base, additive_event_types: see ``MemoryModule``.
+        **limits: ``event_chars``, ``history_capacity`` of ``MemoryModule``.
+
+    Attributes:
+        budget, shares: as given; may be changed.
+
+    Raises:
+        ValueError: for a budget below 100, a share that is not above 0 or of no layer,
+            or layers that belong to another memory.
+        TypeError: if one of the layers is no ``Layer``.
+    """
+
+    layer = "layered"
+    budget = 2000
+    _shares: Mapping[str, float] = {}
+    _recalls: Mapping[str, Recalls] = {}
+    _faults: Mapping[str, tuple[float, str]] = {}  # since when, and what; by layer
+
+    def __init__(
+        self,
+        agent: Any,
+        layers: Iterable[Layer] | None = None,
+        budget: int = 2000,
+        shares: Mapping[str, float] | None = None,
+        llm_model: str | None = None,
+        display: bool = False,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        **limits: int,
+    ) -> None:
+        self.budget = whole("budget", budget, least=LEAST)
+        self.layer_context.shared = True
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            layers=_checked(_usual() if layers is None else layers),
+            **limits,
+        )
+        self._limits = limits
+        for place, layer in enumerate(self.layers):
+            layer.part = Part(layer.name, place)
+        self._recalls = {
+            stream.name: Recalls(self, stream.recollection) for stream in self._streams
+        }
+        self.shares = {} if shares is None else shares
+
+    @property
+    def shares(self) -> Mapping[str, float]:
+        """The part of the budget of each layer, by name; may be replaced."""
+        return self._shares
+
+    @shares.setter
+    def shares(self, shares: Mapping[str, float]) -> None:
+        names = [RECENT, *(layer.name for layer in self.layers)]
+        unknown = sorted(set(shares) - set(names))
+        if unknown:
+            raise ValueError(
+                f"shares names {', '.join(map(repr, unknown))}, which is no layer of "
+                f"this memory; its layers are {', '.join(names)}"
+            )
+        for name, share in shares.items():
+            number(f"shares[{name!r}]", share, above=True)
+        self._shares = dict(shares)
+        if "section_chars" not in self._limits:
+            # A summary takes over what the recent steps have no room for.
+            sections = [layer for layer in self.layers if _has_section(layer)]
+            weights = [self._shares.get(layer.name, 1.0) for layer in sections]
+            own = self._recent_weight(len(sections))
+            part = own / (own + sum(weights))
+            self.section_chars = max(LEAST, int(TOKEN_CHARS * part * self.budget))
+
+    @property
+    def _streams(self) -> list[EventStream]:
+        return [layer for layer in self.layers if isinstance(layer, EventStream)]
+
+    # -- the step -------------------------------------------------------------------
+
+    def remember(self) -> Flow[None]:
+        """Lets all layers think at the same time; one failing leaves the others be.
+
+        Raises:
+            LLMError, EmbedderError: the first fault, after all layers have thought.
+        """
+        faults = yield from think(self.layers, self._work.guarded)
+        now, before = self.layer_context.now, self._faults
+        self._faults = {
+            name: (before.get(name, (now, ""))[0], type(fault).__name__)
+            for name, fault in faults.items()
+        }
+        if worst := first_fault(faults.values()):
+            raise worst
+
+    def instant(self) -> bool:
+        """See ``MemoryModule``; embedding may take time, too."""
+        here = not self._streams or self.services.embeds_here
+        return here and super().instant()
+
+    async def aprepare(self, kind: str, once: bool = False) -> None:
+        """See ``MemoryModule``; embeds what the next recall will be about."""
+        for recalls in self._recalls.values():
+            await recalls.aprepare(kind, once)
+
+    # -- what is shown ----------------------------------------------------------------
+
+    def get_prompt_ready(self) -> str:
+        """The memory as prompt text, at most ``budget`` tokens."""
+        return self._composed().text
+
+    def format_long_term(self) -> str:
+        """What ``get_prompt_ready`` shows beyond the recent steps."""
+        return joined(self._composed().texts[:-1])
+
+    def format_short_term(self) -> str:
+        """What ``get_prompt_ready`` shows of the recent steps."""
+        with self.peek():
+            prompt = self._composed()
+        count = self.layer_context.outside.count_tokens
+        return prompt.sections[-1].text(prompt.fitted[-1], count, heading=False)
+
+    def get_communication_history(self) -> str:
+        """Nothing: messages stand in the prompt, as far as its budget goes.
+
+        ``messages`` has them all.
+        """
+        return ""
+
+    def budget_report(self) -> BudgetReport:
+        """What a prompt would show now, and what it would leave out; leaves no trace."""
+        self.settle()
+        with self.peek(), self.alone():
+            return self._composed().report
+
+    def _composed(self) -> Prompt:
+        """The prompt of this moment; the recorder is told of what was recalled."""
+        self.settle()
+        found: dict[str, RecallResult] = {}
+        shown = [layer for layer in self.layers if _has_section(layer)]
+        shown.sort(key=lambda layer: layer.volatility)
+        sections = [self._section(layer, found) for layer in shown]
+        sections.append(self._recent(len(sections)))
+        outside = self.layer_context.outside
+        prompt = compose(sections, self.budget, outside.count_tokens)
+        seen = prompt.shown()
+        for recalled in found.values():
+            outside.note_recall("prompt", recalled, lambda r: r.record.id in seen)
+        return prompt
+
+    def _section(self, layer: Layer, found: dict[str, RecallResult]) -> Section:
+        """What a layer would show."""
+        stream = isinstance(layer, EventStream)
+        section = Section(
+            layer.name,
+            layer.heading or layer.name,
+            weight=self._shares.get(layer.name, 1.0),
+            left="memories of less weight" if stream else "earlier lines",
+            steps=stream,
+            problem=self._problem(layer),
+        )
+        try:
+            lines = self._lines(layer, found)
+        except FAULTS as fault:
+            section.problem = f"(not available: {type(fault).__name__})"
+            return section
+        return replace(section, lines=lines)
+
+    def _lines(self, layer: Layer, found: dict[str, RecallResult]) -> list[Line]:
+        """What a layer shows beyond recent steps; of a stream, what comes to mind."""
+        if isinstance(layer, EventStream):
+            return self._recalled(layer, found)
+        return layer.summary()
+
+    def _recent(self, others: int) -> Section:
+        """Recent steps, the one under way included."""
+        plain = [layer for layer in self.layers if not _has_section(layer)]
+        problems = [text for layer in plain if (text := self._problem(layer))]
+        return Section(
+            RECENT,
+            "Short term memory",
+            self.recent(),
+            self._recent_weight(others),
+            left="earlier events",
+            steps=True,
+            problem="\n".join(problems),
+            empty=render.NOTHING_RECENT,
+        )
+
+    def _recent_weight(self, others: int) -> float:
+        """The part of the recent steps: their own, or that of their layers."""
+        plain = [layer.name for layer in self.layers if not _has_section(layer)]
+        weights = [self._shares[name] for name in plain if name in self._shares]
+        return self._shares.get(RECENT) or sum(weights) or max(1.0, others)
+
+    def _problem(self, layer: Layer) -> str:
+        if layer.name not in self._faults:
+            return ""
+        since, what = self._faults[layer.name]
+        return f"(not up to date since step {render.value_text(since)}: {what})"
+
+    # -- recall -----------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        kinds: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        subject: Any = None,
+    ) -> list[ScoredRecord]:
+        """What comes to mind, best first; see ``EpisodicMemory``.
+
+        The first stream of events is asked; without one, all current records are ranked
+        by their words.
+        """
+        filters: dict[str, Any] = {"kinds": kinds, "since": since, "until": until}
+        filters["subject"] = subject
+        for recalls in self._recalls.values():
+            return recalls.noted("query", query, k, scoring, **filters).own()
+        return by_words(self, query, k, scoring, **filters)
+
+    async def arecall(
+        self, query: str | None = None, k: int | None = None, **given: Any
+    ) -> list[ScoredRecord]:
+        """``recall``, for event loops: work and embedder are awaited."""
+        await self.asettle()
+        for stream in self._streams[:1]:
+            recalls = self._recalls[stream.name]
+            known = await recalls.foresee(query, given.get("scoring"))
+            with EMBEDDED.on(stream.recollection, known):
+                return self.recall(query, k, **given)
+        return self.recall(query, k, **given)
+
+    def _recalled(
+        self, stream: EventStream, found: dict[str, RecallResult]
+    ) -> list[Line]:
+        """The events that come to mind, oldest first, with their score as rank."""
+        index = stream.index
+        index.refresh()
+        listed = [event for entry in stream.ungraded() for event in entry.events]
+        vector_of = self._recalls[stream.name].vector_of
+        result = stream.recollection.find(None, None, vector_of, without=listed)
+        found[stream.name] = result
+        scores = {each.record.id: each.score for each in result.records}
+        return [
+            replace(line, rank=scores[key])
+            for key, entry in index.entry_of.items()
+            if key in scores
+            for line in of_entry(entry, self.event_chars)
+        ]
+
+    # -- its state --------------------------------------------------------------------
+
+    def recount(self, observer: Any) -> None:
+        """See ``MemoryModule``; embeddings too, as far as there are any."""
+        super().recount(observer)
+        told = {record.id for record in self.held_records()}
+        for stream in self._streams:
+            stream.index.recount(observer, told)
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; and which layers are not up to date."""
+        faults = [[name, *fault] for name, fault in self._faults.items()]
+        return super().snapshot() | ({"faults": faults} if faults else {})
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """See ``MemoryModule``."""
+        super().restore(snapshot, shelf)
+        faults = snapshot.get("faults", ())
+        self._faults = {name: (since, what) for name, since, what in faults}
+
+
+def _usual() -> list[Layer]:
+    """Recent steps, a running summary of older ones, and impressions."""
+    window = Window(None)
+    due = Consolidation(5, 2, None)
+    return [window, RunningSummary(window, due), Impressions(window)]
+
+
+def _has_section(layer: Layer) -> bool:
+    """True if a layer shows more than recent steps."""
+    return isinstance(layer, EventStream) or type(layer).summary is not Layer.summary
+
+
+def _checked(layers: Iterable[Layer]) -> list[Layer]:
+    """New layers that belong together.
+
+    Raises:
+        ValueError: if there are none, or one belongs to another memory, or reads a layer
+            that is not among them.
+    """
+    found = list(layers)
+    if not found:
+        raise ValueError("layers must have at least one layer, such as Window(5)")
+    for layer in found:
+        if getattr(layer, "context", None) is not None:
+            raise ValueError(
+                f"{layer!r} belongs to another memory already: make new layers for "
+                "each agent"
+            )
+        values = vars(layer).items() if isinstance(layer, Layer) else ()
+        for name, other in values:
+            if isinstance(other, Layer) and all(other is not each for each in found):
+                raise ValueError(
+                    f"the {name} of {type(layer).__name__} must be one of the layers, "
+                    "before it"
+                )
+    return found

@@ -1,0 +1,159 @@
+"""What fits a budget: rules, and a thousand random cases."""
+
+import random
+
+import pytest
+
+from mesa_memory.memories.budget import PERMANENT, Fitted, Item, Share, fit
+
+
+def lines(*sizes, **given):
+    return [Item(size, **given) for size in sizes]
+
+
+def test_what_fits_is_shown_whole():
+    assert fit([Share(lines(10, 20), frame=5)], 35) == [Fitted((0, 1), (), None, 35)]
+
+
+def test_the_oldest_goes_first():
+    (found,) = fit([Share(lines(10, 10, 10), frame=5)], 25)
+    assert (found.shown, found.left_out) == ((1, 2), (0,))
+
+
+def test_the_lowest_rank_goes_first():
+    items = [Item(10, 3.0), Item(10, 1.0), Item(10, 2.0)]
+    (found,) = fit([Share(items)], 20)
+    assert (found.shown, found.left_out) == ((0, 2), (1,))
+
+
+def test_no_older_line_is_shown_in_place_of_one_that_is_too_long():
+    (found,) = fit([Share(lines(5, 50, 5))], 30)
+    assert (found.shown, found.left_out) == ((2,), (0, 1))
+
+
+def test_what_a_section_leaves_goes_to_the_others():
+    small, big = Share(lines(10)), Share(lines(*[10] * 9))
+    first, second = fit([small, big], 100)
+    assert len(first.shown) == 1 and len(second.shown) == 9
+    assert len(fit([big, big], 100)[0].shown) == 5, "equal shares"
+
+
+def test_shares_say_who_gets_how_much():
+    one, other = fit([Share(lines(*[1] * 99), w) for w in (3, 1)], 80)
+    assert (len(one.shown), len(other.shown)) == (60, 20)
+
+
+def test_a_record_held_twice_is_shown_once_and_is_not_left_out():
+    both = Item(10, keys=("1",))
+    first, second = fit([Share([both]), Share([both, Item(10, keys=("2",))])], 100)
+    assert first.shown == (0,)
+    assert (second.shown, second.left_out) == ((1,), ())
+
+
+def test_what_one_section_has_no_room_for_another_one_may_show():
+    window = Share([Item(10, 0, ("1",)), Item(90, 1, ("2",))], 1)
+    stream = Share([Item(10, 0, ("1",))], 1)
+    first, second = fit([window, stream], 105)
+    assert first.shown == (1,) and second.shown == (0,)
+    assert first.left_out == ()
+
+
+def test_permanent_lines_come_before_all_shares():
+    chapters, window = Share(lines(30, 30, rank=PERMANENT), 1), Share(lines(50, 40), 9)
+    first, second = fit([chapters, window], 100)
+    assert first.shown == (0, 1)
+    assert (second.shown, second.left_out) == ((1,), (0,))
+
+
+def test_permanent_lines_alone_never_cross_the_budget():
+    (found,) = fit([Share(lines(30, 30, 30, rank=PERMANENT))], 70)
+    assert (found.shown, found.left_out) == ((1, 2), (0,))
+
+
+def test_lines_of_one_group_pay_for_its_heading_once():
+    items = [Item(10, group=1), Item(10, group=1), Item(10, group=2)]
+    (found,) = fit([Share(items, group_size=5)], 40)
+    assert (found.shown, found.tokens) == ((0, 1, 2), 40)
+    (found,) = fit([Share(items, group_size=5)], 39)
+    assert found.shown == (1, 2)
+
+
+def test_a_line_that_is_too_long_gets_the_share_of_its_section():
+    long, many = Share(lines(500)), Share(lines(*[10] * 99))
+    first, second = fit([long, many], 200)
+    assert first.shown == () and first.left_out == (0,)
+    assert first.cut == (0, 100) and len(second.shown) == 10
+
+
+def test_there_is_nothing_to_show_of_nothing():
+    assert fit([Share([])], 10) == [Fitted()]
+    assert fit([], 10) == []
+
+
+@pytest.mark.parametrize("total", [0, 3, -5])
+def test_without_room_for_a_heading_a_section_is_left_out(total):
+    assert fit([Share(lines(1, 1), frame=4)], total) == [Fitted((), (0, 1))]
+
+
+def some(dice):
+    """Sections as they may come."""
+    return [
+        Share(
+            [
+                Item(
+                    dice.choice([0, 1, 5, 20, 100]),
+                    dice.choice([0.0, 0.5, 1.0, PERMANENT]),
+                    tuple(dice.sample("abcdefgh", dice.randrange(3))),
+                    dice.choice([None, 1, 2]),
+                )
+                for _ in range(dice.randrange(12))
+            ],
+            dice.choice([0.1, 1.0, 4.0]),
+            dice.randrange(8),
+            dice.randrange(4),
+        )
+        for _ in range(dice.randrange(6))
+    ]
+
+
+def cost(share, found):
+    groups = {share.items[place].group for place in found.shown} - {None}
+    lines = sum(share.items[place].size for place in found.shown)
+    return lines + len(groups) * share.group_size
+
+
+@pytest.mark.parametrize("seed", range(1000))
+def test_of_any_sections_the_budget_holds_and_nothing_is_forgotten(seed):
+    dice = random.Random(seed)
+    shares, total = some(dice), dice.randrange(300)
+    fitted = fit(shares, total)
+    assert fitted == fit(shares, total), "the same gives the same"
+    assert sum(found.tokens for found in fitted) <= total
+    told = [
+        set(shares[n].items[place].keys)
+        for n, found in enumerate(fitted)
+        for place in found.shown
+    ]
+    keys = set().union(*told)
+    for share, found in zip(shares, fitted, strict=True):
+        assert not {*found.shown} & {*found.left_out}
+        if found.tokens:
+            room = found.cut[1] if found.cut else 0
+            assert found.tokens == cost(share, found) + share.frame + room
+        for place, item in enumerate(share.items):
+            if place in found.shown:
+                continue
+            shown_elsewhere = bool(item.keys) and keys.issuperset(item.keys)
+            assert shown_elsewhere != (place in found.left_out)
+        ranks = [(share.items[place].rank, place) for place in found.left_out]
+        if ranks and found.shown:
+            shown = [(share.items[place].rank, place) for place in found.shown]
+            assert max(ranks) < min(shown), "the lowest goes first"
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_whatever_there_is_room_for_is_shown(seed):
+    dice = random.Random(seed)
+    shares = some(dice)
+    fitted = fit(shares, 10**6)
+    assert all(not found.left_out and not found.cut for found in fitted)
