@@ -11,7 +11,9 @@ from mesa_memory.core import render
 from mesa_memory.core.events import counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
+    CONSOLIDATED,
     DERIVED,
+    ERASED,
     EVENT,
     EVICTED,
     SUPERSEDED,
@@ -24,6 +26,8 @@ from mesa_memory.hosts.mesa import Names, clock
 from mesa_memory.memories.history import MessageHistory
 from mesa_memory.memories.own_state import own_records
 
+#: why a layer holds an event no more, the weightiest last
+_REASONS = (EVICTED, ERASED, CONSOLIDATED, SUPERSEDED)
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
@@ -100,6 +104,7 @@ class LayerContext:
         display: whether new entries are printed.
         shared: several layers hold the same events, and think at the same time. The
             lifetime of an event then ends once no layer holds it.
+        leaving: why a layer has let go of an event that another one holds, by id.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
     """
@@ -113,7 +118,7 @@ class LayerContext:
     shared = False
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
-        self._leaving: dict[str, str] = {}  # why an event was let go of, by id
+        self.leaving: dict[str, str] = {}
         self.log = RecordLog(layer)
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
@@ -192,6 +197,7 @@ class LayerContext:
         self, record: MemoryRecord, because: str, by: MemoryRecord | None = None
     ) -> None:
         """Ends a record's lifetime now; a closed record stays as it is."""
+        self.leaving.pop(record.id, None)
         if record.current:
             self.log.close(record, self.now, because, by=by)
 
@@ -202,15 +208,11 @@ class LayerContext:
             step: when; None is now.
         """
         if self.shared and record.origin != DERIVED:
-            self._leaving[record.id] = because
+            # Of layers that think at the same time, any may be the first.
+            known = self.leaving.get(record.id, because)
+            self.leaving[record.id] = max(known, because, key=_REASONS.index)
         elif record.current:
             self.log.close(record, self.now if step is None else step, because)
-
-    def close_left(self, records: Iterable[MemoryRecord]) -> None:
-        """Ends the lifetimes of records that no layer holds any more."""
-        leaving, self._leaving = self._leaving, {}
-        for record in records:
-            self.close(record, leaving.get(record.id, EVICTED))
 
     def supersede(self, old: MemoryRecord, new: MemoryRecord) -> None:
         """Closes a record in whose place there is a new one."""
@@ -236,7 +238,7 @@ class LayerContext:
     def close_dropped(self) -> None:
         """Closes the open records that nothing holds."""
         for record in self.dropped().values():
-            self.close(record, EVICTED)
+            self.close(record, self.leaving.get(record.id, EVICTED))
 
     def _held(self) -> Iterator[MemoryRecord]:
         """What the inbox, the queue and the layers hold, in any order."""

@@ -126,11 +126,11 @@ class LayeredMemory(MemoryModule):
         self._shares = dict(shares)
         if "section_chars" not in self._limits:
             # A summary takes over what the recent steps have no room for.
-            sections = [layer for layer in self.layers if _has_section(layer)]
-            weights = [self._shares.get(layer.name, 1.0) for layer in sections]
-            own = self._recent_weight(len(sections))
-            part = own / (own + sum(weights))
-            self.section_chars = max(LEAST, int(TOKEN_CHARS * part * self.budget))
+            sections = [layer.name for layer in self.layers if _has_section(layer)]
+            others = sum(self._shares.get(name, 1.0) for name in sections)
+            own = self._recent_weight(others)
+            chars = TOKEN_CHARS * self.budget * own / (own + others)
+            self.section_chars = max(LEAST, int(chars))
 
     @property
     def _streams(self) -> list[EventStream]:
@@ -200,7 +200,7 @@ class LayeredMemory(MemoryModule):
         shown = [layer for layer in self.layers if _has_section(layer)]
         shown.sort(key=lambda layer: layer.volatility)
         sections = [self._section(layer, found) for layer in shown]
-        sections.append(self._recent(len(sections)))
+        sections.append(self._recent(sum(section.weight for section in sections)))
         outside = self.layer_context.outside
         prompt = compose(sections, self.budget, outside.count_tokens)
         seen = prompt.shown()
@@ -232,7 +232,7 @@ class LayeredMemory(MemoryModule):
             return self._recalled(layer, found)
         return layer.summary()
 
-    def _recent(self, others: int) -> Section:
+    def _recent(self, others: float) -> Section:
         """Recent steps, the one under way included."""
         plain = [layer for layer in self.layers if not _has_section(layer)]
         problems = [text for layer in plain if (text := self._problem(layer))]
@@ -247,11 +247,11 @@ class LayeredMemory(MemoryModule):
             empty=render.NOTHING_RECENT,
         )
 
-    def _recent_weight(self, others: int) -> float:
-        """The part of the recent steps: their own, or that of their layers."""
+    def _recent_weight(self, others: float) -> float:
+        """The part of the recent steps: their own, that of their layers, or half."""
         plain = [layer.name for layer in self.layers if not _has_section(layer)]
         weights = [self._shares[name] for name in plain if name in self._shares]
-        return self._shares.get(RECENT) or sum(weights) or max(1.0, others)
+        return self._shares.get(RECENT) or sum(weights) or others or 1.0
 
     def _problem(self, layer: Layer) -> str:
         if layer.name not in self._faults:
@@ -324,11 +324,14 @@ class LayeredMemory(MemoryModule):
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; and which layers are not up to date."""
         faults = [[name, *fault] for name, fault in self._faults.items()]
-        return super().snapshot() | ({"faults": faults} if faults else {})
+        leaving = list(self.layer_context.leaving.items())
+        own = {"faults": faults, "leaving": leaving}
+        return super().snapshot() | {name: kept for name, kept in own.items() if kept}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """See ``MemoryModule``."""
         super().restore(snapshot, shelf)
+        self.layer_context.leaving = dict(snapshot.get("leaving", ()))
         faults = snapshot.get("faults", ())
         self._faults = {name: (since, what) for name, since, what in faults}
 

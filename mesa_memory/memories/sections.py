@@ -165,16 +165,23 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
     """
     shares = [section.share(count) for section in sections]
     bare = sum(count(f"{each.bare()}\n\n") for each in sections if not each.lines)
-    room = budget - bare
-    while True:
+
+    def fitting(room: int) -> tuple[list[Fitted], list[str], int]:
         fitted = fit(shares[::-1], room)[::-1]
-        pairs = list(zip(sections, fitted, strict=True))
+        pairs = zip(sections, fitted, strict=True)
         texts = [section.text(found, count) for section, found in pairs]
-        excess = count(joined(texts)) - budget
-        # Sizes of lines do not quite add up to that of the whole text.
-        if excess <= 0 or not any(found.tokens for found in fitted):
-            break
+        return fitted, texts, count(joined(texts)) - budget
+
+    # The sizes of lines do not quite add up to that of the whole text.
+    room = budget - bare
+    fitted, texts, excess = fitting(room)
+    while excess > 0 and any(found.tokens for found in fitted):
         room = min(room, sum(found.tokens for found in fitted)) - excess
+        fitted, texts, excess = fitting(room)
+    if excess < 0 and any(found.left_out for found in fitted):
+        more = fitting(room - excess)
+        if more[-1] <= 0:
+            fitted, texts, excess = more
     if excess > 0:  # not even what says that something is wrong has room
         texts = [""] * len(texts)
     weight = sum(section.weight for section in sections) or 1.0
@@ -183,7 +190,7 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
         count(joined(texts)),
         tuple(
             _reported(section, found, count(text), section.weight / weight)
-            for (section, found), text in zip(pairs, texts, strict=True)
+            for section, found, text in zip(sections, fitted, texts, strict=True)
         ),
     )
     return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)

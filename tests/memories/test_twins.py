@@ -7,11 +7,13 @@ from mesa_memory import (
     FactMemory,
     FrontHalf,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
     OverTokens,
     ShortTermMemory,
     STLTMemory,
 )
+from tests.support import layered
 from tests.support.twins import live
 
 MEMORIES = {
@@ -27,6 +29,9 @@ MEMORIES = {
     "fact": FactMemory,
     "fact_character": lambda a: FactMemory(a, max_facts=3, summary=True),
     "fact_recalled": lambda a: FactMemory(a, direct_tokens=20, considered_facts=2),
+    "layered": layered.four,
+    "layered_usual": LayeredMemory,
+    "layered_small": lambda agent: layered.four(agent, 200),
 }
 
 

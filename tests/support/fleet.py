@@ -21,11 +21,13 @@ from mesa_memory import (
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
     ShortTermMemory,
     STLTMemory,
     configure,
 )
+from tests.support import layered
 
 #: name -> maker of a memory that soon needs its model and never forgets in a test
 MEMORIES: dict[str, Callable[[Any], Any]] = {
@@ -37,6 +39,7 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
     "fact": lambda agent: FactMemory(agent, n=1000),
+    "layered": layered.unbounded,
 }
 #: every citizen of a mixed town has the next kind
 MIXED = "mixed"
@@ -49,6 +52,7 @@ PURPOSE = {
     "episodic": "grade",
     "impression": "impression",
     "fact": "extract",
+    "layered": "consolidate",  # of several that fail, the first
 }
 MODES = ("sync", "asyncio", "threading")
 EXECUTIONS = ("blocking", "deferred")
@@ -219,6 +223,13 @@ class Town(mesa.Model):
             return sum(len(other.since) >= memory.update_every for other in known)
         if isinstance(memory, FactMemory):
             return len(memory.layers[1].waiting())
+        if isinstance(memory, LayeredMemory):
+            memory.settle()
+            window, _, impressions, stream = memory.layers
+            known = impressions.known.values()
+            renewed = sum(len(k.since) >= impressions.update_every for k in known)
+            # What the model could not grade so often stays without a grade.
+            return max(0, len(window.held) - 3) + renewed + len(stream.ungraded())
         return 0
 
     def most_requests(self) -> int:
@@ -229,9 +240,9 @@ class Town(mesa.Model):
         """
         questions = 0
         for citizen in self.citizens:
-            grading = isinstance(citizen.memory, EpisodicMemory)
-            parts = 2 * self.due(citizen) if grading else 1
-            questions += 2 * max(1, parts)
+            several = isinstance(citizen.memory, EpisodicMemory | LayeredMemory)
+            parts = 2 * self.due(citizen) if several else 1
+            questions += 2 * max(1, parts) + 4 * several
         return questions * self.services.settings.attempts
 
 

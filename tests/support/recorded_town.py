@@ -19,6 +19,7 @@ from mesa_memory import (
     STLTMemory,
     configure,
 )
+from tests.support import layered
 
 
 def stream(agent: Any) -> EpisodicMemory:
@@ -39,6 +40,7 @@ MEMORIES = [
     ImpressionMemory,
     ShortTermMemory,
     stream,
+    layered.four,
 ]
 
 

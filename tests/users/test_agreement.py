@@ -22,6 +22,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.examples.rumor.memories import NoMemory
+from tests.support import layered
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run is recorded, but not all")
 
@@ -93,6 +94,7 @@ KINDS = {
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=2),
     "fact": lambda agent: FactMemory(agent, max_facts=2, n=2, summary=True),
+    "layered": lambda agent: layered.four(agent, 300, capacity=5),
     "none": NoMemory,
     "nothing": Nothing,
     "last_three": LastThree,

@@ -20,6 +20,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from tests.support import layered
 
 MEMORIES = {
     "short_term": ShortTermMemory,
@@ -30,6 +31,7 @@ MEMORIES = {
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2),
     "fact": lambda agent: FactMemory(agent, summary=True),
+    "layered": layered.four,
 }
 
 

@@ -1,0 +1,35 @@
+"""Layered memories as the tests of all classes need them."""
+
+from typing import Any
+
+from mesa_memory import LayeredMemory, Window
+from mesa_memory.memories.impressions import Impressions
+from mesa_memory.memories.recalling import Recollection
+from mesa_memory.memories.stlt import Consolidation
+from mesa_memory.memories.stream import EventStream
+from mesa_memory.memories.summary import RunningSummary
+
+
+def four(agent: Any, budget: int = 2000, **given: Any) -> LayeredMemory:
+    """Recent steps, their summary, impressions and a stream, all of which soon ask."""
+    window = Window(None)
+    layers = [
+        window,
+        RunningSummary(window, Consolidation(2, 1, None)),
+        Impressions(window, update_every=2),
+        EventStream(capacity=given.pop("capacity", 15)),
+    ]
+    return LayeredMemory(agent, layers, budget, **given)
+
+
+def unbounded(agent: Any) -> LayeredMemory:
+    """Four layers that show all that they hold."""
+    window = Window(None)
+    recollection = Recollection(considered=1000)
+    layers = [
+        window,
+        RunningSummary(window, Consolidation(2, 1, None)),
+        Impressions(window, update_every=2),
+        EventStream(recollection=recollection, capacity=10_000),
+    ]
+    return LayeredMemory(agent, layers, 10**6)
