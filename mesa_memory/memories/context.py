@@ -1,6 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -79,9 +79,6 @@ class Outside(Protocol):
 
     def target(self) -> tuple[str | None, str | None]:
         """The model that is asked, and the provider's address."""
-
-    def count_tokens(self, text: str) -> int:
-        """The tokens of a text, as the model that is asked counts them."""
 
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task."""

@@ -1,21 +1,21 @@
 """Any layers together, shown within one budget of tokens."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Coroutine, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from mesa_memory.core import render
-from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.records import Part
+from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import number, whole
-from mesa_memory.memories.context import EMBEDDED
+from mesa_memory.memories import presets
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.impressions import Impressions
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entry
 from mesa_memory.memories.recalling import RecallResult
-from mesa_memory.memories.recalls import Recalls
+from mesa_memory.memories.recalls import Recalls, aprepare_all, arecall
 from mesa_memory.memories.search import by_words
 from mesa_memory.memories.sections import (
     BudgetReport,
@@ -107,6 +107,16 @@ class LayeredMemory(MemoryModule):
         }
         self.shares = {} if shares is None else shares
 
+    @classmethod
+    def generative_agent(cls, agent: Any, **given: Any) -> Self:
+        """The memory stream of Park et al. 2023; see ``presets.generative_agent``.
+
+        Args:
+            agent: the agent that owns the memory.
+            **given: further arguments of ``LayeredMemory``.
+        """
+        return cls(agent, presets.generative_agent(), **given)
+
     @property
     def shares(self) -> Mapping[str, float]:
         """The part of the budget of each layer, by name; may be replaced."""
@@ -144,7 +154,7 @@ class LayeredMemory(MemoryModule):
         Raises:
             LLMError, EmbedderError: the first fault, after all layers have thought.
         """
-        faults = yield from think(self.layers, self._work.guarded)
+        faults = yield from think(self.layers, self.layer_context.outside.work.guarded)
         now, before = self.layer_context.now, self._faults
         self._faults = {
             name: (before.get(name, (now, ""))[0], type(fault).__name__)
@@ -158,10 +168,9 @@ class LayeredMemory(MemoryModule):
         here = not self._streams or self.services.embeds_here
         return here and super().instant()
 
-    async def aprepare(self, kind: str, once: bool = False) -> None:
+    def aprepare(self, kind: str, once: bool = False) -> Coroutine[Any, Any, None]:
         """See ``MemoryModule``; embeds what the next recall will be about."""
-        for recalls in self._recalls.values():
-            await recalls.aprepare(kind, once)
+        return aprepare_all(self._recalls.values(), kind, once)
 
     # -- what is shown ----------------------------------------------------------------
 
@@ -177,8 +186,7 @@ class LayeredMemory(MemoryModule):
         """What ``get_prompt_ready`` shows of the recent steps."""
         with self.peek():
             prompt = self._composed()
-        count = self.layer_context.outside.count_tokens
-        return prompt.sections[-1].text(prompt.fitted[-1], count, heading=False)
+        return prompt.sections[-1].text(prompt.fitted[-1], self.count, heading=False)
 
     def get_communication_history(self) -> str:
         """Nothing: messages stand in the prompt, as far as its budget goes.
@@ -193,6 +201,10 @@ class LayeredMemory(MemoryModule):
         with self.peek(), self.alone():
             return self._composed().report
 
+    def count(self, text: str) -> int:
+        """The tokens of a text, as the model that is asked counts them."""
+        return self.services.count_tokens(text, self.layer_context.outside.target()[0])
+
     def _composed(self) -> Prompt:
         """The prompt of this moment; the recorder is told of what was recalled."""
         self.settle()
@@ -202,7 +214,7 @@ class LayeredMemory(MemoryModule):
         sections = [self._section(layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
         outside = self.layer_context.outside
-        prompt = compose(sections, self.budget, outside.count_tokens)
+        prompt = compose(sections, self.budget, self.count)
         seen = prompt.shown()
         for recalled in found.values():
             outside.note_recall("prompt", recalled, lambda r: r.record.id in seen)
@@ -282,17 +294,11 @@ class LayeredMemory(MemoryModule):
             return recalls.noted("query", query, k, scoring, **filters).own()
         return by_words(self, query, k, scoring, **filters)
 
-    async def arecall(
+    def arecall(
         self, query: str | None = None, k: int | None = None, **given: Any
-    ) -> list[ScoredRecord]:
+    ) -> Coroutine[Any, Any, list[ScoredRecord]]:
         """``recall``, for event loops: work and embedder are awaited."""
-        await self.asettle()
-        for stream in self._streams[:1]:
-            recalls = self._recalls[stream.name]
-            known = await recalls.foresee(query, given.get("scoring"))
-            with EMBEDDED.on(stream.recollection, known):
-                return self.recall(query, k, **given)
-        return self.recall(query, k, **given)
+        return arecall(self, list(self._recalls.values()), query, k, **given)
 
     def _recalled(
         self, stream: EventStream, found: dict[str, RecallResult]

@@ -1,5 +1,6 @@
 """The recalls of one memory, at once or awaited in an event loop."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded
@@ -30,10 +31,13 @@ class Recalls:
     Args:
         memory: whose recalls these are.
         mind: ranks what it remembers.
+
+    Attributes:
+        mind: as given.
     """
 
     def __init__(self, memory: Any, mind: Recollection) -> None:
-        self._memory, self._mind = memory, mind
+        self._memory, self.mind = memory, mind
         self._foreseen: str | None = None  # the newest observation that was awaited
 
     def noted(
@@ -45,8 +49,8 @@ class Recalls:
         **filters: Any,
     ) -> RecallResult:
         """What comes to mind now; the recorder is told."""
-        self._mind.index.refresh()
-        found = self._mind.find(query, k, self.vector_of, scoring, **filters)
+        self.mind.index.refresh()
+        found = self.mind.find(query, k, self.vector_of, scoring, **filters)
         self._memory.layer_context.outside.note_recall(purpose, found)
         return found
 
@@ -69,34 +73,34 @@ class Recalls:
             if once or self._prepared():
                 break
         with self._memory.alone():
-            self._foreseen = self._mind.newest_seen()
+            self._foreseen = self.mind.newest_seen()
 
     async def arecall(self, query: str | None, k: int | None) -> list[ScoredRecord]:
         """The memory's ``recall``, for event loops: work and embedder are awaited."""
-        with EMBEDDED.on(self._mind, await self.foresee(query, None)):
+        with EMBEDDED.on(self.mind, await self.foresee(query, None)):
             return self._memory.recall(query, k)
 
     def _prepare(self) -> Flow[bool]:
         """Returns False if it is not possible now."""
         body = self._to_embed(None, None)
-        if body is None or self._mind.known_vector(body) is not None:
+        if body is None or self.mind.known_vector(body) is not None:
             return True
-        return (yield from self._mind.embed_query(body, False)) is not None
+        return (yield from self.mind.embed_query(body, False)) is not None
 
     def _prepared(self) -> bool:
         """True if a recall without a query would wait for nobody."""
         body = self._to_embed(None, None)
-        return body is None or self._mind.known_vector(body) is not None
+        return body is None or self.mind.known_vector(body) is not None
 
     def _to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
         """What of a recall at this moment would be embedded."""
         with self._memory.alone():
-            return self._mind.to_embed(query, scoring)
+            return self.mind.to_embed(query, scoring)
 
     async def foresee(self, query: str | None, scoring: Scoring | None) -> Query | None:
         """The vector for a recall at this moment; None if it needs none, or has it."""
         await self._memory.asettle()
-        outside, mind = self._memory.layer_context.outside, self._mind
+        outside, mind = self._memory.layer_context.outside, self.mind
         asked: Query | None = None
         while not outside.embeds_here:
             body = self._to_embed(query, scoring)
@@ -115,7 +119,7 @@ class Recalls:
         In an event loop all others wait as long as this does, so there an observation
         that nobody awaited counts by its words.
         """
-        outside, mind = self._memory.layer_context.outside, self._mind
+        outside, mind = self._memory.layer_context.outside, self.mind
         known = mind.known_vector(text)
         if known is not None:
             return known
@@ -135,3 +139,26 @@ class Recalls:
         context = self._memory.layer_context
         name = context.names(context.agent.unique_id)
         self._memory.services.say_once(text, name)
+
+
+async def aprepare_all(several: Iterable[Recalls], kind: str, once: bool) -> None:
+    """``Recalls.aprepare`` of all streams of one memory."""
+    for recalls in several:
+        await recalls.aprepare(kind, once)
+
+
+async def arecall(
+    memory: Any,
+    several: Sequence[Recalls],
+    query: str | None,
+    k: int | None,
+    scoring: Scoring | None = None,
+    **filters: Any,
+) -> Any:
+    """``memory.recall``, with the vector that its first stream needs awaited before."""
+    await memory.asettle()
+    if not several:
+        return memory.recall(query, k, scoring, **filters)
+    known = await several[0].foresee(query, scoring)
+    with EMBEDDED.on(several[0].mind, known):
+        return memory.recall(query, k, scoring, **filters)

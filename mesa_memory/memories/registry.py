@@ -9,7 +9,7 @@ A package offers a memory by an entry point of the group ``mesa_memory.memories`
 import inspect
 import pkgutil
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -18,6 +18,7 @@ from mesa_memory.hosts.mesa_llm import Memory
 from mesa_memory.memories.episodic import EpisodicMemory
 from mesa_memory.memories.fact import FactMemory
 from mesa_memory.memories.impression import ImpressionMemory
+from mesa_memory.memories.layered import LayeredMemory
 from mesa_memory.memories.long_term import LongTermMemory
 from mesa_memory.memories.short_term import ShortTermMemory
 from mesa_memory.memories.stlt import STLTMemory
@@ -25,25 +26,30 @@ from mesa_memory.memories.stlt import STLTMemory
 #: group of the entry points
 GROUP = "mesa_memory.memories"
 
-OURS: dict[str, type[Memory]] = {
+#: makes a memory of an agent: a class, or a preset of one
+type Maker = Callable[[Any], Memory]
+
+OURS: dict[str, Maker] = {
     "short_term": ShortTermMemory,
     "stlt": STLTMemory,
     "long_term": LongTermMemory,
     "episodic": EpisodicMemory,
     "impression": ImpressionMemory,
     "fact": FactMemory,
+    "layered": LayeredMemory,
+    "generative_agent": LayeredMemory.generative_agent,
 }
 
 
-def names(own: Mapping[str, type[Memory]] | None = None) -> tuple[str, ...]:
+def names(own: Mapping[str, Maker] | None = None) -> tuple[str, ...]:
     """All names there are: ours, a program's ``own``, the installed ones by alphabet."""
     known = {**OURS, **(own or {})}
     offered = {entry.name for entry in entry_points(group=GROUP)}
     return (*known, *sorted(offered - set(known)))
 
 
-def find(name: str, own: Mapping[str, type[Memory]] | None = None) -> type[Memory]:
-    """The class of memory that a name means; it is called with the agent alone.
+def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
+    """The class of memory, or its preset, that a name means; called with an agent.
 
     Args:
         name: one of ``names``, or ``"module:class"``. An installed package cannot take

@@ -132,10 +132,6 @@ class Connection:
         base = self.api_base or (base if isinstance(base, str) else None)
         return name if isinstance(name, str) else None, base
 
-    def count_tokens(self, text: str) -> int:
-        """The tokens of a text, as the model that is asked counts them."""
-        return self.services.count_tokens(text, self.target()[0])
-
     def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task; the memory's class may have its own."""
         return self.memory.system_for(task, inputs)

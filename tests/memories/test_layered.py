@@ -389,3 +389,20 @@ def test_what_is_recalled_is_what_was_asked_for(memory):
     street.news = lambda agent: told[street.steps - 1]
     found = lived(street, 3).first.recall("Who plays the violin?", 1)
     assert found[0].record.content["message"] == "I play the violin."
+
+
+# -- presets ---------------------------------------------------------------------------------
+
+
+def test_the_generative_agent_has_the_constants_of_its_authors():
+    memory = Street(LayeredMemory.generative_agent).first
+    (stream,) = memory.layers
+    assert (stream.grader.importance, stream.grader.top) == ("llm", 10)
+    scoring = stream.recollection.scoring
+    weights = scoring.relevance, scoring.importance, scoring.recency
+    assert (*weights, scoring.decay) == (1.0, 1.0, 1.0, 0.99)
+    assert scoring.min_max and scoring.constant_value == 0.0
+    assert scoring.refresh == "always", "recency counts from the last access"
+    plan = stream.reflector.plan
+    assert (plan.last, plan.insights, stream.reflector.threshold) == (20, 3, 30.0)
+    assert memory.budget == 2000

@@ -122,7 +122,10 @@ def test_the_demo_plays_it_and_its_page_offers_it(installed):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("moood", "'moood': choose from short_term, stlt, .*none, gone, mood; or give"),
+        (
+            "moood",
+            "'moood': choose from short_term, stlt, .*none, .*gone, mood; or give",
+        ),
         ("", "choose from"),
         (None, "choose from"),
         ("mood:", "such as mypackage:MoodMemory"),

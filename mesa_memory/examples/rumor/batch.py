@@ -22,6 +22,7 @@ STYLES: dict[str, tuple[str, Any]] = {
     "long_term": ("#009E73", (0, (7, 1.5, 1.5, 1.5))),
     "episodic": ("#CC79A7", (0, (4, 1.5))),
     "impression": ("#E69F00", "-."),
+    "layered": ("#000000", (0, (2, 1))),
     "none": ("#555555", ":"),
 }
 #: of other memories, in order and again from the first
