@@ -154,15 +154,21 @@ def cause(error: BaseException) -> BaseException | None:
     return None if holds_secret(told) else error
 
 
-def secrets() -> list[str]:
+def secrets() -> tuple[str, ...]:
     """Every secret known by its value, the longest first."""
+    return _secrets(tuple(os.environ.items()), len(_known))
+
+
+@lru_cache(1)
+def _secrets(environment: tuple[tuple[str, str], ...], known: int) -> tuple[str, ...]:
+    """``secrets``; worked out anew when the environment or what is known has changed."""
     found = set(_known)
-    for name, value in os.environ.items():
+    for name, value in environment:
         if secret_name(name) and not value.startswith(("/", "~", ".")):  # no path
             found |= _parts(value)
         elif "://" in value:
             found.update(part for part in _passwords(value) if _telling(part))
-    return sorted(found, key=lambda secret: (-len(secret), secret))
+    return tuple(sorted(found, key=lambda secret: (-len(secret), secret)))
 
 
 def logger(name: str) -> logging.Logger:

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -59,7 +59,7 @@ class Address:
     provider: str
     model: str
     base: str | None
-    key: str | None
+    key: str | None = field(repr=False)
 
 
 def address_of(model: str, api_base: str | None, api_key: str | None) -> Address:

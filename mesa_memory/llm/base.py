@@ -41,6 +41,7 @@ class Attempt:
     Attributes:
         model: ``"provider/model"``; the request's own, or a fallback.
         api_base: the server's address; None is the provider's usual one.
+        address: where the lean way leads to; None for litellm, which knows.
         request: what is asked.
         arguments: what goes with the messages, such as ``temperature``, ``tools`` and
             ``response_format``; later ones win.
@@ -50,6 +51,7 @@ class Attempt:
 
     model: str
     api_base: str | None
+    address: Any
     request: LLMRequest
     arguments: Mapping[str, Any]
     options: Mapping[str, Any]

@@ -12,12 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from aiolimiter import AsyncLimiter
-from tenacity import (
-    AsyncRetrying,
-    RetryCallState,
-    retry_if_exception,
-    stop_after_attempt,
-)
 
 from mesa_memory.core import redaction
 from mesa_memory.core.proxies import reach_loopback_directly
@@ -32,7 +26,7 @@ from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
 from mesa_memory.llm.deadline import Patience
 from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
 from mesa_memory.llm.price import Price
-from mesa_memory.llm.routing import obstacle, speaks_openai
+from mesa_memory.llm.routing import destination, obstacle, speaks_openai
 
 be_quiet()
 redaction.guard_others()
@@ -43,6 +37,8 @@ logger = logger_of(__name__)
 
 #: settings that are sent to the model, where given
 SENT = ("temperature", "seed", "max_tokens")
+#: seconds for which names, keys and addresses are remembered, as long as all goes well
+LOOK_UP_S = 1.0
 
 
 class ProviderClient:
@@ -51,14 +47,20 @@ class ProviderClient:
     Args:
         settings: timeouts, limits and provider options.
         seed: of the jitter between attempts.
+        senders: by name, in the place of the usual ones.
+        slots: decides how many requests are under way at once.
     """
 
     def __init__(
-        self, settings: LLMSettings | None = None, seed: object = None
+        self,
+        settings: LLMSettings | None = None,
+        seed: object = None,
+        senders: Mapping[str, Sender] | None = None,
+        slots: Slots | None = None,
     ) -> None:
         self.settings = settings or LLMSettings()
         self._jitter = random.Random(f"{seed}")
-        self._slots = Slots(self.settings.concurrency)
+        self._slots = slots or Slots(self.settings.concurrency)
         self._requests = _limiter(self.settings.requests_per_minute)
         self._tokens = _limiter(self.settings.tokens_per_minute)
         self._answered = 0.0  # when the provider last answered anybody
@@ -66,7 +68,8 @@ class ProviderClient:
         # which forms it takes requests.
         self._closed: dict[tuple[str, str | None], float] = {}
         self._forms: dict[tuple[str, str | None], Negotiation] = {}
-        self._senders: dict[str, Sender] = {}
+        self._senders: dict[str, Sender] = dict(senders or {})
+        self._ways: dict[tuple, tuple[float, tuple[str, Any]]] = {}
 
     def adopt(self, settings: LLMSettings) -> None:
         """Takes other settings for the next requests; a limit that stays goes on."""
@@ -109,39 +112,44 @@ class ProviderClient:
         return pricing.price(model) if model else None
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
-        settings, started = self.settings, time.monotonic()
-        number, refused = 0, False
-        sendings = _Sendings()
-        patience = Patience(settings.deadline)
-        attempts = AsyncRetrying(
-            stop=stop_after_attempt(settings.attempts) | patience,
-            wait=self._wait,
-            retry=retry_if_exception(_worth_another_try),
-            sleep=patience.sleep,
-            reraise=True,
-        )
+        """The reply of one model, within its attempts and the deadline."""
+        started, tried = time.monotonic(), _Tried()
+        patience = Patience(self.settings.deadline)
+        while True:
+            try:
+                reply = await self._attempt(model, request, patience, tried)
+            except Exception as error:
+                wait = self._wait(tried.attempts, error)
+                last = tried.attempts >= self.settings.attempts or wait >= patience.left
+                if last or not _worth_another_try(error):
+                    raise provider_errors.typed(
+                        *(error, model, request, tried.requests),
+                        self.settings.deadline,
+                    ) from redaction.cause(error)
+            else:
+                latency = time.monotonic() - started
+                return replace(reply, attempts=tried.requests, latency=latency)
+            await patience.sleep(wait)
+
+    async def _attempt(
+        self, model: str, request: LLMRequest, patience: Patience, tried: "_Tried"
+    ) -> Reply:
+        """The reply to the next attempt, which waits for its turn."""
+        slot = await self._turn(model, request, patience, tried.refused)
+        tried.attempts, status = tried.attempts + 1, None
         try:
-            async for attempt in attempts:
-                with attempt:
-                    slot = await self._turn(model, request, patience, refused)
-                    number, status = attempt.retry_state.attempt_number, None
-                    try:
-                        async with patience.attempt(settings.timeout):
-                            reply = await self._send(model, request, sendings)
-                        status = 200
-                    except Exception as error:
-                        status = getattr(error, "status_code", None)
-                        refused = status in OVERLOADED
-                        self._close(model, request, error)
-                        raise
-                    finally:
-                        self._slots.release(slot, status)
+            async with patience.attempt(self.settings.timeout):
+                reply = await self._send(model, request, tried)
+            status = 200
+            return reply
         except Exception as error:
-            raise provider_errors.typed(
-                error, model, request, number + sendings.more, settings.deadline
-            ) from redaction.cause(error)
-        latency = time.monotonic() - started
-        return replace(reply, attempts=number + sendings.more, latency=latency)
+            status = getattr(error, "status_code", None)
+            self._ways.clear()  # a key or an address may be another one by now
+            self._close(model, request, error)
+            raise
+        finally:
+            tried.refused = status in OVERLOADED
+            self._slots.release(slot, status)
 
     async def _until_open(
         self, model: str, request: LLMRequest, patience: Patience
@@ -179,19 +187,17 @@ class ProviderClient:
                 self.settings.deadline,
             )
 
-    async def _send(
-        self, model: str, request: LLMRequest, sendings: "_Sendings"
-    ) -> Reply:
+    async def _send(self, model: str, request: LLMRequest, tried: "_Tried") -> Reply:
         """The reply to one attempt; refused forms and settings are replaced at once."""
         base = _base_for(model, request)
         chosen = ((name, getattr(self.settings, name)) for name in SENT)
         settings = {name: value for name, value in chosen if value is not None}
-        sender = self._sender(model, base, {**settings, **request.arguments})
+        sender, address = self._way(model, base, {**settings, **request.arguments})
         forms = self._negotiation(model, base)
         while True:
             plan = forms.plan(sender.name, request.schema)
             attempt = Attempt(
-                *(model, base, request),
+                *(model, base, address, request),
                 {**plan.arguments(settings), **request.arguments},
                 self.settings.options,
                 self.settings.timeout,
@@ -202,7 +208,7 @@ class ProviderClient:
                 if not forms.refused(plan, settings, error):
                     raise
                 self._tell(model, base, plan, error)
-                sendings.more += 1
+                tried.more += 1
             else:
                 self._answered = time.monotonic()
                 forms.answered(plan)
@@ -230,24 +236,38 @@ class ProviderClient:
                 *(model, route.form, route.without or "nothing", plan.form, error),
             )
 
-    def _sender(
+    def _way(
         self, model: str, base: str | None, arguments: Mapping[str, Any]
-    ) -> Sender:
-        """The way that a request takes.
+    ) -> tuple[Sender, Any]:
+        """Who sends a request, and where the lean way leads to.
 
         Raises:
             LLMRejected: if it shall be the lean one, and cannot.
         """
-        name = self.settings.client
+        name, address = self.settings.client, None
         if name != "litellm":
             given = {**arguments, **self.settings.options}
-            reason = obstacle(model, base, given)
+            reason = obstacle(given)
+            if not reason:
+                reason, address = self._found(model, base, given)
             if reason and name == "lean":
                 raise provider_errors.NotLean(model, reason)
             name = "litellm" if reason else "lean"
         if name not in self._senders:
             self._senders[name] = _make(name)
-        return self._senders[name]
+        return self._senders[name], address
+
+    def _found(
+        self, model: str, base: str | None, given: Mapping[str, Any]
+    ) -> tuple[str, Any]:
+        """``routing.destination``, which is looked up once a second at most."""
+        base = given.get("api_base") or given.get("base_url") or base
+        key, now = (model, base, given.get("api_key")), time.monotonic()
+        until, found = self._ways.get(key, (0.0, ("", None)))
+        if now > until:
+            found = destination(*key)
+            self._ways[key] = (now + LOOK_UP_S, found)
+        return found
 
     async def _turn(
         self, model: str, request: LLMRequest, patience: Patience, refused: bool
@@ -293,18 +313,30 @@ class ProviderClient:
                         "nobody got an answer meanwhile"
                     ) from error
 
-    def _wait(self, state: RetryCallState) -> float:
+    def _wait(self, attempt: int, error: Exception) -> float:
         """Seconds to the next attempt: exponential with jitter, or as told."""
-        backoff = self.settings.backoff * 2 ** (state.attempt_number - 1)
+        if not attempt:  # it never had its turn
+            return 0.0
+        backoff = self.settings.backoff * 2 ** (attempt - 1)
         jittered = backoff * (0.5 + self._jitter.random())
-        error = state.outcome.exception() if state.outcome else None
         return max(jittered, provider_errors.retry_after(error))
 
 
-class _Sendings:
-    """Requests sent beyond one an attempt, as the server refused their form."""
+class _Tried:
+    """What was done for one request so far.
 
-    more = 0
+    Attributes:
+        attempts: begun.
+        more: requests sent besides, as the server refused their form.
+        refused: True if the last attempt came when there was too much to do.
+    """
+
+    attempts, more, refused = 0, 0, False
+
+    @property
+    def requests(self) -> int:
+        """All that were sent."""
+        return self.attempts + self.more
 
 
 def _make(name: str) -> Sender:

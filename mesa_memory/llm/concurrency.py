@@ -5,8 +5,8 @@ answer to a full load lets a little more through, a refusal (429, 503, 529) a te
 once a round trip. A load of which the server refuses much ends; it begins again with one
 request and grows slowly until as many were answered as had been refused (a server that
 let a burst pass says nothing about its pace). Answers that take twice as long as the
-fastest lie in a queue, it may be: then a tenth less is tried, and kept if as many answers
-come in a second as before.
+fastest lie in a queue, it may be: then a lower level is tried, and kept if as many
+answers come in a second as before.
 """
 
 import asyncio
@@ -29,8 +29,10 @@ MUCH = 0.25
 FEW = 2
 #: answers this much later than the fastest ones lie in a queue
 LATER = 2.0
-#: a round trip with a smaller part of the answers a second is slower
-SLOWER = 0.95
+#: what is left of the level when it is tried whether there is a queue
+TRIAL = 0.8
+#: a load that grows fast must bring this much more answers a second
+FASTER = 1.2
 
 
 class Level:
@@ -49,8 +51,10 @@ class Level:
         self._before = 0.0  # what was under way then,
         self._refused = 0  # and how much of it was refused
         self._careful = 0  # answers to wait for before it grows faster again
-        self._round = _Round(0.0)
+        self._round = _Round(self.limit)
         self._fastest = math.inf  # seconds, mean of a round trip
+        self._pace = 0.0  # answers a second of the last one
+        self._less = TRIAL  # what the last trial has left of the level
         self._tried: tuple[float, float] | None = None  # limit and pace before a trial
 
     def admits(self, refused_before: bool) -> bool:
@@ -76,10 +80,9 @@ class Level:
             self._grow(1 / self.limit)
             return
         if self.in_flight < int(self.limit) - 1:  # it is not the level that holds back
-            self._round = _Round(now)
+            self._round = _Round(self.limit)
             return
-        self._round.add(now - sent)
-        if self._round.count >= self.limit:
+        if self._round.add(sent, now):
             self._end_round(now)
         if self._tried is None:
             self._grow(1.0 if self.limit < self._threshold else 1 / self.limit)
@@ -109,34 +112,44 @@ class Level:
     def _end_round(self, now: float) -> None:
         """Looks at a round trip's answers: how late, and how many in a second."""
         seconds, pace = self._round.latency, self._round.pace(now)
-        self._round = _Round(now)
-        if self._tried is not None and pace < self._tried[1] * SLOWER:
+        if self.limit < self._threshold and pace < self._pace * FASTER:
+            self._threshold = self.limit  # twice the load was of no use
+        self._pace = pace
+        if self._tried is not None and pace < self._tried[1] * (1 + self._less) / 2:
             # It was no queue: answers take so long now.
             self.limit, self._fastest = self._tried[0], seconds
             self._tried = None
         elif seconds > self._fastest * LATER and self.limit > FEW:
-            self._tried = (self.limit, pace)
-            self._cut(self.limit * LESS)
+            # Each trial that has cost nothing is followed by a bolder one.
+            less = TRIAL if self._tried is None else max(LEAST, self._less**2)
+            self._tried, self._less = (self.limit, pace), less
+            self._cut(self.limit * less)
         else:
             self._fastest, self._tried = min(seconds, self._fastest), None
+        self._round = _Round(self.limit)
 
 
 class _Round:
-    """As many answers as there may be requests at once."""
+    """As many answers as there may be requests at once when it begins."""
 
-    def __init__(self, began: float) -> None:
-        self.count, self._began, self._seconds = 0, began, 0.0
+    def __init__(self, size: float) -> None:
+        self._size, self._count, self._seconds = size, 0, 0.0
+        self._began = math.inf
 
-    def add(self, seconds: float) -> None:
-        self.count, self._seconds = self.count + 1, self._seconds + seconds
+    def add(self, sent: float, now: float) -> bool:
+        """True if this was the last answer."""
+        self._began = min(self._began, now)
+        self._count, self._seconds = self._count + 1, self._seconds + now - sent
+        return self._count >= max(2.0, self._size)
 
     @property
     def latency(self) -> float:
-        return self._seconds / self.count
+        """Seconds to an answer, on average."""
+        return self._seconds / self._count
 
     def pace(self, now: float) -> float:
-        """Answers a second."""
-        return self.count / max(now - self._began, 1e-6)
+        """Answers a second, from the first to the last."""
+        return (self._count - 1) / max(now - self._began, 1e-6)
 
 
 class Slot:
@@ -154,13 +167,10 @@ class Slots:
 
     Args:
         ceiling: the most requests at once.
-        clock: gives seconds.
     """
 
-    def __init__(
-        self, ceiling: int, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.ceiling, self.clock = ceiling, clock
+    def __init__(self, ceiling: int) -> None:
+        self.ceiling = ceiling
         self.levels: dict[Any, Level] = {}
         self._in_flight = 0
         self._waiting: dict[Level, list[_Waiter]] = {}
@@ -205,7 +215,7 @@ class Slots:
         Args:
             status: 200 for an answer, the HTTP state of an error; None for another one.
         """
-        now = self.clock()
+        now = time.monotonic()
         if status == 200:
             slot.level.answered(slot.sent, now)
         elif status in OVERLOADED:
@@ -223,7 +233,7 @@ class Slots:
     def _taken(self, level: Level) -> Slot:
         level.in_flight += 1
         self._in_flight += 1
-        return Slot(level, self.clock())
+        return Slot(level, time.monotonic())
 
     def _let_through(self) -> None:
         """Lets those through who may go now; one server after the other."""

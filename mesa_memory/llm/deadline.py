@@ -5,14 +5,10 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tenacity import RetryCallState
-from tenacity.stop import stop_base
 
-
-class Patience(stop_base):
+class Patience:
     """The seconds left for the provider: its attempts, and the waits between them.
 
-    As a condition to stop, it is true if the next wait would use up all that is left.
     What a request waits for its own turn (rate and concurrency limits) is not counted.
     """
 
@@ -32,10 +28,6 @@ class Patience(stop_base):
                 yield
         finally:
             self.left -= time.monotonic() - began
-
-    def __call__(self, retry_state: RetryCallState) -> bool:
-        """See above."""
-        return retry_state.upcoming_sleep >= self.left
 
     async def sleep(self, seconds: float) -> None:
         """Waits for the next attempt."""

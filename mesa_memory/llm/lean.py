@@ -4,13 +4,8 @@ Names, keys and addresses are those of litellm. What is sent is the request and 
 else; what comes back is read within the bounds of ``hosts.wire``.
 """
 
-import asyncio
-import atexit
 import os
-import weakref
 from collections.abc import Mapping
-from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -26,36 +21,22 @@ from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.completion import answer_of, reply_of, said_in
+from mesa_memory.llm.connections import connections
 from mesa_memory.llm.provider_errors import StateError
 
 #: HTTP states with which a server passes a request on, and with its body
 REDIRECTED, WITH_BODY = (301, 302, 303, 307, 308), (307, 308)
-#: seconds that a connection stays open between two requests
-KEEPALIVE_S = 60.0
-#: seconds for closing connections when the program ends
-CLOSING_S = 1.0
-_NO_TIMEOUT = aiohttp.ClientTimeout(total=None)
 #: what a key of nobody looks like; litellm's word for servers that want none
 _NO_KEY = "fake-api-key"
 
 
 class LeanSender:
-    """Sends attempts as HTTP requests, over connections that are kept.
-
-    Event loops have connections of their own, as have child processes.
-    """
+    """Sends attempts as HTTP requests, over connections that are kept."""
 
     name = "lean"
 
     def __init__(self) -> None:
-        self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
         self._targets: dict[tuple, _Target] = {}
-        _senders.add(self)
-        weakref.finalize(self, _close, self._sessions)
-
-    def __reduce__(self) -> tuple:
-        """A copy in another process has connections of its own."""
-        return (LeanSender, ())
 
     async def send(self, attempt: Attempt) -> Reply:
         """See ``Sender``."""
@@ -64,40 +45,12 @@ class LeanSender:
         raw = await self._post(target, attempt, _packed(body))
         return reply_of(answer_of(raw), attempt, target.model)
 
-    def forget(self) -> None:
-        """Leaves all connections to the process that has made them."""
-        for session in self._sessions.values():
-            session.detach()
-        self._sessions.clear()
-
     def _target(self, attempt: Attempt) -> "_Target":
-        given = attempt.options.get
-        base = given("api_base") or given("base_url") or attempt.api_base
-        address = host.address_of(attempt.model, base, given("api_key"))
-        found = self._targets.get((address, given("organization")))
+        key = (attempt.address, attempt.options.get("organization"))
+        found = self._targets.get(key)
         if found is None:
-            found = _Target(address, given("organization"))
-            self._targets[address, given("organization")] = found
+            found = self._targets[key] = _Target(*key)
         return found
-
-    def _session(self) -> aiohttp.ClientSession:
-        loop = asyncio.get_running_loop()
-        session = self._sessions.get(loop)
-        if session is None or session.closed:
-            for ended in [other for other in self._sessions if other.is_closed()]:
-                self._sessions.pop(ended).detach()
-            session = self._sessions[loop] = aiohttp.ClientSession(
-                connector=_Connector(
-                    limit=0,
-                    keepalive_timeout=KEEPALIVE_S,
-                    ttl_dns_cache=300,
-                    ssl=host.tls(),
-                ),
-                timeout=_NO_TIMEOUT,
-                auto_decompress=False,
-                cookie_jar=aiohttp.DummyCookieJar(),
-            )
-        return session
 
     async def _post(self, target: "_Target", attempt: Attempt, body: bytes) -> bytes:
         """The body of the answer, redirects within the server followed.
@@ -109,13 +62,14 @@ class LeanSender:
         headers, url, method = target.headers(attempt.options), target.url, "POST"
         try:
             for _ in range(REDIRECTS + 1):
-                async with self._session().request(
+                async with connections.session().request(
                     method,
                     url,
                     data=body if method == "POST" else None,
                     headers=headers,
                     allow_redirects=False,
                     proxy=target.proxy,
+                    ssl=target.tls,
                 ) as response:
                     where = response.headers.get("Location")
                     if response.status not in REDIRECTED or not where:
@@ -152,6 +106,7 @@ class _Target:
         whole = base.endswith("/chat/completions")
         self.url = URL(base if whole else f"{base}/chat/completions")
         self.proxy = proxy_of(urlsplit(str(self.url)))
+        self.tls = host.tls() if self.url.scheme == "https" else True
         self._headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
         if address.key is not None:
             if address.key != _NO_KEY:
@@ -163,17 +118,6 @@ class _Target:
         """The headers of a request."""
         own = {**(options.get("headers") or {}), **(options.get("extra_headers") or {})}
         return {**self._headers, **own} if own else self._headers
-
-
-class _Connector(aiohttp.TCPConnector):
-    """Connections that are closed by their sender, or by the system.
-
-    Those of a parent process must not be closed in its child, which shares the parent's
-    event loop; those of an event loop that has ended cannot be.
-    """
-
-    def __del__(self, *_: Any) -> None:
-        """Says nothing of them."""
 
 
 def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
@@ -244,34 +188,3 @@ def _followed(url: URL, where: str) -> URL:
     if there.origin() != url.origin():
         raise StateError(400, refusal(elsewhere(there.host)))
     return there
-
-
-_senders: weakref.WeakSet[LeanSender] = weakref.WeakSet()
-_closing: set[Future[None]] = set()
-
-
-def _close(sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession]) -> None:
-    """Closes the connections of a sender that nobody uses any more."""
-    for loop, session in sessions.items():
-        if loop.is_running():
-            closing = asyncio.run_coroutine_threadsafe(session.close(), loop)
-            _closing.add(closing)
-            closing.add_done_callback(_closing.discard)
-        else:
-            session.detach()
-
-
-def _wait_for_closing() -> None:
-    for closing in list(_closing):
-        with suppress(TimeoutError):  # the process ends anyway
-            closing.result(CLOSING_S)
-
-
-def _after_fork_in_child() -> None:
-    for sender in list(_senders):
-        sender.forget()
-
-
-os.register_at_fork(after_in_child=_after_fork_in_child)
-# Senders are closed after this line was registered, and so before it is called.
-atexit.register(_wait_for_closing)

@@ -58,12 +58,9 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """The sum; an unknown cost makes it unknown."""
-        summed: dict[str, Any] = {}
-        for item in fields(Usage):
-            mine, theirs = getattr(self, item.name), getattr(other, item.name)
-            unknown = mine is None or theirs is None
-            summed[item.name] = None if unknown else mine + theirs
-        return Usage(**summed)
+        both = zip(vars(self).values(), vars(other).values())
+        sums: Any = [None if a is None or b is None else a + b for a, b in both]
+        return Usage(*sums)
 
 
 @dataclass(frozen=True)

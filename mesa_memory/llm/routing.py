@@ -30,36 +30,48 @@ ABOUT_THE_WAY = frozenset(
     {"api_key", "api_base", "base_url", "timeout", "extra_headers", "headers"}
     | {"extra_body", "organization", "drop_params"}
 )
+#: options with which a request can go the lean way
+KNOWN = ON_THE_WIRE | ABOUT_THE_WAY
 #: models that litellm asks in other protocols
 _OTHER_PROTOCOLS = ("responses/",)
 
 
-def obstacle(model: str, api_base: str | None, arguments: Mapping[str, Any]) -> str:
-    """Why a request cannot go the lean way; empty if it can.
+def obstacle(arguments: Mapping[str, Any]) -> str:
+    """What about a request needs litellm, wherever it goes; empty if nothing does.
 
     Args:
-        model: ``"provider/model"``.
-        api_base: None is the provider's usual address.
         arguments: all that go with the messages, the user's options included.
     """
     if set_there := host.hooks():
         return f"litellm.{set_there[0]} is set"
-    base = arguments.get("api_base") or arguments.get("base_url") or api_base
+    unknown = arguments.keys() - KNOWN
+    if unknown == {"think"} and arguments["think"] is False:
+        return ""  # Mesa-LLM's word for Ollama; the protocol has one, too
+    return f"only litellm knows the option {min(unknown)!r}" if unknown else ""
+
+
+def destination(
+    model: str, api_base: str | None, api_key: str | None
+) -> tuple[str, host.Address | None]:
+    """Why a model needs litellm, empty if it does not; and where the lean way leads to.
+
+    Args:
+        model: ``"provider/model"``.
+        api_base: None is the provider's usual address.
+        api_key: None is the one that litellm knows.
+    """
     try:
-        address = host.address_of(model, base, arguments.get("api_key"))
+        address = host.address_of(model, api_base, api_key)
     except Exception:  # litellm's own, of any class; it says what it does not know
-        return "litellm does not know the name"
-    provider = address.provider
-    if not _speaks(provider, base):
-        return f"{provider} speaks a protocol of its own"
-    if address.model.startswith(_OTHER_PROTOCOLS):
-        return "the model is asked by the responses protocol"
-    if (proxy_of(urlsplit(address.base or "")) or "").startswith("socks"):
-        return "a SOCKS proxy leads to it"
-    unknown = sorted(arguments.keys() - ON_THE_WIRE - ABOUT_THE_WAY)
-    if unknown == ["think"] and provider.startswith("ollama"):
-        return ""
-    return f"only litellm knows the option {unknown[0]!r}" if unknown else ""
+        return "litellm does not know the name", None
+    reason = ""
+    if not _speaks(address.provider, api_base):
+        reason = f"{address.provider} speaks a protocol of its own"
+    elif address.model.startswith(_OTHER_PROTOCOLS):
+        reason = "the model is asked by the responses protocol"
+    elif (proxy_of(urlsplit(address.base or "")) or "").startswith("socks"):
+        reason = "a SOCKS proxy leads to it"
+    return reason, address
 
 
 def speaks_openai(model: str, api_base: str | None) -> bool:

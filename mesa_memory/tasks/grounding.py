@@ -196,8 +196,9 @@ class Terms:
         return found
 
     @classmethod
+    @lru_cache(maxsize=1024)
     def of(cls, text: str) -> "Terms":
-        """The terms of a text."""
+        """The terms of a text; a summary is the old one of the next."""
         words: set[str] = set()
         names: set[str] = set()
         runs: list[str] = []

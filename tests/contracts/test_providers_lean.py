@@ -18,7 +18,7 @@ from mesa_memory import LLMRejected, LLMSettings, LLMUnavailable, Services, conf
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.lean import LeanSender
-from mesa_memory.llm.routing import obstacle
+from mesa_memory.llm.routing import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
 from tests.support import network
 from tests.support.client import ask, client, question
@@ -60,12 +60,12 @@ def test_servers_that_speak_the_protocol_are_asked_without_litellm(
 
 @pytest.mark.parametrize("provider", ["anthropic", "gemini", "mistral", "nowhere"])
 def test_other_providers_are_asked_with_litellm(provider):
-    assert obstacle(f"{provider}/some-model", None, {})
+    assert destination(f"{provider}/some-model", None, None)[0]
 
 
 def test_a_name_without_a_provider_is_litellms_guess():
-    assert obstacle("gpt-4o-mini", None, {}) == ""
-    assert obstacle("claude-3-5-haiku-latest", None, {})
+    assert destination("gpt-4o-mini", None, None)[0] == ""
+    assert destination("claude-3-5-haiku-latest", None, None)[0]
 
 
 def test_an_option_that_only_litellm_knows_takes_litellm(server):
@@ -75,9 +75,9 @@ def test_an_option_that_only_litellm_knows_takes_litellm(server):
 @pytest.mark.parametrize(
     "name", ["callbacks", "success_callback", "input_callback", "pre_call_rules"]
 )
-def test_what_a_user_has_hooked_into_litellm_is_called(name, server, monkeypatch):
+def test_what_a_user_has_hooked_into_litellm_is_called(name, monkeypatch):
     monkeypatch.setattr(litellm, name, [lambda *args, **given: True])
-    assert obstacle("openai/test", server.base, {}) == f"litellm.{name} is set"
+    assert obstacle({}) == f"litellm.{name} is set"
 
 
 def test_a_function_in_the_place_of_litellms_is_called(server, monkeypatch):
@@ -95,7 +95,7 @@ def test_a_function_in_the_place_of_litellms_is_called(server, monkeypatch):
 def test_a_users_own_provider_is_asked_with_litellm(monkeypatch):
     entry = {"provider": "hosted_vllm", "custom_handler": litellm.CustomLLM()}
     monkeypatch.setattr(litellm, "custom_provider_map", [entry])
-    assert obstacle("hosted_vllm/x", "http://127.0.0.1:1/v1", {})
+    assert destination("hosted_vllm/x", "http://127.0.0.1:1/v1", None)[0]
 
 
 def test_either_way_can_be_chosen_and_is_named_in_the_ledger(server):
@@ -211,8 +211,8 @@ def test_a_proxy_of_the_environment_is_asked_for_other_hosts(monkeypatch):
 
 def test_a_proxy_of_socks_takes_litellm(monkeypatch):
     monkeypatch.setenv("all_proxy", "socks5://127.0.0.1:9")
-    assert "SOCKS" in obstacle("openai/test", "http://model.example/v1", {})
-    assert obstacle("openai/test", "http://127.0.0.1:1/v1", {}) == ""
+    assert "SOCKS" in destination("openai/test", "http://model.example/v1", None)[0]
+    assert destination("openai/test", "http://127.0.0.1:1/v1", None)[0] == ""
 
 
 # -- what comes back -------------------------------------------------------------------

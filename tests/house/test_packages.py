@@ -14,7 +14,7 @@ PLACES = {
     "litellm": ("llm/", "embedders/litellm.py", "hosts/"),
     "dask": (),
     "fastembed": ("embedders/fastembed.py",),
-    "aiohttp": ("llm/lean.py",),
+    "aiohttp": ("llm/lean.py", "llm/connections.py"),
     "orjson": ("stores/", "llm/lean.py", "llm/completion.py"),
     "sqlalchemy": ("stores/", "runs/", "recording/", "viz/data/"),
     "psycopg": ("stores/postgres.py",),
