@@ -136,6 +136,7 @@ def _called_with(message: Mapping[str, Any]) -> str | None:
 def _cost(model: str, counts: TokenCounts, tier: str) -> float | None:
     """US dollars, as far as the price and the tokens are known."""
     price = pricing.price(model)
-    if price is None or counts.prompt is None or counts.completion is None:
+    # No prompt is empty: a provider that says 0 has not counted.
+    if price is None or not counts.prompt or counts.completion is None:
         return None
     return price.cost(counts.prompt, counts.completion, counts.cached or 0, tier)
