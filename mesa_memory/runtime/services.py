@@ -41,7 +41,7 @@ from mesa_memory.llm.price import Price
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
-from mesa_memory.runtime.single_flight import SharedAnswers
+from mesa_memory.runtime.single_flight import SingleFlight
 
 logger = logger_of(__name__)
 
@@ -89,7 +89,7 @@ class Services:
         self.replay: Any = None
         self.answers: AnswerCache | None = None
         self.replicate = 0
-        self.shared = SharedAnswers()
+        self.shared = SingleFlight()
         self.pool = EmbeddingPool()
         self.vectors = Vectors()
         self._batcher = EmbeddingBatcher()

@@ -15,7 +15,7 @@ from mesa_memory.core.requests import Claimed
 CAPACITY = 10_000
 
 
-class SharedAnswers:
+class SingleFlight:
     """Values by key, with claims on those being found now."""
 
     def __init__(self, capacity: int = CAPACITY) -> None:
@@ -24,9 +24,9 @@ class SharedAnswers:
         self._known: dict[str, Any] = {}
         self._open: dict[str, Future | None] = {}  # a future once somebody waits
 
-    def copy(self) -> "SharedAnswers":
+    def copy(self) -> "SingleFlight":
         """One that knows the same, and nothing of what is being found now."""
-        twin = SharedAnswers(self._capacity)
+        twin = SingleFlight(self._capacity)
         with self._lock:
             twin._known.update(self._known)
         return twin

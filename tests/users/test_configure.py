@@ -2,7 +2,6 @@
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
@@ -17,19 +16,12 @@ from mesa_memory import (
     register_policy,
 )
 from tests.support.openai_server import OpenAIServer
+from tests.support.street import Neighbour
 
 
 def talk(turn):
     """What README's neighbours say."""
     return "I greet my neighbour."
-
-
-class Neighbour(LLMAgent):
-    """README's agent."""
-
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message("The bridge is broken!", others)
 
 
 class Street(mesa.Model):

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
@@ -23,17 +22,12 @@ from mesa_memory import (
     resume,
 )
 from tests.support.openai_server import OpenAIServer
+from tests.support.street import Neighbour
 from tests.users.mood import Mood, MoodMemory
 
 
 def talk(turn):
     return "I greet my neighbour."
-
-
-class Neighbour(LLMAgent):
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"The bridge broke on day {self.model.steps}!", others)
 
 
 class Street(mesa.Model):
@@ -84,7 +78,7 @@ def test_every_third_step_it_asks_and_the_mood_is_in_the_prompt():
     for agent in street.agents:
         prompt = agent.memory.get_prompt_ready()
         assert "I feel worried." in prompt
-        assert "The bridge broke on day 7!" in prompt
+        assert "Day 7: the bridge is broken!" in prompt
         assert "I feel worried." in agent.memory.format_long_term()
 
 

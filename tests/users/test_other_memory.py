@@ -2,7 +2,6 @@
 
 import mesa
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
@@ -20,6 +19,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.errors import MemoryMismatch
+from tests.support.street import Neighbour
 
 
 class Mine(ShortTermMemory):
@@ -45,12 +45,6 @@ CLASSES = {
         STLTMemory,
     )
 }
-
-
-class Neighbour(LLMAgent):
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"Day {self.model.steps}: the bridge is broken!", others)
 
 
 class Street(mesa.Model):

@@ -27,6 +27,7 @@ from mesa_memory.errors import DuplicatePurpose
 from mesa_memory.tasks import Unusable, registered
 from mesa_memory.viz.data.cost import spent
 from tests.support.openai_server import Behaviour, OpenAIServer
+from tests.support.street import Neighbour
 
 #: an address at which nothing listens
 NOBODY = "http://127.0.0.1:9/v1"
@@ -77,12 +78,6 @@ class MoodMemory(ShortTermMemory):
         )
         self.mood = reply.mood
         self.moods.append((reply.mood, reply.strength))
-
-
-class Neighbour(LLMAgent):
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"The bridge broke on day {self.model.steps}!", others)
 
 
 class Street(mesa.Model):

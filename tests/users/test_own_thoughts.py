@@ -10,7 +10,6 @@ from typing import Literal
 import mesa
 import numpy as np
 import pytest
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel, Field
 
@@ -26,6 +25,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from tests.support.street import Neighbour
 
 
 class Feeling(StrEnum):
@@ -89,14 +89,6 @@ class Diary(ShortTermMemory):
         self.worst = max(self.worst, found["strength"])
         self.first = self.first or event
         self.marked[self.agent.model.steps] = event
-
-
-class Neighbour(LLMAgent):
-    """README's agent."""
-
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message(f"The bridge broke on day {self.model.steps}!", others)
 
 
 class Street(mesa.Model):

@@ -10,7 +10,6 @@ import mesa
 import numpy as np
 import pytest
 from mesa.experimental.scenarios import Scenario
-from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
@@ -24,16 +23,11 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from tests.support.street import Neighbour
 
 
 def talk(turn):
     return "I greet my neighbour."
-
-
-class Neighbour(LLMAgent):
-    def step(self):
-        others = [agent for agent in self.model.agents if agent is not self]
-        self.send_message("The bridge is broken!", others)
 
 
 class Street(mesa.Model):
