@@ -1,13 +1,16 @@
 """A running summary of what leaves a window."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.errors import BadReply, PromptTooLong
+from mesa_memory.core.validate import whole
+from mesa_memory.errors import BadReply, LLMRejected, PromptTooLong
+from mesa_memory.memories.archive import EventArchive
 from mesa_memory.memories.entry import Entry, entry_told
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
@@ -33,23 +36,42 @@ class RunningSummary(Layer):
 
     The window lets go of an entry only when the summary has it.
 
+    A summary of summaries drifts: what one leaves out, no later one has. With
+    ``refresh_every`` it is made from the events anew from time to time: from those that
+    are still held (``EventArchive``), the most important first, in one request that is
+    no longer than any other may be. What somebody has written by hand stays: no event
+    of before is told again. If there is no usable reply, it goes on as ever.
+
     Args:
         window: what is full hands over its oldest.
         due: how many of its oldest entries are due now; by default all.
+        refresh_every: each such request goes back to the events; None never does.
 
     Attributes:
         current: the summary's record; None before the first.
         summary_chars: longest accepted summary.
+        archive: the events to go back to; empty without ``refresh_every``.
+
+    Raises:
+        ValueError: for a wrong ``refresh_every``.
     """
 
     name, heading, volatility = "summary", "What happened before", 0.3
     summary_chars = 4000
 
     def __init__(
-        self, window: Window, due: Due = lambda window: len(window.held)
+        self,
+        window: Window,
+        due: Due = lambda window: len(window.held),
+        refresh_every: int | None = None,
     ) -> None:
         self.window, self.due = window, due
+        every = refresh_every
+        self.refresh_every = None if every is None else whole("refresh_every", every)
+        self.archive = EventArchive()
         self.current: MemoryRecord | None = None
+        self._folds = 0  # since it went back to the events
+        self._made = ""  # id of the summary that the archive belongs to
         self._refused = False  # the last reply was unusable
 
     @property
@@ -91,17 +113,44 @@ class RunningSummary(Layer):
         if self.current is not None:
             yield self.current
 
+    def history(self) -> list[MemoryRecord]:
+        """The events to go back to."""
+        return self.archive.events()
+
     def snapshot(self) -> dict[str, Any]:
-        """The summary's record."""
+        """The summary's record, and what it can go back to."""
+        events = {
+            "events": self.archive.events(), "folds": self._folds, "made": self._made,
+        }  # fmt: skip
         return {
             "summary": self.current,
             **({"refused": True} if self._refused else {}),
+            **(events if self.refresh_every else {}),
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the summary."""
         self.current = snapshot["summary"]
         self._refused = snapshot.get("refused", False)
+        self._begin_anew()
+        if self.refresh_every and self._is_own(snapshot.get("made", "")):
+            self.archive.add(snapshot["events"], self.context.line)
+            self._keep_up(snapshot["folds"])
+
+    def _is_own(self, made: str) -> bool:
+        """True if the summary is the one that was made, or a copy; not if edited."""
+        now = self.current
+        return now is not None and bool(made) and made in (now.id, *now.sources)
+
+    def _begin_anew(self) -> None:
+        """Goes back to nothing of before."""
+        self.archive.clear()
+        self._folds, self._made = 0, ""
+
+    def _keep_up(self, folds: int) -> None:
+        """The archive belongs to the summary of now."""
+        self._folds = folds
+        self._made = self.current.id if self.current else ""
 
     def replace(self, text: str, events: Sequence[MemoryRecord] = ()) -> None:
         """Puts a text in the place of the summary, made of it and of these events."""
@@ -111,6 +160,7 @@ class RunningSummary(Layer):
         """Puts a text in its place that does not come from a model."""
         if text or self.current:
             self.replace(text)
+            self._begin_anew()
 
     # -- folding ------------------------------------------------------------------------
 
@@ -120,14 +170,19 @@ class RunningSummary(Layer):
         if isinstance(oldest := window.held[0], Entry):
             window.split(oldest, REQUEST_CHARS)
         covered = self._fitting(list(window.held)[: 1 if self._refused else count])
+        before = self._to_go_back_to(covered)
         try:
-            reply: Summary = yield from self._ask_for(covered)
+            reply, told = yield from self._asked(covered, before)
         except BadReply:
             self._refused = True
             raise
         self._refused = False
         events = [e for entry in covered for e in getattr(entry, "events", ())]
-        self.replace(render.one_line(" ".join(reply.summary.split())), events)
+        text = render.one_line(" ".join(reply.summary.split()))
+        self.replace(text, [*told, *events])
+        if self.refresh_every:
+            self.archive.add([e for e in events if e.current], self.context.line)
+            self._keep_up(0 if before else self._folds + 1)
         for _ in covered:
             window.end(window.held.popleft(), CONSOLIDATED)
 
@@ -142,9 +197,29 @@ class RunningSummary(Layer):
             covered.append(entry)
         return covered
 
-    def _ask_for(self, entries: Sequence[Any]) -> Flow[Summary]:
-        limit = self.context.event_chars
-        blocks = render.folded([(e.step, entry_told(e, limit)) for e in entries])
+    def _to_go_back_to(self, covered: Sequence[Any]) -> list[MemoryRecord]:
+        """The events of before that are told again, oldest first; none, mostly."""
+        if self.refresh_every is None or self._folds + 1 < self.refresh_every:
+            return []
+        size = sum(sum(self.window.line_lengths(entry)) for entry in covered)
+        return self.archive.events(max(0, REQUEST_CHARS - size))
+
+    def _asked(
+        self, covered: Sequence[Any], before: Sequence[MemoryRecord]
+    ) -> Flow[tuple[Summary, Sequence[MemoryRecord]]]:
+        """The new summary, and the events of before that were told for it."""
+        if before:
+            with suppress(BadReply, LLMRejected):  # it may be too much for the model
+                return (yield from self._ask_for(covered, before)), before
+        return (yield from self._ask_for(covered)), ()
+
+    def _ask_for(
+        self, entries: Sequence[Any], before: Sequence[MemoryRecord] = ()
+    ) -> Flow[Summary]:
+        limit, line = self.context.event_chars, self.context.line
+        told = [(event.step, [(event.kind, line(event))]) for event in before]
+        told += [(entry.step, entry_told(entry, limit)) for entry in entries]
+        blocks = render.folded(told)
         # Only a summary that somebody has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         request = self.context.request_for(
@@ -152,6 +227,7 @@ class RunningSummary(Layer):
             summary=known,
             lines=[(step, line) for step, lines in blocks for line in lines],
             max_chars=self.summary_chars,
+            **({"anew": True} if before else {}),
         )
 
         def proved(reply: Summary) -> Summary:

@@ -39,14 +39,27 @@ class Summary(BaseModel):
 
 
 def prompt(inputs: Inputs) -> str:
-    """Asks to fold ``lines`` (step, line; oldest first) into ``summary``."""
+    """Asks to fold ``lines`` (step, line; oldest first) into ``summary``.
+
+    With ``anew``, most of the lines are in the summary already, which is corrected and
+    completed by them.
+    """
     blocks = _by_step(inputs["lines"])
     events = "\n".join(step_text(step, lines) for step, lines in blocks)
+    heading, task = (
+        "Memories to consolidate",
+        "Write the updated long term memory that covers both",
+    )
+    if inputs.get("anew"):
+        heading = "What happened, of which the existing memory tells a part"
+        task = (
+            "Write the long term memory anew, so that it covers both. Where the existing "
+            "memory leaves out or changes what happened, go by what happened. Write it"
+        )
     return (
         f"Existing long term memory:\n- {inputs['summary'] or '(empty)'}\n\n"
-        f"Memories to consolidate, oldest first:\n{events}\n\n"
-        "Write the updated long term memory that covers both, in at most "
-        f"{inputs['max_chars'] // WORD_CHARS} words. "
+        f"{heading}, oldest first:\n{events}\n\n"
+        f"{task}, in at most {inputs['max_chars'] // WORD_CHARS} words. "
         'Reply with JSON only: {"summary": "…"}'
     )
 
@@ -102,7 +115,8 @@ def _said(item: str) -> str:
     return rest if colon and head.startswith("Step ") else item
 
 
-#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``
+#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``anew`` if the
+#: lines are events that are in the summary already, besides the new ones
 CONSOLIDATE = Task(
     "consolidate",
     Summary,

@@ -12,6 +12,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
+from mesa_memory.errors import PromptTooLong
 
 REPLY = {"text": "Seems fair.", "sentiment": 0.1, "familiarity": 0.3}
 #: sights are interactions, too
@@ -357,6 +358,14 @@ def test_a_model_that_is_away_leaves_all_due():
     history.clear()
     hears(memory)
     assert asked(history) == [[f"Agent {s}" for s in OTHERS]]
+
+
+def test_what_is_too_long_for_a_model_together_is_asked_for_alone():
+    long = PromptTooLong("too long", purpose="impression")
+    memory, history = gossip(lambda r: long if "others" in r.inputs else REPLY)
+    hears(memory, *OTHERS)
+    assert asked(history)[1:] == [f"Agent {s}" for s in OTHERS]
+    assert set(memory.impressions()) == set(OTHERS)
 
 
 def test_without_a_model_each_impression_is_as_if_it_were_the_only_one():
