@@ -13,10 +13,12 @@ from mesa_memory.core.content import (
 from mesa_memory.core.events import event_text, folds, message_text
 
 __all__ = (
-    "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "folds", "message_text",
+    "BLOCK", "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "folds", "message_text",
     "newest", "one_line", "section", "shorten", "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 
+#: how many steps leave the recent steps of a laid-out request at a time
+BLOCK = 5
 #: what an empty short-term section says (Mesa-LLM's words)
 NOTHING_RECENT = "No recent memory."
 

@@ -56,6 +56,15 @@ class LLMRequest:
         """What is sent to the provider besides the messages."""
         return {}
 
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """Where a cache may cut the messages, as (message, characters), in order.
+
+        Up to the first one, the agent's requests of this purpose are all the same; up to
+        the last one, they only grow.
+        """
+        return ((0, len(self.system)),) if self.system else ()
+
     def messages(self) -> list[dict[str, str]]:
         """The chat messages, oldest first."""
         messages = [
@@ -78,10 +87,17 @@ class ChatRequest(LLMRequest):
     Attributes:
         chat: the messages, oldest first.
         given: ``tools``, ``tool_choice`` and ``response_format``, where given.
+        cut: see ``edges``; empty where nothing is known of it.
     """
 
     chat: tuple[dict[str, str], ...] = ()
     given: Mapping[str, Any] = field(default_factory=dict)
+    cut: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def edges(self) -> tuple[tuple[int, int], ...]:
+        """See ``LLMRequest``."""
+        return self.cut
 
     @property
     def arguments(self) -> dict[str, Any]:

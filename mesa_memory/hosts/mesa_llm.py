@@ -5,7 +5,7 @@ whose requests show no memory, and a ``generate`` that can ask a model not to th
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from mesa_memory.hosts.changed import changed
@@ -30,12 +30,15 @@ __all__ = [
     "MemoryEntry",
     "ModuleLLM",
     "show_memory_to_actions",
+    "surround_plans",
 ]
 
 #: providers that take ``think``
 _THINKERS = ("ollama", "ollama_chat")
 #: gives the prompt of an agent's request, with its memory
 type Shown = Callable[[Any, Any], Any]
+#: gives the context in which an agent plans
+type Around = Callable[[Any], AbstractContextManager[Any]]
 
 
 class LLMPlace:
@@ -120,6 +123,22 @@ def _own_class(agent: Any) -> Any:
     return next(kinds, None)
 
 
+def surround_plans(agent: Any, around: Around) -> None:
+    """Lets an agent plan within a context, if it plans as Mesa-LLM does.
+
+    What a class of a user's own does is left alone; again changes nothing.
+
+    Args:
+        around: called with the agent; gives the context.
+    """
+    reasoning = getattr(agent, "reasoning", None)
+    for name, kind in (("plan", _Planning), ("aplan", _AsyncPlanning)):
+        own = getattr(type(reasoning), name, None)
+        theirs = getattr(own, "__module__", "").startswith("mesa_llm.")
+        if theirs and not isinstance(vars(reasoning).get(name), _Planning):
+            setattr(reasoning, name, kind(reasoning, name, around))
+
+
 class _OfAgent:
     """A method of one agent; looked up when it is called, so that copies have theirs."""
 
@@ -129,6 +148,26 @@ class _OfAgent:
     @property
     def method(self) -> Any:
         return getattr(type(self.agent), self.name).__get__(self.agent)
+
+
+class _Planning(_OfAgent):
+    """A reasoning that plans within a context; it stands where the agent would."""
+
+    def __init__(self, reasoning: Any, name: str, around: Around) -> None:
+        super().__init__(reasoning, name)
+        self.around = around
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        with self.around(self.agent.agent):
+            return self.method(*args, **given)
+
+
+class _AsyncPlanning(_Planning):
+    """The same, in an event loop."""
+
+    async def __call__(self, *args: Any, **given: Any) -> Any:
+        with self.around(self.agent.agent):
+            return await self.method(*args, **given)
 
 
 class _Choosing(_OfAgent):

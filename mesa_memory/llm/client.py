@@ -26,6 +26,7 @@ from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
 from mesa_memory.llm.deadline import Patience
 from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
 from mesa_memory.llm.price import Price
+from mesa_memory.llm.prompt_caching import key_for
 from mesa_memory.llm.routing import destination, obstacle, speaks_openai
 
 be_quiet()
@@ -193,12 +194,13 @@ class ProviderClient:
         chosen = ((name, getattr(self.settings, name)) for name in SENT)
         settings = {name: value for name, value in chosen if value is not None}
         sender, address = self._way(model, base, {**settings, **request.arguments})
-        forms = self._negotiation(model, base)
+        forms, server = self._negotiation(model, base), address and address.base
+        key = key_for(model, server or base, request)
         while True:
             plan = forms.plan(sender.name, request.schema)
             attempt = Attempt(
                 *(model, base, address, request),
-                {**plan.arguments(settings), **request.arguments},
+                {**key, **plan.arguments(settings), **request.arguments},
                 self.settings.options,
                 self.settings.timeout,
             )

@@ -22,6 +22,7 @@ from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.completion import answer_of, reply_of, said_in
 from mesa_memory.llm.connections import connections
+from mesa_memory.llm.prompt_caching import messages_for
 from mesa_memory.llm.provider_errors import StateError
 
 #: HTTP states with which a server passes a request on, and with its body
@@ -142,7 +143,8 @@ def _body(attempt: Attempt) -> dict[str, Any]:
     if given.get("think") is False:
         given.setdefault("reasoning_effort", "none")
     sent = {key: value for key, value in given.items() if key not in _NOT_SENT}
-    return {"messages": attempt.request.messages(), **sent, **more}
+    messages = messages_for(attempt.model, attempt.request)
+    return {"messages": messages, **sent, **more}
 
 
 _NOT_SENT = frozenset(

@@ -95,10 +95,12 @@ class Reservation:
     Attributes:
         forecast: what it will use at least, as far as that can be counted beforehand.
         beyond: what it may use besides.
+        expected: what it is expected to use, see ``Forecaster``.
     """
 
     forecast: Usage
     beyond: Usage
+    expected: Usage = Usage()
 
 
 class Ledger:
@@ -112,6 +114,7 @@ class Ledger:
         self._older: dict[tuple, Usage] = {}  # the part of it before the newest steps
         self._steps: dict[float, dict[tuple, Usage]] = {}  # and in each of those
         self._total = Usage()
+        self._expected = Usage()
         self._reserved = Usage()  # calls under way, as they were forecast
         self._beyond = Usage()  # what they may use besides
         self._excess = Usage()  # the most that a call has used beyond its forecast
@@ -137,6 +140,11 @@ class Ledger:
     def total(self) -> Usage:
         """The sum over all calls."""
         return self._total
+
+    @property
+    def forecast(self) -> Usage:
+        """What all answered calls were expected to use, each before it was sent."""
+        return self._expected
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
         """Usage grouped by some of purpose, model, agent and step, in order of use.
@@ -211,6 +219,8 @@ class Ledger:
                 for old, part in self._steps.pop(min(self._steps)).items():
                     _count(self._older, old, part)
             self._total = self._total + used
+            if not used.failures:
+                self._expected = self._expected + reserved.expected
             waiting, self._waiting = self._waiting, []
         for ended in waiting:
             if ended.set_running_or_notify_cancel():  # nobody may wait any more
@@ -249,7 +259,7 @@ def forecast(
         max_tokens: limit of the reply; None counts the reply as nothing.
         tier: the service tier that is asked for; empty for none.
     """
-    prompt, reply = _prompt_tokens(request), max_tokens or 0
+    prompt, reply = prompt_tokens(request), max_tokens or 0
     return Usage(1, 1, prompt, reply, _cost(price, prompt, reply, tier))
 
 
@@ -268,7 +278,7 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     if reply.kept:
         return Usage(1, 0, kept=1)
     # No prompt is empty: a provider that says 0 has not counted.
-    prompt = reply.prompt_tokens or _prompt_tokens(request)
+    prompt = reply.prompt_tokens or prompt_tokens(request)
     completion = reply.completion_tokens or count_tokens(_said(reply))
     cached, cost = reply.cached_tokens or 0, reply.cost
     if cost is None and price is not None:
@@ -277,7 +287,8 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     return Usage(*sent, cached_tokens=cached)
 
 
-def _prompt_tokens(request: LLMRequest) -> int:
+def prompt_tokens(request: LLMRequest) -> int:
+    """Tokens of a prompt, at four characters to a token."""
     texts = [message["content"] or "" for message in request.messages()]
     if request.arguments:
         texts.append(json.dumps(dict(request.arguments), default=str))

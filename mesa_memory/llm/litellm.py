@@ -17,6 +17,7 @@ import openai.resources  # noqa: F401 - a second that the first request would ta
 from mesa_memory.hosts.wire import bounded
 from mesa_memory.llm import pricing
 from mesa_memory.llm.base import Attempt
+from mesa_memory.llm.prompt_caching import messages_for
 from mesa_memory.llm.provider_errors import NoAnswer
 from mesa_memory.llm.schemas import json_schema
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
@@ -31,7 +32,7 @@ class LiteLLMSender:
         """See ``Sender``."""
         sent = {
             "model": attempt.model,
-            "messages": plain(attempt.request.messages()),  # all that UTF-8 can carry
+            "messages": plain(messages_for(attempt.model, attempt.request)),  # as UTF-8
             "timeout": attempt.timeout,
             "max_retries": 0,
             "num_retries": 0,

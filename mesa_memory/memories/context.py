@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -64,6 +65,21 @@ SHOWING = Mark("showing")
 EMBEDDED = Mark("embedded")
 #: reads that leave no trace; on a memory's context
 UNNOTICED = Mark("unnoticed")
+#: reads for a request that is laid out for providers' caches; on a memory's context
+LAID_OUT = Mark("laid out")
+
+
+@dataclass
+class Layout:
+    """How a memory shows itself in requests whose beginning providers cache.
+
+    Attributes:
+        block: how many steps leave the recent steps at a time.
+        texts: what was read, by section; see ``reading.SHOWN``.
+    """
+
+    block: int
+    texts: dict[str, str] = field(default_factory=dict)
 
 
 class Outside(Protocol):
@@ -85,6 +101,14 @@ class Outside(Protocol):
 
     def waiting(self) -> list[Commit]:
         """The finished steps that are not admitted yet."""
+
+
+@contextmanager
+def settling(context: "LayerContext", commit: Commit) -> Iterator[None]:
+    """A batch of steps is taken up; whoever waits for it may be reading, it is not."""
+    alone = (UNNOTICED.on(context, False), LAID_OUT.on(context, None))
+    with SETTLING.on(context, commit), alone[0], alone[1]:
+        yield
 
 
 class LayerContext:
@@ -125,6 +149,12 @@ class LayerContext:
     def agent(self) -> Any:
         """The agent that remembers."""
         return self.outside.memory.agent
+
+    @property
+    def block(self) -> int:
+        """How many steps leave a laid-out request at a time; 1 if there is none."""
+        block = getattr(getattr(self.agent, "llm", None), "block", 1)
+        return block if isinstance(block, int) else 1
 
     @property
     def layer(self) -> str:

@@ -1,12 +1,13 @@
 """The messages that a memory has heard and sent, also those it remembers no more."""
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.memories.entry import Message, foreign
+from mesa_memory.memories.trail import beyond, block_of
 
 
 class MessageHistory:
@@ -43,13 +44,38 @@ class MessageHistory:
             found = [m for m in found if other == m.sender or other in m.recipients]
         return found if last is None else found[len(found) - min(last, len(found)) :]
 
+    def earlier(self, shown: Collection[str], block: int) -> list[Message]:
+        """The messages without those that are shown elsewhere, oldest first.
 
-def as_text(messages: Iterable[Message], context: Any) -> str:
-    """Messages as text, one line each; empty if there are none."""
+        The oldest of a full history leave in blocks, not one after the other.
+
+        Args:
+            shown: ids of their records.
+            block: how many steps there are in a block.
+        """
+        records = list(self.log)
+        if records and len(records) == self.capacity:
+            first = block_of(records[0].step, block)
+            later = [r for r in records if block_of(r.step, block) != first]
+            records = later or records
+        return [Message.of(r.step, r.content) for r in records if r.id not in shown]
+
+
+def as_text(messages: Iterable[Message], context: Any, block: int = 1) -> str:
+    """Messages as text, one line each; empty if there are none.
+
+    Args:
+        block: of those that there is no room for, so many steps leave at a time.
+    """
+    messages = list(messages)
     lines = [
         f"Step {render.value_text(m.step)}: "
         + render.shorten(m.line(context.names), context.event_chars)
         for m in messages
     ]
-    shown = render.section(lines, context.section_chars, "messages")
+    limit, told = context.section_chars, [m.step for m in messages]
+    left_out = beyond(list(zip(told, lines, strict=True)), limit, block)
+    shown = render.section(lines[left_out:], limit, "messages")
+    if left_out:
+        shown = f"({left_out} earlier messages not shown)\n{shown}"
     return shown + "\n\n" * bool(lines)

@@ -22,7 +22,7 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMAgent
-from mesa_memory.memories.context import SETTLING, UNNOTICED, LayerContext
+from mesa_memory.memories.context import LayerContext, settling
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.layer import Layer, entries_of, named
 from mesa_memory.memories.layers import new_layer
@@ -286,8 +286,7 @@ class MemoryModule(MemoryReads):
     def _settle(self, commit: Commit) -> Flow[None]:
         """One batch, as of the time when it was committed."""
         context = self.layer_context
-        # Whoever waits for the work may be reading unnoticed; the work is not.
-        with SETTLING.on(context, commit), UNNOTICED.on(context, False):
+        with settling(context, commit):
             for step, events in commit.groups:
                 for layer in self.layers:
                     layer.admit(step, events)

@@ -38,6 +38,7 @@ class ImpressionMemory(MemoryModule):
     """
 
     layer = "impression"
+    steady = False  # impressions are of those who are present
     short_term_memory = SHORT_TERM
     n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
     update_every = PassedOn("_impressions", "Interactions between two impressions.")

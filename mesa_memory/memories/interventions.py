@@ -255,8 +255,16 @@ def _copy(
 def _restore(
     memory: MemoryModule, state: Mapping[str, Any], records: Mapping[str, MemoryRecord]
 ) -> None:
-    """Lets the memory go by these records; its own numbers go on."""
+    """Lets the memory go by these records; its own numbers go on.
+
+    What a window has let go of is shown no more: it might say what was taken out.
+    """
     shelf = InMemoryRecords(records)
+    parts = {
+        name: {key: value for key, value in part.items() if key != "trail"}
+        for name, part in state.get("parts", {}).items()
+    }
+    state = {**state, **({"parts": parts} if parts else {})}
     now = memory.snapshot()
     own = {name: now[name] for name in ("layer", "layers", "numbers")}
     own["before"] = now.get("before", {})

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from mesa_memory.memories.context import SHOWING, UNNOTICED
+from mesa_memory.memories.context import LAID_OUT, SHOWING, UNNOTICED
 
 #: what an agent is shown, by the method that it asks
 SHOWN = {
@@ -52,15 +52,22 @@ def noted(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     @wraps(read)
     def reading(self: Any) -> str:
         if SHOWING.of(self):
-            return read(self)
+            return _laid_out(self, section, read(self))
         with SHOWING.on(self):
-            text = read(self)
+            text = _laid_out(self, section, read(self))
         recorder = self.services.recorder
         if recorder and not UNNOTICED.of(self.layer_context):
             recorder.shown(self.layer_context.whose(), section, text)
         return text
 
     return reading
+
+
+def _laid_out(memory: Any, section: str, text: str) -> str:
+    """A text that was read; whoever lays out a request is told."""
+    if (layout := LAID_OUT.of(memory.layer_context)) is not None:
+        layout.texts[section] = text
+    return text
 
 
 class PassedOn:

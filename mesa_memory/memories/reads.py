@@ -13,10 +13,12 @@ from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.validate import whole as whole_number
 from mesa_memory.hosts.mesa_llm import Memory
-from mesa_memory.memories.context import UNNOTICED, LayerContext
+from mesa_memory.memories.context import LAID_OUT, UNNOTICED, LayerContext, Layout
 from mesa_memory.memories.entry import Message
 from mesa_memory.memories.history import as_text
+from mesa_memory.memories.laid_out import Appended
 from mesa_memory.memories.layer import Layer, entries_of
 from mesa_memory.memories.lines import Line, in_steps, pending
 from mesa_memory.memories.reading import PassedOn, prepare_reads
@@ -31,10 +33,13 @@ class MemoryReads(Memory):
     Attributes:
         layers: what the memory is made of.
         layer_context: what the layers are given.
+        steady: whether what it knows beyond the recent steps changes less often than
+            they do; a laid-out request shows what changes more often later.
     """
 
     layers: tuple[Layer, ...] = ()
     layer_context: LayerContext
+    steady = True
     _state: MemoryState
     event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
     section_chars = PassedOn("layer_context", "Longest text of a prompt's section.")
@@ -68,6 +73,9 @@ class MemoryReads(Memory):
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
         self.settle()
+        if (layout := LAID_OUT.of(self.layer_context)) is not None:
+            shown = Appended(self.recent(), self.section_chars, layout.block)
+            return shown.text or render.NOTHING_RECENT
         blocks = in_steps(self.recent())
         if not blocks:
             return render.NOTHING_RECENT
@@ -94,9 +102,35 @@ class MemoryReads(Memory):
 
     def get_prompt_ready(self) -> str:
         """The memory as prompt text."""
-        recent, known = self.format_short_term(), self.format_long_term()
-        more = f"\nLong term memory:\n{known}\n" if known else ""
-        return f"Short term memory:\n{recent}\n{more}"
+        recent = f"Short term memory:\n{self.format_short_term()}\n"
+        known = self.format_long_term()
+        if not known:
+            return recent
+        return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
+
+    @contextmanager
+    def laid_out(self, block: int = render.BLOCK) -> Iterator[dict[str, str]]:
+        """Reads of this thread or task are for a request whose beginning is cached.
+
+        They say the same in the order of how seldom it changes: recent steps only grow
+        at their end, and leave in blocks, so that up to a block less one more than
+        usual are shown; messages that stand in them are not told again among the
+        communication.
+
+        Args:
+            block: how many steps leave at a time; 1 shows as many as usual.
+
+        Yields:
+            What is read, by section; see ``reading.SHOWN``.
+        """
+        layout = Layout(whole_number("block", block))
+        with LAID_OUT.on(self.layer_context, layout):
+            yield layout.texts
+
+    def ordered(self, recent: str, known: str) -> tuple[str, str]:
+        """Two parts of a prompt in this order; laid out, what is steady comes first."""
+        laid_out = LAID_OUT.of(self.layer_context) is not None
+        return (known, recent) if laid_out and self.steady else (recent, known)
 
     @contextmanager
     def peek(self) -> Iterator[None]:
@@ -136,8 +170,17 @@ class MemoryReads(Memory):
             return history.messages(entries_of(self.layers), last, with_agent)
 
     def get_communication_history(self) -> str:
-        """The messages as text, oldest first; empty if there are none."""
-        return as_text(self.messages(), self.layer_context)
+        """The messages as text, oldest first; empty if there are none.
+
+        Laid out, those that stand in the recent steps are left out.
+        """
+        layout = LAID_OUT.of(self.layer_context)
+        if layout is None:
+            return as_text(self.messages(), self.layer_context)
+        shown = Appended(self.recent(), self.section_chars, layout.block)
+        context, block = self.layer_context, layout.block
+        earlier = context.history.earlier(shown.ids, block)
+        return as_text(earlier, context, block)
 
     def current_records(self) -> list[MemoryRecord]:
         """The records that are held and whose lifetime is open, oldest first.

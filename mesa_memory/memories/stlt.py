@@ -136,10 +136,9 @@ class STLTMemory(MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """Both sections as prompt text."""
-        return (
-            f"Short term memory:\n{self.format_short_term()}\n\n"
-            f"Long term memory:\n{self.format_long_term()}"
-        )
+        recent = f"Short term memory:\n{self.format_short_term()}"
+        known = f"Long term memory:\n{self.format_long_term()}"
+        return "\n\n".join(self.ordered(recent, known))
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
         """As in Mesa-LLM, what waits for the step is seen in ``short_term_memory``."""

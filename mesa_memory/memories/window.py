@@ -8,9 +8,11 @@ from mesa_memory.core import render
 from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.entry import Entry, entry_lines, entry_snapshots, restored
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
+from mesa_memory.memories.trail import Trail
 
 
 class Window(Layer):
@@ -23,6 +25,7 @@ class Window(Layer):
     Attributes:
         held: the entries, oldest first; may be changed by hand.
         ahead: an entry in ``held`` of events that are not admitted yet.
+        trail: what it has let go of, and laid-out requests still show.
     """
 
     name = "window"
@@ -33,6 +36,7 @@ class Window(Layer):
         self.capacity, self.until = capacity, until
         self.held: deque[Any] = deque()
         self.ahead: Entry | None = None
+        self.trail = Trail()
 
     # -- as a layer ---------------------------------------------------------------------
 
@@ -53,7 +57,10 @@ class Window(Layer):
 
     def recent(self) -> list[Line]:
         """The events of the entries, oldest first."""
-        return of_entries(self.entries(), self.context.event_chars)
+        shown, layout = self.entries(), LAID_OUT.of(self.context)
+        if layout is not None:
+            shown = [*self.trail.of(shown, layout.block), *shown]
+        return of_entries(shown, self.context.event_chars)
 
     def records(self) -> Iterator[MemoryRecord]:
         """The records of its entries."""
@@ -62,7 +69,9 @@ class Window(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
-        return {"window": entry_snapshots(self.entries())}
+        left = entry_snapshots(self.trail.entries)
+        trail = {"trail": left} if left else {}
+        return {"window": entry_snapshots(self.entries()), **trail}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the entries, as far as there are events left in them."""
@@ -71,6 +80,9 @@ class Window(Layer):
             restored(kept, context) for kept in snapshot["window"] if kept[1]
         )
         self.ahead = None
+        left = [kept for kept in snapshot.get("trail", ()) if kept[1]]
+        self.trail.entries = [restored(kept, context) for kept in left]
+        self.trail.follow(self.held)
 
     # -- its entries --------------------------------------------------------------------
 
@@ -90,6 +102,7 @@ class Window(Layer):
     def replace(self, entries: Iterable[Any]) -> None:
         """Puts entries in place of those held; what is not among them is erased."""
         before = self.entries()
+        self.trail.clear()
         self.held = entries if isinstance(entries, deque) else deque(entries)
         kept = set(map(id, self.held))
         for entry in before:
@@ -98,8 +111,12 @@ class Window(Layer):
 
     def keep(self, count: int) -> None:
         """Forgets all but the newest ``count`` entries, and what may not go yet."""
+        block = self.context.block
         while len(self.held) > count and self._may_go(self.held[0]):
-            self.end(self.held.popleft(), EVICTED)
+            oldest = self.held.popleft()
+            self.end(oldest, EVICTED)
+            if block > 1:
+                self.trail.add(oldest, self.held, block)
 
     def _may_go(self, entry: Any) -> bool:
         return self.until is None or self.until(entry)

@@ -6,7 +6,7 @@ from mesa_memory.runtime.services import Services
 
 #: what both use; they pay from one budget
 _SAME = (
-    "execution", "llm", "model", "embedder", "settings", "ledger", "vectors",
+    "execution", "llm", "model", "embedder", "settings", "ledger", "forecaster", "vectors",
     "max_pending_steps", "on_failure", "answers", "replicate", "_seed",
 )  # fmt: skip
 

@@ -7,22 +7,41 @@ whose requests show no memory, they carry it from then on.
 
 import asyncio
 import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
-from mesa_memory.core.render import NOTHING_RECENT
+from mesa_memory.core.render import BLOCK, NOTHING_RECENT
 from mesa_memory.core.requests import ChatRequest
+from mesa_memory.core.validate import whole
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.hosts.mesa_llm import LLMPlace, show_memory_to_actions
+from mesa_memory.hosts.mesa_llm import (
+    LLMPlace,
+    show_memory_to_actions,
+    surround_plans,
+)
+from mesa_memory.hosts.mesa_llm_prompts import laid_out, shows_memory
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
 
+#: the agent that plans here and now, and what was read of its memory for it
+_planning: ContextVar[tuple[Any, Mapping[str, str]] | None] = ContextVar(
+    "planning", default=None
+)
+
 
 class ReasoningLLM(LLMPlace):
-    """Takes the place of Mesa-LLM's ``ModuleLLM`` in an agent."""
+    """Takes the place of Mesa-LLM's ``ModuleLLM`` in an agent.
+
+    Attributes:
+        block: see ``route_reasoning``.
+    """
 
     def __init__(self, agent: Any) -> None:
         super().__init__(agent.llm)
         self._agent = agent
+        self.block: int | None = BLOCK
 
     def generate(
         self,
@@ -82,6 +101,7 @@ class ReasoningLLM(LLMPlace):
         self, prompt: Any, system: str | None, given: dict[str, Any]
     ) -> ChatRequest:
         text = (self.system_prompt if system is None else system) or ""
+        messages, edges = self._laid_out(self.messages(prompt, text))
         return ChatRequest(
             "reasoning",
             self._agent.unique_id,
@@ -91,27 +111,74 @@ class ReasoningLLM(LLMPlace):
             schema=None,
             model=self.llm_model,
             api_base=self.api_base,
-            chat=tuple(self.messages(prompt, text)),
+            chat=messages,
             given=given,
+            cut=edges,
         )
 
+    def _laid_out(self, messages: list[dict[str, str]]) -> tuple[tuple, tuple]:
+        """The messages with the edges at which a cache may cut them."""
+        agent, read = _planning.get() or (None, {})
+        if agent is self._agent:
+            task = getattr(agent, "step_prompt", None)
+            found = laid_out(messages, read, agent.memory.steady, task)
+            if found is not None:
+                return found.messages, found.edges
+            if shows_memory(messages, read):
+                self._services.say_once(
+                    "The request with which %s plans is not worded as Mesa-LLM 0.3.2 "
+                    "words it. It is sent as it is: its beginning changes in each "
+                    "step, so that no provider can read it from a cache.",
+                    type(agent.reasoning).__name__,
+                )
+        return tuple(messages), ()
 
-def route_reasoning(agent: Any) -> ReasoningLLM:
+
+def route_reasoning(agent: Any, block: int | None = BLOCK) -> ReasoningLLM:
     """Sends the agent's reasoning through the services of its model.
 
     Each request with which the agent plans or acts then shows its memory once. The one
     that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
 
+    Requests of Mesa-LLM's CoT, ReAct and ReWOO are laid out so that providers can cache
+    their beginning: they say the same in the order of how seldom it changes.
+
+    Args:
+        block: how many steps leave the recent steps of such a request at a time: until
+            then up to a block less one more are shown than the memory holds. 1 shows
+            exactly those; None sends requests in Mesa-LLM's order.
+
     Returns:
-        The new ``agent.llm``; routing again changes nothing.
+        The new ``agent.llm``; routing again changes nothing but ``block``.
 
     Raises:
         HostChanged: if this version of Mesa-LLM is not known.
+        ValueError: if block is no whole number above 0.
     """
+    chosen = None if block is None else whole("block", block)
     if not isinstance(agent.llm, ReasoningLLM):
         agent.llm = ReasoningLLM(agent)
+    agent.llm.block = chosen
+    surround_plans(agent, planning)
     show_memory_to_actions(agent, with_memory)
     return agent.llm
+
+
+@contextmanager
+def planning(agent: Any) -> Iterator[None]:
+    """Meanwhile the agent's requests, and its reads of its memory, are laid out."""
+    block = getattr(agent.llm, "block", None)
+    reads = getattr(agent.memory, "laid_out", None)
+    if block is None or reads is None or not isinstance(agent.llm, ReasoningLLM):
+        yield
+        return
+    before = _planning.get()
+    with reads(block) as texts:
+        _planning.set((agent, texts))
+        try:
+            yield
+        finally:
+            _planning.set(before)
 
 
 def wrap(agent: Any) -> ReasoningLLM:
@@ -136,7 +203,8 @@ def with_memory(agent: Any, prompt: Any) -> Any:
     texts = [prompt] if isinstance(prompt, str) else list(prompt)
     if any(part in text for part in _parts(memory) for text in texts):
         return prompt
-    shown = memory.get_prompt_ready()
+    with planning(agent):
+        shown = memory.get_prompt_ready()
     # Whoever chooses actions in a class of its own gets what it was given.
     return f"{shown}\n\n{prompt}" if isinstance(prompt, str) else [shown, *texts]
 

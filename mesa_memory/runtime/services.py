@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, ClassVar
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
@@ -27,6 +28,7 @@ from mesa_memory.hosts import mesa, mesa_arguments
 from mesa_memory.llm.answer_key import answer_key
 from mesa_memory.llm.answers import AnswerCache, Claim
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
+from mesa_memory.llm.forecaster import Forecaster
 from mesa_memory.llm.ledger import (
     Ledger,
     Reservation,
@@ -37,16 +39,13 @@ from mesa_memory.llm.ledger import (
 )
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
-from mesa_memory.llm.price import Price
+from mesa_memory.llm.price import price_of
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
 
 logger = logger_of(__name__)
-
-#: what a model in this process costs
-FREE = Price(0.0, 0.0)
 
 _making = threading.Lock()
 
@@ -61,6 +60,7 @@ class Services:
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.
+        forecaster: says what a request will cost.
         bus: who observes the records of the run, and their order.
         max_pending_steps: failing steps in a row before the run stops.
         on_failure: ``"retry"``, or ``"raise"`` to stop at the first failure.
@@ -82,6 +82,7 @@ class Services:
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
         self.ledger = Ledger()
+        self.forecaster = Forecaster()
         self.bus = RecordBus()
         self.max_pending_steps = 10
         self.on_failure = "retry"
@@ -334,10 +335,14 @@ class Services:
     def _reserve(
         self, request: LLMRequest, client: Any
     ) -> "Reservation | Future[None]":
-        price, limit = _price(client, request.model), self.settings.max_tokens
+        price, limit = price_of(client, request.model), self.settings.max_tokens
         tier = str(self.settings.options.get("service_tier") or "")
-        expected = forecast(request, price, limit, tier)
-        return self.ledger.reserve(request, expected, open_reply(price, limit, tier))
+        most = forecast(request, price, limit, tier)
+        made = self.ledger.reserve(request, most, open_reply(price, limit, tier))
+        if isinstance(made, Future) or getattr(client, "instant", False):
+            return made
+        expected = self.forecaster.expect(request, price, limit, tier)
+        return replace(made, expected=expected)
 
     def _settle(
         self,
@@ -350,16 +355,10 @@ class Services:
         if reply is None:  # nobody charges for an answer that did not come
             used = Usage(calls=1, attempts=1, failures=1)
         else:
-            used = usage_of(request, reply, _price(client, model))
+            used = usage_of(request, reply, price_of(client, model))
             self.ledger.went(model, reply.route)
+            self.forecaster.learn(request, set_aside.expected, used)
         self.ledger.settle(request, model, set_aside, used)
-
-
-def _price(client: Any, model: str | None) -> Price | None:
-    """What the model's tokens cost; None if unknown."""
-    if getattr(client, "instant", False):
-        return FREE
-    return Price.of(client.price(model)) if hasattr(client, "price") else None
 
 
 class _Answer:
@@ -384,6 +383,7 @@ def _after_fork_in_child() -> None:
         services.pool.forked()
         services._batcher.forked()
         services.ledger.forked()
+        services.forecaster.forked()
         services._provider = None  # its connections and limits belong to the parent
 
 

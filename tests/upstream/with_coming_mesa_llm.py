@@ -85,6 +85,12 @@ def test_this_is_the_coming_version():
     assert "act" in vars(LLMAgent)
 
 
+def laid_out(agent):
+    """The memory's text as requests show it whose beginning providers cache."""
+    with agent.memory.peek(), agent.memory.laid_out():
+        return agent.memory.get_prompt_ready()
+
+
 def test_without_routing_a_request_to_act_shows_no_memory():
     agent, turns = person()
     agent.act("Do something.")
@@ -95,9 +101,9 @@ def test_without_routing_a_request_to_act_shows_no_memory():
 def test_each_request_to_act_shows_the_memory_once(memory):
     agent, turns = person(memory)
     route_reasoning(agent)
-    first = agent.memory.get_prompt_ready()
+    first = laid_out(agent)
     assert agent.act("Do something.").result == "waved 2 times at 1"
-    second = agent.memory.get_prompt_ready()
+    second = laid_out(agent)
     asyncio.run(agent.aact(["Do something", "more."]))
     assert [count(turns[0], first), count(turns[1], second)] == [1, 1]
     assert all(turn.prompt.count("Do something") == 1 for turn in turns)
@@ -109,7 +115,7 @@ def test_each_request_to_act_shows_the_memory_once(memory):
 def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
     agent, turns = person(memory, reasoning)
     shown = agent.memory.format_short_term() if reasoning is CoTReasoning else None
-    shown = shown or agent.memory.get_prompt_ready()
+    shown = shown or laid_out(agent)
     route_reasoning(agent)
     agent.reasoning.plan(obs="nothing new")
     planning, carrying_out = turns

@@ -59,13 +59,14 @@ def server(monkeypatch):
         yield server
 
 
+@pytest.mark.parametrize("client", ["lean", "litellm"])
 @pytest.mark.parametrize("tier", [None, "flex"])
 def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
-    tier, server, tmp_path
+    tier, client, server, tmp_path
 ):
     file = str(tmp_path / "run.sqlite")
     options = {"service_tier": tier} if tier else {}
-    street = lived(3, base=server.base, record=file, options=options)
+    street = lived(3, base=server.base, record=file, options=options, client=client)
     Services.of(street).recorder.close()
     used = Services.of(street).ledger.total
     assert 0 < used.cached_tokens < used.prompt_tokens
@@ -73,7 +74,7 @@ def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
         calls = run.calls(as_records=True)
         (total,) = run.cost((), as_records=True)
     assert {row["tier"] for row in calls} == {tier}
-    assert {row["client"] for row in calls} == {"litellm"}
+    assert {row["client"] for row in calls} == {client}
     assert not any(row["kept"] for row in calls)
     assert total["tokens_cached"] == used.cached_tokens
     price = pricing.price(PRICED)

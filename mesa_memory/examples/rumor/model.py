@@ -34,11 +34,14 @@ class RumorModel(Model):
 
     Attributes:
         opinions: what each person, by unique id, knew at the end of the step.
+        person: class of the people.
 
     Raises:
         ValueError: for a number too small, an unknown memory, a model's name without
             provider, or a missing API key.
     """
+
+    person: type[Townsperson] = Townsperson
 
     def __init__(
         self,
@@ -73,7 +76,7 @@ class RumorModel(Model):
         llm_model = _speaker(self, llm, services)
         self.grid = self._town(n_agents, degree)
         for cell in self.grid.all_cells:
-            Townsperson(self, cell, memory, llm_model, api_base)
+            self.person(self, cell, memory, llm_model, api_base)
         self.sources = dict(
             zip((RUMOUR, CORRECTION), self.random.sample(list(self.agents), 2))
         )

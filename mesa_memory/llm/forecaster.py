@@ -1,0 +1,127 @@
+"""What requests will use, as far as earlier ones tell: tokens, cached tokens, money.
+
+A budget goes by the most that a call may use; this is what it is expected to use.
+"""
+
+import hashlib
+import json
+import threading
+from collections import OrderedDict, defaultdict
+from dataclasses import dataclass
+
+from mesa_memory.core.requests import LLMRequest
+from mesa_memory.llm.ledger import Usage, prompt_tokens
+from mesa_memory.llm.price import Price
+
+#: tokens of a reply, as long as no reply of the model is known
+REPLY_TOKENS = 100
+#: providers cache in steps of so many tokens, and no prompt of less (OpenAI's numbers)
+CACHED_TOKENS, LEAST_CACHED = 128, 1024
+#: characters to a token, where nobody has counted
+CHARS = 4
+#: most beginnings of prompts that are remembered, the newest
+BEGINNINGS = 50_000
+
+
+@dataclass
+class _Ratio:
+    """Two sums and their ratio."""
+
+    counted: float = 0.0
+    expected: float = 0.0
+
+    def of(self, default: float) -> float:
+        return self.counted / self.expected if self.expected else default
+
+    def add(self, counted: float, expected: float) -> None:
+        self.counted += counted
+        self.expected += expected
+
+
+class Forecaster:
+    """Says before each request what it will use, and learns from what it used.
+
+    The prompt: by its characters, and what the model has counted for others. The reply:
+    as long as those of its purpose were. What is cached: the part that began an earlier
+    prompt, and how much of such parts the provider has read from its cache until now.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._prompts: dict[str, _Ratio] = defaultdict(_Ratio)
+        self._replies: dict[tuple, _Ratio] = defaultdict(_Ratio)
+        self._cached: dict[str, _Ratio] = defaultdict(_Ratio)
+        self._begun: OrderedDict[bytes, None] = OrderedDict()
+
+    def forked(self) -> None:
+        """In a child process: no thread of the parent holds it."""
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: v for name, v in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state, _lock=threading.Lock())
+
+    def expect(
+        self,
+        request: LLMRequest,
+        price: Price | None,
+        max_tokens: int | None = None,
+        tier: str = "",
+    ) -> Usage:
+        """What a request will use that is about to be sent.
+
+        Args:
+            price: of its model; None unknown, and so is the cost.
+            max_tokens: limit of the reply, if there is one.
+            tier: the service tier that is asked for; empty for none.
+        """
+        model = request.model or ""
+        with self._lock:
+            ratio = self._prompts[model].of(1.0)
+            prompt = round(prompt_tokens(request) * ratio)
+            cached = 0
+            if price is not None and price.cached is not None:
+                begun = self._begins(request) * ratio
+                cached = round(begun * self._cached[model].of(1.0))
+            reply = self._reply(request.purpose, model)
+        reply = reply if max_tokens is None else min(reply, max_tokens)
+        cached = min(cached, prompt)
+        cost = None if price is None else price.cost(prompt, reply, cached, tier)
+        return Usage(1, 1, prompt, reply, cost, cached_tokens=cached)
+
+    def learn(self, request: LLMRequest, expected: Usage, used: Usage) -> None:
+        """Takes up what an answered request used, if it was expected at all."""
+        if not expected.calls:
+            return
+        model = request.model or ""
+        with self._lock:
+            ratio = self._prompts[model].of(1.0)
+            self._prompts[model].add(used.prompt_tokens, prompt_tokens(request))
+            self._replies[model, request.purpose].add(used.completion_tokens, 1)
+            hit = self._cached[model]
+            if expected.cached_tokens or used.cached_tokens:
+                begun = expected.cached_tokens / (hit.of(1.0) or 1.0)
+                hit.add(used.cached_tokens, begun or used.cached_tokens / ratio)
+
+    def _reply(self, purpose: str, model: str) -> int:
+        return round(self._replies[model, purpose].of(REPLY_TOKENS))
+
+    def _begins(self, request: LLMRequest) -> int:
+        """Tokens at the beginning of a prompt that began an earlier one."""
+        text = json.dumps(
+            [request.arguments, request.messages()], default=str, ensure_ascii=False
+        ).encode("utf-8", "surrogatepass")
+        step, known = CACHED_TOKENS * CHARS, 0
+        digest = hashlib.blake2b((request.model or "").encode())
+        for end in range(step, len(text) + 1, step):
+            digest.update(text[end - step : end])
+            begun = digest.digest()[:16]
+            if begun in self._begun:
+                known = end // CHARS
+                self._begun.move_to_end(begun)
+            self._begun[begun] = None
+        while len(self._begun) > BEGINNINGS:
+            self._begun.popitem(last=False)
+        return known if known >= LEAST_CACHED else 0

@@ -1,0 +1,126 @@
+"""A village whose people plan with Mesa-LLM's reasoning, offline, with their requests kept."""
+
+import mesa
+from mesa_llm.llm_agent import LLMAgent
+
+from mesa_memory import (
+    EpisodicMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    ToolCall,
+    configure,
+    register_policy,
+    route_reasoning,
+)
+from mesa_memory.llm.offline import OfflineLLM
+
+MEMORIES = {
+    "short_term": ShortTermMemory,
+    "stlt": STLTMemory,
+    "long_term": LongTermMemory,
+    "episodic": EpisodicMemory,
+    "impression": ImpressionMemory,
+}
+TASK = "Live your day in the village, and tell your neighbours what is new."
+
+
+def decide(turn):
+    """Thinks aloud; what is to be said is said by the model's step."""
+    if turn.fields:
+        return {"reasoning": "It is a quiet day.", "action": "wait"}
+    if turn.tools:
+        return [
+            ToolCall("speak_to", {"listener_agents_unique_ids": [1], "message": "hm"})
+        ]
+    return "It is a quiet day."
+
+
+class KeepingLLM(OfflineLLM):
+    """Answers offline, and keeps the requests with which agents reason."""
+
+    def __init__(self):
+        super().__init__()
+        self.planned = []
+
+    def complete(self, request):
+        if request.purpose == "reasoning" and "executor" not in request.system:
+            self.planned.append(request)
+        return super().complete(request)
+
+
+class Planner(LLMAgent):
+    """Plans in each step, and tells the next one something that was never said."""
+
+    def step(self):
+        self.reasoning.plan()
+        people = list(self.model.agents)
+        other = people[(people.index(self) + 1) % len(people)]
+        self.send_message(
+            f"On day {self.model.steps} agent {self.unique_id} found "
+            f"{7 * self.model.steps + self.unique_id} shells by the old mill.",
+            [other],
+        )
+
+
+class Village(mesa.Model):
+    """Agents of one memory and one reasoning.
+
+    Args:
+        block: see ``route_reasoning``; ``"no"`` leaves the agents as they are.
+    """
+
+    def __init__(
+        self, memory, reasoning, block=5, n=3, record=None, persona="", **given
+    ):
+        super().__init__(rng=1)
+        self.client = KeepingLLM()
+        configure(self, llm=self.client, execution="blocking", record=record)
+        name = register_policy("planner", decide)
+        for number in range(n):
+            agent = Planner(
+                self,
+                reasoning,
+                name,
+                system_prompt=f"You are villager {number}.\n{persona}",
+                step_prompt=TASK,
+                vision=-1,
+            )
+            agent.memory = MEMORIES[memory](agent, **given)
+            if block != "no":
+                route_reasoning(agent, block=block)
+
+    def step(self):
+        self.agents.do("step")
+
+    def lived(self, steps):
+        """Itself, some steps later."""
+        for _ in range(steps):
+            self.step()
+        Services.of(self).flush()
+        return self
+
+    def of_agent(self, unique_id=1):
+        """An agent's planning requests, oldest first."""
+        return [r for r in self.client.planned if r.agent == unique_id]
+
+
+def text_of(request):
+    """All that a request says, in order."""
+    return "\n".join(message["content"] or "" for message in request.messages())
+
+
+def lines_of(request):
+    """The lines of a request that say something, without those that only divide it."""
+    lines = (line.strip() for line in text_of(request).splitlines())
+    return [line for line in lines if line and line.strip("-")]
+
+
+def prefix_of(request, edge):
+    """What a cache holds of a request up to an edge."""
+    number, place = edge
+    messages = request.messages()
+    whole = "".join(f"<{m['role']}>{m['content']}" for m in messages[:number])
+    return whole + f"<{messages[number]['role']}>" + messages[number]["content"][:place]
