@@ -218,17 +218,22 @@ def shares(client: Keeping, known: dict[tuple[Any, float], Any]) -> dict[str, in
 
 def measured(people: int, steps: int) -> list[dict[str, Any]]:
     """A row for each memory and reasoning, and one for all of them."""
-    rows, total = [], defaultdict(int)
+    rows: list[dict[str, Any]] = []
+    total: dict[tuple[str, str, str], int] = defaultdict(int)
     for memory in MEMORIES:
         for reasoning in REASONING:
             theirs = shares(*lived(memory, reasoning, None, people, steps))
             ours = shares(*lived(memory, reasoning, 5, people, steps))
             for name, sums in (("theirs", theirs), ("ours", ours)):
                 for key, value in sums.items():
-                    total[name, key] += value
+                    total["all", name, key] += value
+                    if memory != "episodic":  # it never consolidates
+                        total["all but episodic", name, key] += value
             rows.append(row(memory, reasoning, theirs, ours))
-    all_of = [{k: total[n, k] for k in ours} for n in ("theirs", "ours")]
-    return [*rows, row("all", "", *all_of)]
+    for which in ("all", "all but episodic"):
+        both = [{k: total[which, n, k] for k in ours} for n in ("theirs", "ours")]
+        rows.append(row(which, "", *both))
+    return rows
 
 
 def row(
