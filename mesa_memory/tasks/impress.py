@@ -3,9 +3,12 @@
 Impression formation: a previous impression is updated, not made anew. All impressions that
 an agent has to renew are asked for in one request, see ``impressing``; of a single one the
 request is about that agent alone. Offline the sentiment follows from friendly and hostile
-words, the familiarity from the number of meetings.
+words in what the other one does and says to somebody, the familiarity from the number of
+meetings. What it says of the world, such as that a tale is false, is no hostility, and the
+observer's own words say nothing of the other.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -23,6 +26,12 @@ from pydantic import (
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
+
+#: a sentence with one of these is said to, or about, those who hear it
+_TO_SOMEBODY = frozenset(["you", "your", "yours", "we", "us", "our", "ours"])
+#: so short a sentence, such as "Thanks a lot!", is said to somebody, too
+EXCLAMATION_WORDS = 4
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
 FRIENDLY = frozenset(
     [
@@ -282,23 +291,33 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 def offline_impression(other: Mapping[str, Any]) -> dict[str, Any]:
     """Sentiment by friendly and hostile words, familiarity by number of meetings."""
     previous = other["previous"] or {"sentiment": 0.0, "familiarity": 0.0}
-    tone = sum(
-        sum(w in FRIENDLY for w in words(line)) - sum(w in HOSTILE for w in words(line))
-        for line in other["since"]
-    )
-    felt = max(-1.0, min(1.0, tone / 3))
+    own = f" says to {other['subject']}: "
+    theirs = [line for line in other["since"] if own not in line]
+    felt = max(-1.0, min(1.0, sum(map(_tone, theirs)) / 3))
     sentiment = round(0.7 * previous["sentiment"] + 0.3 * felt, 3)
     meetings = other.get("meetings", len(other["since"]))
     stranger = (1 - previous["familiarity"]) * 0.95**meetings
     mood = (
         "friendly" if sentiment > 0.1 else "hostile" if sentiment < -0.1 else "neutral"
     )
-    last = shorten(other["since"][-1], 120) if other["since"] else "nothing new"
+    last = shorten(theirs[-1], 120) if theirs else "nothing new"
     return {
         "text": f"{other['subject']} seems {mood}; lately: {last}",
         "sentiment": sentiment,
         "familiarity": round(1 - stranger, 3),
     }
+
+
+def _tone(line: str) -> int:
+    """Friendly words less hostile ones, in a deed or in what is said to somebody."""
+    _, says, speech = line.partition(" says: ")
+    parts = _SENTENCE.split(speech) if says else [line]
+    tone = 0
+    for part in parts:
+        found = words(part)
+        if not says or len(found) <= EXCLAMATION_WORDS or _TO_SOMEBODY & set(found):
+            tone += sum((w in FRIENDLY) - (w in HOSTILE) for w in found)
+    return tone
 
 
 #: inputs: name of the ``observer``; ``max_chars`` of an impression; and of the other agent

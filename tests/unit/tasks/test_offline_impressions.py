@@ -1,0 +1,54 @@
+"""Impressions without a model: what the other one did and said to somebody counts."""
+
+import pytest
+
+from mesa_memory.tasks.impress import offline_impression
+
+
+def impression(*since):
+    return offline_impression(
+        {"subject": "Ben", "previous": None, "since": list(since)}
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The town well was tested, its water is safe and the tale of poison is false.",
+        "No, the bridge is not open.",
+        "The police have the man who stole the geese.",
+        "There was a fight at the wrong tavern, of all places.",
+    ],
+)
+def test_what_somebody_says_of_the_world_is_no_hostility(said):
+    assert impression(*[f"Step {n}: Ben says: {said}" for n in range(5)])[
+        "sentiment"
+    ] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "sign"),
+    [
+        ("I hate you, liar!", -1),
+        ("Your advice was stupid and unfair.", -1),
+        ("Thanks a lot!", 1),
+        ("I am glad to help you.", 1),
+        ("We trust our friend.", 1),
+    ],
+)
+def test_what_somebody_says_to_those_who_hear_it_counts(said, sign):
+    assert impression(f"Step 1: Ben says: {said}")["sentiment"] * sign > 0
+
+
+def test_what_somebody_does_counts():
+    assert impression("Step 1: action: steal the horse of Ann")["sentiment"] < 0
+
+
+def test_the_observers_own_words_say_nothing_of_the_other():
+    told = impression(
+        "Step 1: Ben says: Good morning.", "Step 2: Ann says to Ben: I hate you, liar!"
+    )
+    assert told["sentiment"] >= 0
+    assert "Ann" not in told["text"]
+    assert "Good morning" in told["text"]
+    assert impression("Step 2: Ann says to Ben: Hello!")["text"].endswith("nothing new")
