@@ -44,6 +44,7 @@ _PLACES = {
     "BudgetExceeded": "errors",
     "BudgetReport": "memories.sections",
     "Consolidation": "memories.stlt",
+    "ConversationMemory": "memories.conversation",
     "EpisodicMemory": "memories.episodic",
     "EventStream": "memories.stream",
     "EveryBatch": "memories.consolidation",

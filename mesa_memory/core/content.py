@@ -12,7 +12,7 @@ and a language model obeys.
 import enum
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeGuard
 
@@ -72,6 +72,8 @@ _UNSAFE = re.compile(
     + rf"\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
 )  # fmt: skip
 
+#: most names in a sentence
+NAMED = 8
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -235,6 +237,17 @@ def ends(text: str, limit: float) -> tuple[str, int]:
         return text, 0
     kept = int(2 * limit)
     return text[:kept] + text[len(text) - kept :], len(text) - 2 * kept
+
+
+def listed(names: Iterable[str]) -> str:
+    """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more there are."""
+    several = list(names)
+    shown = several[:NAMED]
+    if more := len(several) - len(shown):
+        shown.append(f"{more} more")
+    if len(shown) < 2:
+        return shown[0] if shown else "nobody else"
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def words(text: str) -> list[str]:

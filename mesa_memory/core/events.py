@@ -16,6 +16,7 @@ from typing import Any
 from mesa_memory.core.content import (
     ends,
     is_mapping,
+    listed,
     one_line,
     pairs,
     shorten,
@@ -188,6 +189,9 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
     """A sentence for an event of a known form; None for all else."""
     if kind == "reflection" and {"text", "depth"} <= content.keys():
         return f"reflection: {value_text(content['text'])}"  # its depth is no news
+    if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
+        others = listed(map(naming, content["with"]))
+        return f"conversation with {others}: {value_text(content['text'])}"
     if is_state(kind, content):
         return _state(content, naming)
     if kind == "plan":

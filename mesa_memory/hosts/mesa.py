@@ -228,6 +228,20 @@ class Names:
         self._find(unique_id)
         return self._minds.get(unique_id) if _is_id(unique_id) else None
 
+    def has_left(self, unique_id: Any) -> bool:
+        """True if an agent with this id was made in the model and is there no more.
+
+        Only whole numbers are known to be ids of the model's own agents.
+        """
+        model = self._model()
+        made = agents_made(model)
+        if type(unique_id) is not int or not made or not 0 < unique_id < made:
+            return False
+        self._find(unique_id)
+        known = self._agents.get(unique_id)
+        agent = None if known is None else known()
+        return agent is None or agent not in (_attribute(model, "agents") or ())
+
     def meet(self, agent: Any) -> None:
         """Takes note of an agent as it is now."""
         unique_id = _attribute(agent, "unique_id")

@@ -1,10 +1,8 @@
 """The memory stream: events with importance, recalled by what they are about."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-from rich.table import Table
 
 from mesa_memory.core import importance as grading
 from mesa_memory.core import render
@@ -14,13 +12,12 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
 from mesa_memory.memories.context import EMBEDDED
 from mesa_memory.memories.entry import entry_lines
-from mesa_memory.memories.explaining import as_table
 from mesa_memory.memories.grading import Grader
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.lines import in_steps, of_entries
 from mesa_memory.memories.reading import PassedOn
-from mesa_memory.memories.reading import whole as whole_read
-from mesa_memory.memories.recalling import RecallResult, Recollection
+from mesa_memory.memories.recallable import Recallable
+from mesa_memory.memories.recalling import Recollection
 from mesa_memory.memories.recalls import Recalls
 from mesa_memory.memories.reflecting import Reflector
 from mesa_memory.memories.reflection import Reflection
@@ -30,7 +27,7 @@ from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import GRADE
 
 
-class EpisodicMemory(MemoryModule):
+class EpisodicMemory(Recallable, MemoryModule):
     """Events recalled by relevance, importance and recency.
 
     All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
@@ -180,12 +177,6 @@ class EpisodicMemory(MemoryModule):
         asks = self._grader.asks or self.reflection is not None
         return self.services.embeds_here and (not asks or super().instant())
 
-    def recount(self, observer: Any) -> None:
-        """See ``MemoryModule``; embeddings too, as far as there are any."""
-        super().recount(observer)
-        told = {record.id for record in self.held_records()}
-        self._stream.index.recount(observer, told)
-
     def _is_replaced(self, name: str) -> bool:
         """True if a subclass or the user has put its own grading method in place."""
         own = getattr(type(self), name) is not getattr(EpisodicMemory, name)
@@ -201,83 +192,6 @@ class EpisodicMemory(MemoryModule):
             self._stream.admit(event.step, [event])
 
     # -- recall -----------------------------------------------------------------------
-
-    def recall(
-        self,
-        query: str | None = None,
-        k: int | None = None,
-        scoring: Scoring | None = None,
-        kinds: Collection[str] | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        subject: Any = None,
-    ) -> list[ScoredRecord]:
-        """What comes to mind, best first, with the parts of its score.
-
-        Args:
-            query: what it is about; None takes the step's focus: the newest observation
-                and the messages that are not graded yet. Without either, importance and
-                recency count alone.
-            k: the most records to give; None is ``considered_entries``.
-            scoring: by default the memory's own.
-            kinds: only events of these kinds, such as ``["message"]``.
-            since, until: only events of these steps, both included.
-            subject: only events about the agent with this unique id, and no other: what
-                it said, what it alone was told, and when it alone was seen.
-
-        Raises:
-            EmbedderError: if the query cannot be embedded.
-            ValueError: if k is negative.
-            TypeError: if query or scoring is of another type.
-        """
-        filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
-        found = self._recalled(query, k, scoring, **filters)
-        # What is noted is written later.
-        return found.own() if self.services.recorder else found.records
-
-    async def arecall(
-        self,
-        query: str | None = None,
-        k: int | None = None,
-        scoring: Scoring | None = None,
-        kinds: Collection[str] | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        subject: Any = None,
-    ) -> list[ScoredRecord]:
-        """``recall``, for event loops: work and embedder are awaited.
-
-        What several agents ask at the same moment is embedded in one request.
-        """
-        with EMBEDDED.on(
-            self._recollection, await self._recalls.foresee(query, scoring)
-        ):
-            return self.recall(query, k, scoring, kinds, since, until, subject)
-
-    def explain(
-        self,
-        query: str | None = None,
-        k: int | None = None,
-        scoring: Scoring | None = None,
-        **filters: Any,
-    ) -> Table:
-        """``recall`` as a table to print with rich."""
-        found = self._recalled(query, k, scoring, **filters)
-        title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
-        return as_table(found, title, self.layer_context.names)
-
-    async def aexplain(
-        self,
-        query: str | None = None,
-        k: int | None = None,
-        scoring: Scoring | None = None,
-        **filters: Any,
-    ) -> Table:
-        """``explain``, for event loops."""
-        with EMBEDDED.on(
-            self._recollection, await self._recalls.foresee(query, scoring)
-        ):
-            return self.explain(query, k, scoring, **filters)
 
     def retrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
         """The ``k`` best entries, best first.
@@ -297,20 +211,6 @@ class EpisodicMemory(MemoryModule):
         """``retrieve_top_k_entries``, for event loops."""
         with EMBEDDED.on(self._recollection, await self._recalls.foresee(query, None)):
             return self.retrieve_top_k_entries(k, query)
-
-    @whole_read
-    def _recalled(
-        self,
-        query: str | None,
-        k: int | None,
-        scoring: Scoring | None,
-        **filters: Any,
-    ) -> RecallResult:
-        return self._recalls.noted("query", query, k, scoring, **filters)
-
-    async def aprepare(self, kind: str, once: bool = False) -> None:
-        """See ``MemoryModule``; embeds what the next recall will be about."""
-        await self._recalls.aprepare(kind, once)
 
     # -- reading ------------------------------------------------------------------
 

@@ -37,7 +37,6 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import Task
 
 logger = logger_of(__name__)
-
 _copying = threading.RLock()
 
 
@@ -234,6 +233,8 @@ class MemoryModule(MemoryReads):
 
     def step_ends(self, now: float) -> None:
         """The agent's own step ends; its events are not admitted yet."""
+        for layer in self.layers:
+            layer.step_ends(now)
 
     def remember(self) -> Flow[None]:
         """Lets all layers think, one after the other; one failing lets the others be.

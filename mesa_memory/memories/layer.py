@@ -63,6 +63,12 @@ class Layer:
     def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
         """Takes up the events of one finished step, oldest first; asks nobody."""
 
+    def step_ends(self, now: float) -> None:
+        """The agent's own step ends; its events are not admitted yet.
+
+        The model is as the agent leaves it, in every execution; later it has moved on.
+        """
+
     def remember(self) -> Flow[None]:
         """Thinks, once the events of all finished steps are admitted.
 

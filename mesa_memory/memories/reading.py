@@ -17,7 +17,7 @@ SHOWN = {
 _WHOLE = (
     *SHOWN, "messages", "recall", "retrieve_top_k_entries",
     "memory_entries", "short_term_memory", "long_term_memory", "impressions",
-    "revisions", "current_records", "facts", "conflicts", "fact_history",
+    "revisions", "current_records", "facts", "conflicts", "fact_history", "conversations",
 )  # fmt: skip
 
 

@@ -162,7 +162,7 @@ class Recollection:
             raise TypeError(f"query must be a text or None, got {query!r}")
         if not isinstance(scoring, Scoring | None):
             raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
-        text = self._focus() if query is None else query.strip()
+        text = self.focus() if query is None else query.strip()
         scoring = scoring or self.scoring_of(text)
         if query is None:  # the focus is what was said, not a question about a time
             scoring = replace(scoring, time_match=0.0)
@@ -174,8 +174,10 @@ class Recollection:
             return self.index.ranking.body(text, scoring)
         return None
 
-    def _focus(self) -> str:
-        """The newest observation and the newest messages of the step under way."""
+    def focus(self) -> str:
+        """What a recall without a query is about: the newest observation and the newest
+        messages of the step under way.
+        """
         events = self._under_way()
         seen = [e for e in events if e.kind == "observation"][-1:]
         heard = [e for e in events if e.kind == "message"][-FOCUS_MESSAGES:]

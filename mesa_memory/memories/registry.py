@@ -15,6 +15,7 @@ from typing import Any
 
 from mesa_memory.errors import UnknownMemory
 from mesa_memory.hosts.mesa_llm import Memory
+from mesa_memory.memories.conversation import ConversationMemory
 from mesa_memory.memories.episodic import EpisodicMemory
 from mesa_memory.memories.fact import FactMemory
 from mesa_memory.memories.impression import ImpressionMemory
@@ -36,6 +37,7 @@ OURS: dict[str, Maker] = {
     "episodic": EpisodicMemory,
     "impression": ImpressionMemory,
     "fact": FactMemory,
+    "conversation": ConversationMemory,
     "layered": LayeredMemory,
     "generative_agent": LayeredMemory.generative_agent,
 }

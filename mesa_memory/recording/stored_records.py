@@ -6,7 +6,13 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.records import BY_HAND, ORIGINS, REPLACED, MemoryRecord
+from mesa_memory.core.records import (
+    BY_HAND,
+    DERIVED,
+    ORIGINS,
+    REPLACED,
+    MemoryRecord,
+)
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.batches import CHANGES
@@ -15,7 +21,9 @@ from mesa_memory.stores.schema import records, steps
 #: rows that are fetched at a time where only the newest are wanted
 PAGE = 200
 #: kinds of records whose content is read as a text
-CONCLUDED = ("summary", "impression", "reflection", "fact")
+CONCLUDED = (
+    "summary", "impression", "reflection", "fact", "conversation", "story", "chapter",
+)  # fmt: skip
 
 
 class StoredRecords:
@@ -73,7 +81,8 @@ class StoredRecords:
 
     def _record(self, row: Any) -> MemoryRecord:
         known = self._read.get(row["id"])
-        told = row["kind"] not in CONCLUDED or (row["content"] or {}).get("text")
+        made = row["kind"] in CONCLUDED and row["origin"] == DERIVED
+        told = not made or (row["content"] or {}).get("text")
         sources = row["sources"] or []
         plain = isinstance(sources, list) and all(isinstance(n, str) for n in sources)
         plain = plain and row["origin"] in ORIGINS

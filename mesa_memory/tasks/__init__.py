@@ -2,7 +2,9 @@
 
 from mesa_memory.core.replies import Unusable
 from mesa_memory.tasks.base import Task, bulleted, numbered
+from mesa_memory.tasks.chapter import CHAPTER
 from mesa_memory.tasks.consolidate import CONSOLIDATE
+from mesa_memory.tasks.conversation import CONVERSATION
 from mesa_memory.tasks.extract import EXTRACT
 from mesa_memory.tasks.grade import GRADE
 from mesa_memory.tasks.impress import IMPRESS
@@ -11,8 +13,10 @@ from mesa_memory.tasks.probe import PROBE
 from mesa_memory.tasks.questions import QUESTIONS
 from mesa_memory.tasks.reflect import REFLECT
 from mesa_memory.tasks.registry import find, registered
+from mesa_memory.tasks.story import STORY
 
 __all__ = (
-    "CONSOLIDATE", "EXTRACT", "GRADE", "IMPRESS", "JUDGE", "PROBE", "QUESTIONS", "REFLECT",
-    "Task", "Unusable", "bulleted", "find", "numbered", "registered",
+    "CHAPTER", "CONSOLIDATE", "CONVERSATION", "EXTRACT", "GRADE", "IMPRESS", "JUDGE",
+    "PROBE", "QUESTIONS", "REFLECT", "STORY", "Task", "Unusable", "bulleted", "find",
+    "numbered", "registered",
 )  # fmt: skip

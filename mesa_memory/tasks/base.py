@@ -5,13 +5,14 @@ that begins with ``- `` or a number (``render.one_line`` makes that so), and eve
 task's system text says that such lines are never instructions.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 import mesa_memory.tasks.registry as registry
 from mesa_memory.core import requests
+from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply
@@ -217,6 +218,14 @@ class Task:
 def bulleted(lines: Sequence[str]) -> list[str]:
     """Lines of events as prompts show them, each behind ``- ``."""
     return [f"- {line}" for line in lines]
+
+
+def by_step(lines: Iterable[tuple[Any, str]]) -> str:
+    """Lines of events with their steps, oldest first, under a heading for each step."""
+    found: dict[Any, list[str]] = {}
+    for step, line in lines:
+        found.setdefault(step, []).append(line)
+    return "\n".join(step_text(step, told) for step, told in found.items())
 
 
 def numbered(lines: Sequence[str]) -> list[str]:

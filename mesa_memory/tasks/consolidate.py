@@ -4,13 +4,12 @@ Offline the summary is made of the most important events, word for word.
 """
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 from pydantic import BaseModel, Field
 
-from mesa_memory.core.render import shorten, step_text
-from mesa_memory.tasks.base import Inputs, Task
+from mesa_memory.core.render import shorten
+from mesa_memory.tasks.base import Inputs, Task, by_step
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import check_summary
 
@@ -44,8 +43,6 @@ def prompt(inputs: Inputs) -> str:
     With ``anew``, most of the lines are in the summary already, which is corrected and
     completed by them.
     """
-    blocks = _by_step(inputs["lines"])
-    events = "\n".join(step_text(step, lines) for step, lines in blocks)
     heading, task = (
         "Memories to consolidate",
         "Write the updated long term memory that covers both",
@@ -58,7 +55,7 @@ def prompt(inputs: Inputs) -> str:
         )
     return (
         f"Existing long term memory:\n- {inputs['summary'] or '(empty)'}\n\n"
-        f"{heading}, oldest first:\n{events}\n\n"
+        f"{heading}, oldest first:\n{by_step(inputs['lines'])}\n\n"
         f"{task}, in at most {inputs['max_chars'] // WORD_CHARS} words. "
         'Reply with JSON only: {"summary": "…"}'
     )
@@ -100,13 +97,6 @@ def offline(inputs: Inputs) -> dict[str, Any]:
         dropped.add(said)
     kept = [newest[said] for said in items if said not in dropped]
     return {"summary": BULLET.join(kept)[: inputs["max_chars"]]}
-
-
-def _by_step(lines: Iterable[tuple[Any, str]]) -> Iterable[tuple[Any, list[str]]]:
-    found: dict[Any, list[str]] = {}
-    for step, line in lines:
-        found.setdefault(step, []).append(line)
-    return found.items()
 
 
 def _said(item: str) -> str:

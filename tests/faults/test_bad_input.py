@@ -7,6 +7,7 @@ import pytest
 
 from mesa_memory import (
     Budget,
+    ConversationMemory,
     EpisodicMemory,
     EveryBatch,
     FactMemory,
@@ -20,17 +21,10 @@ from mesa_memory import (
     STLTMemory,
     configure,
 )
+from tests.support.classes import EVERY
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
-EVERY = (
-    ShortTermMemory,
-    STLTMemory,
-    LongTermMemory,
-    EpisodicMemory,
-    ImpressionMemory,
-    FactMemory,
-)
 LIMITS = ("event_chars", "section_chars", "history_capacity")
 CAPACITIES = [
     (ShortTermMemory, "n"),
@@ -44,6 +38,9 @@ CAPACITIES = [
     (FactMemory, "n"),
     (FactMemory, "direct_tokens"),
     (FactMemory, "considered_facts"),
+    (ConversationMemory, "short_term_turns"),
+    (ConversationMemory, "n"),
+    (ConversationMemory, "summary_chars"),
     *((cls, name) for cls in EVERY for name in LIMITS),
 ]
 NO_CAPACITIES = (0, -1, 2.5, True, False, "5", None, float("nan"), [3])

@@ -13,6 +13,7 @@ DRIVERS = ("runtime/", "llm/", "hosts/", "core/requests.py")
 EXCEPTIONS = {
     "memories/episodic.py",
     "memories/host.py",
+    "memories/recallable.py",
     "memories/recalls.py",
 }
 

@@ -3,6 +3,7 @@
 import pytest
 
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
     FactMemory,
     FrontHalf,
@@ -33,6 +34,7 @@ MEMORIES = {
     "layered": layered.four,
     "layered_usual": LayeredMemory,
     "layered_small": lambda agent: layered.four(agent, 200),
+    "conversation": lambda agent: ConversationMemory(agent, 2, 1, idle_steps=0),
 }
 
 

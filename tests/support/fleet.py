@@ -18,6 +18,7 @@ from mesa_llm.parallel_stepping import (
 from mesa_llm.reasoning.react import ReActReasoning
 
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
@@ -40,6 +41,7 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
     "fact": lambda agent: FactMemory(agent, n=1000),
     "layered": layered.unbounded,
+    "conversation": lambda agent: ConversationMemory(agent, 10, idle_steps=0, n=1000),
 }
 #: every citizen of a mixed town has the next kind
 MIXED = "mixed"
@@ -53,7 +55,10 @@ PURPOSE = {
     "impression": "impression",
     "fact": "extract",
     "layered": "consolidate",  # of several that fail, the first
+    "conversation": "conversation",
 }
+#: kinds of records that memories make
+MADE = ("summary", "impression", "fact", "conversation")
 MODES = ("sync", "asyncio", "threading")
 EXECUTIONS = ("blocking", "deferred")
 #: settings that make a fault show soon; who answers at all is given time to do so
@@ -166,8 +171,7 @@ class Town(mesa.Model):
 
     def events(self) -> list[Any]:
         """The records of what happened, without what the memories made of it."""
-        made = ("summary", "impression", "fact")
-        return [record for record in self.diary.records if record.kind not in made]
+        return [record for record in self.diary.records if record.kind not in MADE]
 
     def made(self, kind: str) -> list[Any]:
         """The summaries, impressions or facts, oldest first."""
@@ -200,7 +204,7 @@ class Town(mesa.Model):
     def thought(self) -> dict[Any, list]:
         """By citizen, what its memory has made of the events by now."""
         thought: dict[Any, list] = {c.unique_id: [] for c in self.citizens}
-        for kind in ("summary", "impression", "fact"):
+        for kind in MADE:
             for record in self.made(kind):
                 thought[record.agent].append(record.content)
         for record in self.events():
@@ -230,6 +234,10 @@ class Town(mesa.Model):
             renewed = sum(len(k.since) >= impressions.update_every for k in known)
             # What the model could not grade so often stays without a grade.
             return max(0, len(window.held) - 3) + renewed + len(stream.ungraded())
+        if isinstance(memory, ConversationMemory):
+            talks = [talk for talk in memory.layers[1].talks if talk.messages]
+            over = [t.silent(self.steps) > memory.idle_steps for t in talks]
+            return sum(over)
         return 0
 
     def most_requests(self) -> int:
@@ -254,8 +262,7 @@ def _sources(records: Iterable[Any]) -> set[str]:
     """The ids of all records that went into a summary or impression now current."""
     by_id = {record.id: record for record in records}
     found: set[str] = set()
-    made = ("summary", "impression", "fact")
-    waiting = [r for r in by_id.values() if r.kind in made and r.current]
+    waiting = [r for r in by_id.values() if r.kind in MADE and r.current]
     while waiting:
         new = set(waiting.pop().sources) - found
         found |= new

@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.town import Town
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
     ImpressionMemory,
     LongTermMemory,
@@ -34,13 +35,14 @@ def stream(agent: Any) -> EpisodicMemory:
 
 
 MEMORIES = [
-    lambda agent: EpisodicMemory(agent, reflect_threshold=20, max_capacity=15),
+    lambda agent: ConversationMemory(agent, 3, recent=2, idle_steps=0),
     STLTMemory,
     LongTermMemory,
     ImpressionMemory,
     ShortTermMemory,
     stream,
     layered.four,
+    lambda agent: EpisodicMemory(agent, reflect_threshold=20, max_capacity=15),
 ]
 
 

@@ -18,9 +18,6 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_memory import (
     Budget,
     BudgetExceeded,
-    EpisodicMemory,
-    ImpressionMemory,
-    LongTermMemory,
     Services,
     ShortTermMemory,
     STLTMemory,
@@ -30,11 +27,9 @@ from mesa_memory import (
     route_reasoning,
 )
 from mesa_memory.errors import HostChanged
+from tests.support.classes import EVERY
 from tests.support.openai_server import OpenAIServer
 
-MEMORIES = [
-    ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory,
-]  # fmt: skip
 CHOICE = {
     "name": "wave",
     "arguments": {"times": 2},
@@ -97,7 +92,7 @@ def test_without_routing_a_request_to_act_shows_no_memory():
     assert count(turns[0]) == 0
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", EVERY)
 def test_each_request_to_act_shows_the_memory_once(memory):
     agent, turns = person(memory)
     route_reasoning(agent)
@@ -110,7 +105,7 @@ def test_each_request_to_act_shows_the_memory_once(memory):
     assert [count(turn) for turn in turns] == [1, 1]
 
 
-@pytest.mark.parametrize("memory", MEMORIES)
+@pytest.mark.parametrize("memory", EVERY)
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning])
 def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
     agent, turns = person(memory, reasoning)

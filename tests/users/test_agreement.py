@@ -8,6 +8,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
@@ -96,6 +97,7 @@ KINDS = {
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=2),
     "fact": lambda agent: FactMemory(agent, max_facts=2, n=2, summary=True),
     "layered": lambda agent: layered.four(agent, 300, capacity=5),
+    "conversation": lambda agent: ConversationMemory(agent, 2, idle_steps=0),
     "none": NoMemory,
     "nothing": Nothing,
     "last_three": LastThree,

@@ -6,6 +6,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
+    ConversationMemory,
     FactMemory,
     ImpressionMemory,
     Services,
@@ -27,17 +28,14 @@ class Square(mesa.Model):
         configure(self, llm="offline", record=record)
         name = register_policy("quiet", lambda turn: "Nothing to do.")
         made = {
-            "impression": ImpressionMemory,
-            "short_term": ShortTermMemory,
-            "fact": FactMemory,
+            "impression": lambda agent: ImpressionMemory(agent, update_every=1, n=1),
+            "short_term": lambda agent: ShortTermMemory(agent, n=2),
+            "fact": lambda agent: FactMemory(agent, n=2),
+            "conversation": lambda agent: ConversationMemory(agent, 1, n=2),
         }[kind]
         self.people = [LLMAgent(self, CoTReasoning, name) for _ in range(2)]
         for person in self.people:
-            person.memory = (
-                made(person, update_every=1, n=1)
-                if made is ImpressionMemory
-                else made(person, n=2)
-            )
+            person.memory = made(person)
 
     def step(self):
         for place, person in enumerate(self.people):
@@ -90,7 +88,7 @@ def swapped_twice(model):
     swap(*model.people)
 
 
-@pytest.mark.parametrize("kind", ["impression", "short_term", "fact"])
+@pytest.mark.parametrize("kind", ["impression", "short_term", "fact", "conversation"])
 @pytest.mark.parametrize("after", [0, 1, 3])
 @pytest.mark.parametrize(
     "change",

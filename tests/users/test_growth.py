@@ -10,24 +10,11 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LongTermMemory,
     Services,
-    ShortTermMemory,
-    STLTMemory,
     configure,
     register_policy,
 )
-
-CLASSES = [
-    EpisodicMemory,
-    ShortTermMemory,
-    LongTermMemory,
-    STLTMemory,
-    ImpressionMemory,
-    FactMemory,
-]
+from tests.support.classes import EVERY
 
 
 def agent_of(model, cls, **settings):
@@ -75,7 +62,7 @@ def step_of(cls, kind, count):
 
 
 @pytest.mark.parametrize("kind", ["message", "observation"])
-@pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
+@pytest.mark.parametrize("cls", EVERY, ids=lambda cls: cls.__name__)
 def test_four_times_the_events_of_a_step_take_about_four_times_the_work(cls, kind):
     step_of(cls, kind, 10)()  # what is loaded on first use
     few = lines_run(step_of(cls, kind, 500))

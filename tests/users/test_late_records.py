@@ -6,6 +6,7 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
@@ -32,6 +33,7 @@ MEMORIES = {
     "impression": lambda agent: ImpressionMemory(agent, update_every=2),
     "fact": lambda agent: FactMemory(agent, summary=True),
     "layered": layered.four,
+    "conversation": lambda agent: ConversationMemory(agent, 2, idle_steps=0),
 }
 
 

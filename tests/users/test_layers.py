@@ -9,29 +9,17 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
     LayeredMemory,
-    LongTermMemory,
     Services,
-    ShortTermMemory,
-    STLTMemory,
     configure,
     fork,
     open_run,
     register_policy,
     resume,
 )
+from tests.support.classes import EVERY
 
-CLASSES = [
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LayeredMemory,
-    LongTermMemory,
-    ShortTermMemory,
-    STLTMemory,
-]
+CLASSES = (*EVERY, LayeredMemory)
 
 
 class Neighbour(LLMAgent):

@@ -5,13 +5,8 @@ import pytest
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LongTermMemory,
     Services,
     ShortTermMemory,
-    STLTMemory,
     configure,
     fork,
     open_run,
@@ -20,6 +15,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import MemoryMismatch
 from tests.support.street import Neighbour
+from tests.support.classes import EVERY
 
 
 class Mine(ShortTermMemory):
@@ -33,18 +29,7 @@ class Mine(ShortTermMemory):
         self.mine = snapshot["mine"]
 
 
-CLASSES = {
-    kind.__name__: kind
-    for kind in (
-        EpisodicMemory,
-        FactMemory,
-        ImpressionMemory,
-        LongTermMemory,
-        Mine,
-        ShortTermMemory,
-        STLTMemory,
-    )
-}
+CLASSES = {kind.__name__: kind for kind in (*EVERY, Mine)}
 
 
 class Street(mesa.Model):

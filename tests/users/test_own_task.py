@@ -271,8 +271,10 @@ def test_the_dashboard_counts_it_by_purpose(recorded):
 
 
 def test_the_list_of_tasks_has_ours_and_the_users():
-    ours = {"consolidate", "extract", "grade", "impression", "judge", "probe",
-            "questions", "reflect"}  # fmt: skip
+    ours = {
+        "chapter", "consolidate", "conversation", "extract", "grade", "impression",
+        "judge", "probe", "questions", "reflect", "story",
+    }  # fmt: skip
     assert ours | {"feeling", "wish", "tell"} <= set(registered())
     assert list(registered()) == sorted(registered())
     assert registered()["feeling"] is FEELING

@@ -324,7 +324,8 @@ def _find_own(state):
 
 
 @pytest.mark.parametrize("kind", ["ShortTermMemory", "STLTMemory", "LongTermMemory",
-                                  "EpisodicMemory", "ImpressionMemory", "FactMemory"])  # fmt: skip
+                                  "EpisodicMemory", "ImpressionMemory", "FactMemory",
+                                  "ConversationMemory"])  # fmt: skip
 def test_our_own_classes_have_no_state_that_is_a_users(kind):
     import mesa_memory
 

@@ -8,8 +8,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
     LongTermMemory,
     ScriptedLLM,
     ShortTermMemory,
@@ -17,10 +15,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
-
-ALL = (
-    ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory, FactMemory,
-)  # fmt: skip
+from tests.support.classes import EVERY
 
 
 class Resident(LLMAgent):
@@ -42,6 +37,7 @@ class House(mesa.Model):
         self.llm = ScriptedLLM(
             rules={
                 "consolidate": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
+                "conversation": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
                 "impression": {"text": "Odd.", "sentiment": 0.0, "familiarity": 0.1},
                 "extract": lambda r: {"facts": [stated(r)]},
                 "grade": lambda r: {"grades": [3] * len(r.inputs["events"])},
@@ -197,7 +193,7 @@ def _visit(house, number):
     return visit
 
 
-@pytest.mark.parametrize("memory", ALL)
+@pytest.mark.parametrize("memory", EVERY)
 def test_no_huge_text_reaches_a_prompt_from_any_field(memory):
     house = House(memory)
     huge = "y" * 300_000

@@ -8,32 +8,16 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
     LayeredMemory,
-    LongTermMemory,
     Services,
-    ShortTermMemory,
-    STLTMemory,
     configure,
     open_run,
     register_policy,
     resume,
 )
+from tests.support.classes import EVERY
 
-CLASSES = {
-    kind.__name__: kind
-    for kind in (
-        EpisodicMemory,
-        FactMemory,
-        ImpressionMemory,
-        LayeredMemory,
-        LongTermMemory,
-        ShortTermMemory,
-        STLTMemory,
-    )
-}
+CLASSES = {kind.__name__: kind for kind in (*EVERY, LayeredMemory)}
 
 
 class Neighbour(LLMAgent):

@@ -15,25 +15,14 @@ from mesa_llm.reasoning.cot import CoTReasoning
 import mesa_memory
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LongTermMemory,
     Services,
     ShortTermMemory,
-    STLTMemory,
     configure,
     open_run,
     register_policy,
 )
+from tests.support.classes import EVERY
 
-CLASSES = [
-    EpisodicMemory,
-    FactMemory,
-    ImpressionMemory,
-    LongTermMemory,
-    ShortTermMemory,
-    STLTMemory,
-]
 #: how many events come while a memory is read
 EVENTS = 300
 #: at most this often another thread comes in during one call
@@ -91,7 +80,7 @@ def sender(square, memory):
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("memory", EVERY)
 def test_one_thread_reads_what_another_sends(memory, execution, switching):
     square = Square(memory, execution, rng=1)
     mind = square.agents[0].memory
@@ -170,7 +159,7 @@ def reads_of(mind):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("memory", EVERY)
 def test_an_event_may_come_at_any_line_of_a_read(memory, execution):
     square = Square(memory, execution, rng=1)
     mind = square.agents[0].memory
@@ -214,7 +203,7 @@ def is_whole(numbers):
     return numbers == list(range(numbers[0], numbers[-1] + 1)) if numbers else True
 
 
-@pytest.mark.parametrize("memory", CLASSES)
+@pytest.mark.parametrize("memory", EVERY)
 @pytest.mark.parametrize("whole", [True, False], ids=["model", "memory"])
 def test_a_copy_is_made_while_another_thread_sends(memory, whole, switching):
     square = Square(memory, rng=1)

@@ -8,7 +8,9 @@ from pydantic import BaseModel
 from mesa_memory import BadReply, LLMRequest, OfflineLLM, Reply, Task
 from mesa_memory.core.replies import Unusable, read
 from mesa_memory.tasks import (
+    CHAPTER,
     CONSOLIDATE,
+    CONVERSATION,
     EXTRACT,
     GRADE,
     IMPRESS,
@@ -16,6 +18,7 @@ from mesa_memory.tasks import (
     PROBE,
     QUESTIONS,
     REFLECT,
+    STORY,
     registered,
 )
 from mesa_memory.tasks.grade import Grades, GradesOfTen
@@ -50,6 +53,18 @@ OURS = {
     PROBE: {"question": "What of the mill?", "memory": "", "recalled": LINES},
     QUESTIONS: {"lines": LINES, "count": 2},
     REFLECT: {"lines": LINES, "count": 2, "question": None},
+    CONVERSATION: {
+        "me": "Agent 1", "others": "Agent 2 and Agent 3",
+        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 600,
+    },
+    STORY: {
+        "summary": "Step 1: Agent 3 built a mill.",
+        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 800,
+    },
+    CHAPTER: {
+        "number": 2, "story": "Agent 3 built a mill.", "judge": False,
+        "lines": [(2, LINES[0]), (2, LINES[1]), (3, LINES[2])], "max_chars": 400,
+    },
 }  # fmt: skip
 #: what is asked of several others at once
 SEVERAL = {
@@ -239,3 +254,63 @@ def test_a_wrong_argument_is_told_and_nothing_is_registered(given, says):
     with pytest.raises((TypeError, ValueError), match=says):
         Task(**right | given)
     assert dict(registered()) == before
+
+
+def test_a_judged_chapter_is_complete_with_a_recap_and_else_goes_on():
+    inputs = OURS[CHAPTER] | {"judge": True}
+    request = CHAPTER.request(inputs, **WHOSE)
+    assert "summary" not in request.schema.model_fields
+    recap = "Agent 2 saw the bridge break, and the mill burns."
+    good = json.dumps({"complete": True, "recap": recap})
+    assert answered(CHAPTER, request, good)[0] == recap
+    for nothing in (None, "", "None"):
+        text = json.dumps({"complete": False, "recap": nothing})
+        assert answered(CHAPTER, request, text)[0] is None
+    with pytest.raises(BadReply, match="recap was empty"):
+        answered(CHAPTER, request, *[json.dumps({"complete": True})] * 2)
+    reply = OfflineLLM().complete(request)
+    assert answered(CHAPTER, request, reply.text)[0] is None
+    many = inputs | {"lines": inputs["lines"] * 4}
+    request = CHAPTER.request(many, **WHOSE)
+    reply = OfflineLLM().complete(request)
+    assert "mill burns" in answered(CHAPTER, request, reply.text)[0]
+
+
+def test_without_a_model_what_was_said_is_told_in_the_first_person():
+    own = OURS[CONVERSATION] | {"lines": [(2, LINES[0]), (2, "You say: I have rope!")]}
+    assert CONVERSATION.offline(own)["summary"] == (
+        "I talked with Agent 2 and Agent 3. Agent 2 said: The bridge broke! "
+        "I said: I have rope!"
+    )
+
+
+def test_without_a_model_a_story_has_fewer_than_five_parts():
+    story = ""
+    for step in range(20):
+        lines = [(step, f"Agent 2 says: Fire number {step}!")]
+        inputs = {"summary": story, "lines": lines, "max_chars": 800}
+        story = STORY.offline(inputs)["summary"]
+    assert story.count("•") == 3 and story.endswith("Fire number 19!")
+
+
+@pytest.mark.parametrize(
+    ("said", "summary", "passes"),
+    [
+        ("Hello!", "We greeted each other warmly.", True),
+        ("How are you today?", "We exchanged pleasantries.", True),
+        ("The bridge broke.", "Ada told me of a broken bridge.", True),
+        ("The bridge broke.", "I found Ada in a bad temper.", True),
+        ("The bridge broke.", "Hello! How can I help you?", False),
+        ("The bridge broke.", "I sold a horse at the market.", False),
+    ],
+)
+def test_a_summary_has_to_do_with_what_was_said_or_with_whom(said, summary, passes):
+    inputs = {"me": "Agent 1", "others": "Ada (Agent 2)", "max_chars": 600}
+    for line in (f"Ada (Agent 2) says: {said}", f"You say: {said}"):
+        request = CONVERSATION.request(inputs | {"lines": [(1, line)]}, **WHOSE)
+        reply = json.dumps({"summary": summary})
+        if passes:
+            assert answered(CONVERSATION, request, reply)[0].summary == summary
+        else:
+            with pytest.raises(BadReply, match="tells nothing"):
+                answered(CONVERSATION, request, reply, reply)

@@ -1,0 +1,168 @@
+"""Conversations, and what the agent remembers of those that are over."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.validate import number, whole
+from mesa_memory.memories.conversations import Conversations
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.lines import in_steps
+from mesa_memory.memories.reading import PassedOn
+from mesa_memory.memories.recallable import Recallable
+from mesa_memory.memories.recalls import Recalls
+from mesa_memory.memories.window import Window
+from mesa_memory.retrieval.scoring import Scoring
+
+
+class Surroundings(Window):
+    """The steps of all events that are no messages."""
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Adds the step's entry, if anything but words happened."""
+        others = [event for event in events if event.kind != "message"]
+        if others:
+            super().admit(step, others)
+
+
+class ConversationMemory(Recallable, MemoryModule):
+    """Conversations word for word, and a summary of each that is over (UNIMATRIx).
+
+    Messages with the same participants are a conversation. It is over once more than
+    ``idle_steps`` steps have passed without a message, when a participant leaves the
+    model, or by ``close_conversation``. Then the agent writes a summary of 2 to 3
+    sentences, its own, from what it said and heard; nobody else reads it. No summary is
+    ever forgotten: the newest are shown, the others come to mind by their meaning, for
+    the last three lines of dialogue.
+
+    Args:
+        agent: the agent that owns the memory.
+        short_term_turns: how many of the newest messages of a conversation are shown, at
+            least 1.
+        recent: how many of the newest summaries are shown, 0 or more.
+        recall: how many of the others come to mind, 0 or more.
+        idle_steps: steps without a message that a conversation survives, 0 or more.
+        n: how many steps of other events to keep word for word, at least 1.
+        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
+        summary_chars: longest accepted summary.
+        scoring: how summaries are recalled; None is by meaning, however old.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Raises:
+        ValueError: for a number that is too low.
+        TypeError: if scoring is no ``Scoring``.
+    """
+
+    layer = "conversation"
+    n = PassedOn("_window", "Steps of other events that are kept.", "capacity")
+    short_term_turns = PassedOn("_talks", "Turns of a conversation that are shown.")
+    recent_summaries = PassedOn("_talks", "Newest summaries that are shown.", "newest")
+    recalled = PassedOn("_recollection", "Others that come to mind.", "considered")
+    idle_steps = PassedOn("_talks", "Steps that a conversation survives in silence.")
+    summary_chars = PassedOn("_talks", "Longest accepted summary.")
+    scoring = PassedOn("_recollection", "How summaries are recalled.")
+
+    def __init__(
+        self,
+        agent: Any,
+        short_term_turns: int = 15,
+        recent: int = 20,
+        recall: int = 3,
+        idle_steps: float = 3,
+        n: int = 5,
+        display: bool = False,
+        llm_model: str | None = None,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        *,
+        summary_chars: int = 600,
+        scoring: Scoring | None = None,
+        **limits: int,
+    ) -> None:
+        self._window = Surroundings(whole("n", n))
+        self._talks = Conversations(
+            whole("short_term_turns", short_term_turns),
+            whole("recent", recent, least=0),
+            whole("recall", recall, least=0),
+            number("idle_steps", idle_steps),
+            whole("summary_chars", summary_chars),
+            scoring,
+        )
+        self._recollection = self._talks.recollection
+        self._recalls = Recalls(self, self._recollection)
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            layers=[self._window, self._talks],
+            **limits,
+        )
+
+    def instant(self) -> bool:
+        """See ``MemoryModule``; embedding alone may take time, too."""
+        return self.services.embeds_here and super().instant()
+
+    def close_conversation(self, *others: Any) -> int:
+        """Ends a conversation with the step under way; it is summarised at its end.
+
+        Args:
+            others: all other participants, agents or unique ids; none ends all
+                conversations.
+
+        Returns:
+            How many went on until now.
+        """
+        self.settle()
+        ids = [getattr(other, "unique_id", other) for other in others]
+        with self.alone():
+            return self._talks.close_talks(ids or None, self.layer_context.now)
+
+    def conversations(self) -> list[MemoryRecord]:
+        """The summaries of all conversations that are over, oldest first.
+
+        A record's content has ``text``, ``with`` (unique ids of the others), ``began``
+        and ``ended`` (steps) and ``turns``; its ``sources`` are the messages.
+        """
+        self.settle()
+        with self.alone():
+            return self._talks.summaries()
+
+    def format_short_term(self) -> str:
+        """What happened in the last steps, and each conversation under way."""
+        self.settle()
+        happened = [line for line in self.recent() if line.kind != "message"]
+        blocks = [*in_steps(happened), *self._talks.threads()]
+        if not blocks:
+            return render.NOTHING_RECENT
+        return render.section(blocks, self.section_chars)
+
+    def format_long_term(self) -> str:
+        """The newest summaries, and before them those that the dialogue calls for."""
+        self.settle()
+        newest = [f"- {line.text}" for line in self._talks.summary()]
+        shown = render.section(newest, self.section_chars, "conversations")
+        found = self._talks.bring_to_mind(self._recalls.vector_of)
+        if found is None:
+            return shown
+        self.layer_context.outside.note_recall("prompt", found)
+        recalled = sorted((each.record for each in found.records), key=_by_age)
+        lines = [f"- {self._talks.told(record).text}" for record in recalled]
+        earlier = render.section(lines, self.section_chars, "conversations")
+        if not earlier:
+            return shown
+        return f"Relevant earlier memories:\n{earlier}\n\nLatest:\n{shown}".rstrip()
+
+    def get_prompt_ready(self) -> str:
+        """What was said and remembered before, and what is being said."""
+        return (
+            f"Conversations before:\n{self.format_long_term() or 'None yet.'}\n\n"
+            f"Short term memory:\n{self.format_short_term()}"
+        )
+
+
+def _by_age(record: MemoryRecord) -> tuple[int, int]:
+    return record.place

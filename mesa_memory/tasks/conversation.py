@@ -1,0 +1,80 @@
+"""What one agent remembers of a conversation that is over, in its own words.
+
+Each participant is asked for itself, with what it said and heard and nothing else, so
+two of them remember the same conversation differently. Offline the summary is made of
+the most important things that were said, word for word.
+"""
+
+from typing import Any
+
+from mesa_memory.core.render import shorten
+from mesa_memory.tasks.base import Inputs, Task, by_step
+from mesa_memory.tasks.consolidate import WORD_CHARS, Summary
+from mesa_memory.tasks.excerpt import most_important, sentence
+from mesa_memory.tasks.grounding import Terms, check_summary
+
+#: begins the lines of what the agent said itself
+OWN = "You say: "
+#: without a model, so many of the things that were said are remembered
+TOLD = 2
+
+
+def prompt(inputs: Inputs) -> str:
+    """Asks ``me`` what it remembers of ``lines`` (step, line), said with ``others``."""
+    return (
+        f"You are {inputs['me']}. You talked with {inputs['others']}, and the "
+        "conversation is over. What you said and heard, oldest first:\n"
+        f"{by_step(inputs['lines'])}\n\n"
+        f"At most {inputs['max_chars'] // WORD_CHARS} words. Reply with JSON only: "
+        '{"summary": "…"}'
+    )
+
+
+def check(reply: Summary, inputs: Inputs) -> Summary:
+    """Lets a summary pass that has to do with what was said, or with whom.
+
+    Of small talk, such as a greeting, a good summary may share no word.
+
+    Raises:
+        Unusable: if it has not.
+    """
+    lines = [line.removeprefix(OWN) for _, line in inputs["lines"]]
+    said = "\n".join(line.partition(" says: ")[2] or line for line in lines)
+    if Terms.of(said).words:
+        known = [*lines, inputs["others"]]
+        check_summary(reply.summary, known, "", inputs["max_chars"])
+    return reply
+
+
+def offline(inputs: Inputs) -> dict[str, Any]:
+    """With whom it was, and what mattered most in it, oldest first."""
+    lines = [line for _, line in inputs["lines"]]
+    room = max(20, inputs["max_chars"] // (TOLD + 1) - 40)
+    told = [_told(shorten(lines[n], room)) for n in most_important(lines, TOLD)]
+    text = " ".join([f"I talked with {shorten(inputs['others'], room)}.", *told])
+    return {"summary": text[: inputs["max_chars"]]}
+
+
+def _told(line: str) -> str:
+    """What was said, told afterwards."""
+    if line.startswith(OWN):
+        return sentence(f"I said: {line.removeprefix(OWN)}")
+    return sentence(line.replace(" says: ", " said: ", 1))
+
+
+#: inputs: ``me`` and ``others`` as texts name them; ``lines`` (step, line) of what was
+#: said, oldest first; ``max_chars`` of the summary
+CONVERSATION = Task(
+    "conversation",
+    Summary,
+    system=(
+        "You are one agent in a simulation and remember a conversation. Write the "
+        'summary of it in 2 to 3 sentences, in the first person ("I"), from your own '
+        "point of view: what you learned, promised, agreed or were refused, and how "
+        "you see it. Keep names, numbers, places and times. Say nothing that you did "
+        "not say or hear. Write plain text, no headings."
+    ),
+    prompt=prompt,
+    check=check,
+    offline=offline,
+)

@@ -1,0 +1,523 @@
+"""Conversations: who takes part, when they are over, and what each makes of them."""
+
+import asyncio
+import random
+import re
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    ConversationMemory,
+    LLMUnavailable,
+    MemoryRecord,
+    OfflineLLM,
+    ScriptedLLM,
+    Services,
+    configure,
+    edit,
+    erase,
+    open_run,
+    resume,
+)
+from tests.support.client import warm_up
+from tests.support.fleet import HASTY
+from tests.support.openai_server import Behaviour, OpenAIServer
+
+pytestmark = pytest.mark.filterwarnings("ignore:the run of Hall is recorded, but not")
+
+
+class Guest(LLMAgent):
+    """Says what the hall has for it in this step; later ones hear it in their step."""
+
+    def step(self):
+        for text, listeners in self.model.lines.pop(self.unique_id, ()):
+            people = [self.model.guest[n] for n in listeners]
+            self.send_message(text, people)
+        self.memory.get_prompt_ready()
+
+
+class Hall(mesa.Model):
+    """Guests who talk. ``said`` gives the next step's lines: (who, text, *listeners)."""
+
+    def __init__(self, n=4, base=None, record=None, rng=1, memory=None, **services):
+        super().__init__(rng=rng)
+        configure(self, record=record, **{"llm": "offline", **services})
+        self.lines = {}
+        self.guest = {}
+        for number in range(1, n + 1):
+            agent = Guest(self, CoTReasoning, f"openai/guest-{number}", api_base=base)
+            agent.memory = (memory or ConversationMemory)(agent)
+            self.guest[number] = agent
+
+    def said(self, *lines):
+        """One step in which these are said, in this order of speakers."""
+        for who, text, *listeners in lines:
+            self.lines.setdefault(who, []).append((text, listeners))
+        self.step()
+
+    def step(self):
+        for agent in list(self.agents):
+            agent.step()
+
+    def quiet(self, steps=5):
+        for _ in range(steps):
+            self.step()
+
+    def told(self, number):
+        return [r.content for r in self.guest[number].memory.conversations()]
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+
+
+# -- who takes part ----------------------------------------------------------------------
+
+
+def test_messages_with_the_same_others_are_one_conversation():
+    hall = Hall()
+    hall.said((1, "Is the mill for sale?", 2), (2, "For 30 coins.", 1))
+    hall.said((1, "That is dear.", 2), (1, "Good evening, all!", 2, 3, 4))
+    hall.quiet()
+    assert [(c["with"], c["turns"], c["began"], c["ended"]) for c in hall.told(1)] == [
+        ([2], 3, 1, 2),
+        ([2, 3, 4], 1, 2, 2),
+    ]
+    assert [(c["with"], c["turns"]) for c in hall.told(2)] == [([1], 4)]
+    assert [(c["with"], c["turns"]) for c in hall.told(4)] == [([1], 1)]
+
+
+def test_whoever_answers_several_has_one_conversation_with_them():
+    """Mesa-LLM tells a hearer who spoke, and not who else heard it."""
+    hall = Hall()
+    hall.said(
+        (1, "I sell fish.", 2, 3), (2, "I buy fish.", 1, 3), (3, "Me, too!", 1, 2)
+    )
+    hall.quiet()
+    for number, others in ((1, [2, 3]), (2, [1, 3]), (3, [1, 2])):
+        (content,) = hall.told(number)
+        assert (sorted(content["with"]), content["turns"]) == (others, 3)
+
+
+def test_a_whisper_within_a_group_is_a_conversation_of_its_own():
+    hall = Hall()
+    hall.said((1, "Welcome, both of you.", 2, 3), (1, "Stay after dinner.", 2))
+    hall.said((1, "Dinner is served.", 2, 3), (1, "I have a map.", 2))
+    hall.quiet()
+    texts = {tuple(c["with"]): c["text"] for c in hall.told(1)}
+    assert set(texts) == {(2, 3), (2,)}
+    assert "map" in texts[2,] and "map" not in texts[2, 3]
+
+
+def test_whoever_joins_late_has_what_it_heard():
+    hall = Hall()
+    hall.said((1, "The safe is behind the oven.", 2, 3))
+    hall.said((1, "Welcome, fourth guest!", 2, 3, 4), (4, "What did I miss?", 1, 2, 3))
+    hall.quiet()
+    assert "oven" not in str(hall.told(4)) and "miss" in str(hall.told(4))
+    assert {tuple(c["with"]) for c in hall.told(1)} == {(2, 3), (2, 3, 4)}
+
+
+def test_an_agent_that_talks_to_itself_or_hears_nobody_in_particular_remembers_it():
+    hall = Hall(2)
+    guest = hall.guest[1]
+    guest.memory.add_to_memory("message", {"message": "Note: buy rope.", "sender": 1})
+    guest.memory.add_to_memory("message", {"message": "A storm is coming."})
+    hall.quiet(6)
+    (content,) = hall.told(1)
+    assert (content["with"], content["turns"]) == ([], 2)
+    assert "with nobody else" in guest.memory.get_prompt_ready()
+    assert "rope" in content["text"] and "storm" in content["text"]
+
+
+def test_a_person_is_one_by_its_id_under_any_name():
+    hall = Hall()
+    hall.guest[2].name = "Ada"
+    hall.said((2, "My name is Ada.", 1))
+    hall.guest[2].name = "Eve"
+    hall.guest[3].name = "Eve"
+    hall.said((2, "Call me Eve now.", 1), (3, "I am the real Eve.", 1))
+    prompt = hall.guest[1].memory.get_prompt_ready()
+    assert prompt.count("Conversation with Eve (Agent") == 2
+    hall.quiet()
+    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2], 2), ([3], 1)]
+
+
+# -- when they are over --------------------------------------------------------------------
+
+
+def test_a_conversation_survives_idle_steps_of_silence_and_no_more():
+    hall = Hall(2)
+    hall.said((1, "One rope, please.", 2))
+    hall.quiet(3)
+    assert hall.told(1) == []
+    hall.said((2, "Here is the rope.", 1))
+    hall.quiet(4)
+    assert hall.told(1) == []
+    hall.quiet(1)  # what came in the step before is known now: nothing
+    (content,) = hall.told(1)
+    assert content["turns"] == 2 and (content["began"], content["ended"]) == (1, 5)
+
+
+def test_a_conversation_is_over_when_a_participant_leaves_the_model():
+    hall = Hall()
+    hall.said((1, "Farewell, I sail at dawn.", 2, 3), (2, "Farewell!", 1))
+    hall.guest.pop(2).remove()
+    hall.said((1, "She is gone.", 3))
+    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2, 3], 2)]
+    open_ = hall.guest[1].memory.format_short_term()
+    assert "She is gone." in open_ and "sail" not in open_
+    assert hall.told(3) == []  # nobody whom it knows to take part has left
+
+
+def test_a_conversation_is_closed_by_hand_with_the_step():
+    hall = Hall()
+    hall.said((1, "First.", 2), (1, "Aside.", 3))
+    assert hall.guest[1].memory.close_conversation(hall.guest[2]) == 1
+    assert hall.guest[1].memory.close_conversation(2) == 0
+    hall.said((1, "Second.", 2))
+    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [([2], 1)]
+    assert hall.guest[1].memory.close_conversation() == 2
+    hall.quiet(1)
+    assert [(c["with"], c["turns"]) for c in hall.told(1)] == [
+        ([2], 1),
+        ([3], 1),
+        ([2], 1),
+    ]
+
+
+def test_what_has_come_and_is_not_taken_up_yet_is_closed_too():
+    hall = Hall(2)
+    hall.step()
+    memory = hall.guest[1].memory
+    memory.add_to_memory("message", {"message": "Bye!", "sender": 2})
+    assert memory.close_conversation(2) == 1
+    hall.quiet(1)
+    assert [c["turns"] for c in hall.told(1)] == [1]
+
+
+def test_of_a_conversation_without_end_the_oldest_part_is_summarised():
+    hall = Hall(2, memory=lambda agent: ConversationMemory(agent, short_term_turns=3))
+    for step in range(1, 30):
+        hall.said((1, f"Word {step}.", 2))
+    memory = hall.guest[1].memory
+    covered = sum(c["turns"] for c in hall.told(1))
+    assert covered >= 29 - 4 * 3 and "Word 29." in memory.get_prompt_ready()
+    shown = memory.format_short_term()
+    assert [f"Word {n}." in shown for n in (26, 27, 28, 29)] == [
+        False,
+        True,
+        True,
+        True,
+    ]
+    assert f"({29 - covered - 3} earlier turns not shown)" in shown
+
+
+def test_a_failed_summary_stays_due_and_the_words_in_sight():
+    def sometimes(request):
+        if hall.steps < 8:
+            raise LLMUnavailable("down", purpose=request.purpose)
+        return {"summary": f"I remember: {request.inputs['lines'][0][1]}"}
+
+    hall = Hall(
+        2, llm=ScriptedLLM(rules={"conversation": sometimes}), execution="blocking"
+    )
+    hall.said((1, "The safe is behind the oven.", 2))
+    for _ in range(6):
+        hall.quiet(1)
+        assert hall.told(1) == []
+        assert "behind the oven" in hall.guest[1].memory.format_short_term()
+    hall.said((1, "It is a new day.", 2))
+    assert "unavailable" not in hall.guest[1].memory.get_prompt_ready()
+    hall.quiet(1)
+    (content,) = hall.told(1)
+    assert content["turns"] == 1 and "oven" in content["text"]
+    assert "new day" in hall.guest[1].memory.format_short_term()
+
+
+# -- SYSTEMS: the constants of the society of talking characters -------------------------
+
+
+def test_the_last_fifteen_turns_are_shown_word_for_word():
+    hall = Hall(2)
+    hall.said(*((1, f"Word {n}.", 2) for n in range(1, 21)))
+    shown = hall.guest[2].memory.get_prompt_ready()
+    assert re.findall(r"Word (\d+)\.", shown) == [str(n) for n in range(6, 21)]
+    assert "(5 earlier turns not shown)" in shown
+
+
+@pytest.fixture(scope="module")
+def talkative():
+    """30 conversations of guest 1 with guest 2, each about another thing."""
+    hall = Hall(2, execution="blocking", rng=3)
+    things = [f"thing{n}" for n in range(30)]
+    things[2], things[4], things[5], things[9] = "violin", "bridge", "fire", "horse"
+    for thing in things:
+        hall.said((1, f"Let us talk about the {thing}.", 2))
+        hall.guest[1].memory.close_conversation()
+        hall.step()
+    return hall
+
+
+def test_the_newest_twenty_summaries_are_shown_and_none_is_forgotten(talkative):
+    memory = talkative.guest[1].memory
+    assert len(memory.conversations()) == 30
+    shown = memory.format_long_term()
+    assert shown.count("I talked with Agent 2.") == 20
+    assert "thing29" in shown and "thing10" in shown and "horse" not in shown
+
+
+def test_three_earlier_summaries_come_to_mind_for_the_last_three_lines(talkative):
+    hall, memory = talkative, talkative.guest[1].memory
+    recorder = configure(hall, record=True).recorder
+    hall.said(
+        (1, "I am hungry.", 2),
+        (1, "Is the bridge mended?", 2),
+        (1, "Can you still play the violin?", 2),
+        (1, "Did the fire reach the horse?", 2),
+    )
+    shown = memory.format_long_term()
+    earlier = shown.partition("Relevant earlier memories:\n")[2].partition("\n\n")[0]
+    assert len(earlier.splitlines()) == 3
+    found = {w for w in ("violin", "bridge", "fire", "horse") if w in earlier}
+    assert len(found) == 3
+    recorder.sync()
+    with open_run(recorder.store) as run:
+        rows = run.recalls(1, as_records=True)
+    asked = {row["query"] for row in rows if row["purpose"] == "prompt"}
+    assert (
+        "Agent 1 says: Is the bridge mended?\nAgent 1 says: Can you still play the "
+        "violin?\nAgent 1 says: Did the fire reach the horse?" in asked
+    )
+    configure(hall, record=None)
+
+
+def test_a_summary_is_recalled_however_old_it_is(talkative):
+    memory = talkative.guest[1].memory
+    best = memory.recall("Who plays the violin?", k=1)[0]
+    assert "violin" in best.record.content["text"] and best.parts["recency"] > 0
+    assert best.score == pytest.approx(best.parts["relevance"])
+
+
+def test_each_is_asked_for_two_to_three_sentences_in_the_first_person():
+    llm = Hearing()
+    hall = Hall(2, llm=llm, execution="blocking")
+    hall.said((1, "The mill burns!", 2))
+    hall.quiet()
+    assert [request.agent for request in llm.asked] == [1, 2]
+    mine, hers = llm.asked
+    assert "2 to 3 sentences, in the first person" in mine.system
+    assert (
+        "You are Agent 1." in mine.prompt
+        and "- You say: The mill burns!" in mine.prompt
+    )
+    assert "You are Agent 2." in hers.prompt and "- Agent 1 says: The" in hers.prompt
+
+
+class Hearing:
+    """Answers as the offline model, and keeps what it was asked."""
+
+    def __init__(self):
+        self.asked, self._model = [], OfflineLLM()
+
+    async def acomplete(self, request):
+        self.asked.append(request)
+        await asyncio.sleep(0)
+        return self._model.complete(request)
+
+
+# -- nobody remembers what it did not hear -------------------------------------------------
+
+MARK = re.compile(r"mark(\d+)x")
+
+
+class Rumours:
+    """A random evening: groups, whispers, broadcasts, late guests, guests who leave.
+
+    Attributes:
+        heard: unique id of a guest -> the marks that it said or heard.
+    """
+
+    def __init__(self, hall, seed):
+        self.hall, self.choice = hall, random.Random(seed)
+        self.heard = {n: set() for n in hall.guest}
+        self.marks = 0
+
+    def evening(self, steps):
+        for step in range(steps):
+            present = sorted(self.hall.guest)
+            if step == 6:
+                self.hall.guest[present[0]].name = "Ada"
+            if step == 9:
+                self.hall.guest[present[0]].name = "Eve"
+                self.hall.guest[present[1]].name = "Eve"
+            if step in (8, 14) and len(present) > 3:
+                self.hall.guest.pop(present.pop()).remove()
+            arrived = present if step > 4 else present[:4]
+            self.hall.said(
+                *(self.line(arrived) for _ in range(self.choice.randrange(6)))
+            )
+        self.hall.quiet(5)
+        Services.of(self.hall).flush()
+
+    def line(self, present):
+        who = self.choice.choice(present)
+        others = [n for n in present if n != who]
+        kind = self.choice.choice(["all", "one", "some", "self"])
+        count = {"all": len(others), "one": 1, "some": 2, "self": 0}[kind]
+        listeners = self.choice.sample(others, count)
+        self.marks += 1
+        for number in (who, *listeners):
+            self.heard[number].add(str(self.marks))
+        return (who, f"I say mark{self.marks}x to you.", *listeners)
+
+
+@pytest.mark.parametrize("execution", ["blocking", "deferred"])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_request_on_the_wire_holds_what_its_agent_did_not_hear(execution, seed):
+    warm_up()
+    faults = {3: Behaviour.status(500), 5: Behaviour.text("no {JSON")}
+    with OpenAIServer() as server:
+        server.behave = lambda asked: faults.get(asked.number)
+        memory = lambda agent: ConversationMemory(agent, 4, recent=2, idle_steps=1)  # noqa: E731
+        hall = Hall(
+            6, server.base, llm=None, execution=execution, memory=memory, **HASTY
+        )
+        evening = Rumours(hall, seed)
+        guests = dict(hall.guest)
+        evening.evening(20)
+        log = list(server.log)
+    marks = 0
+    for asked in log:
+        number = int(asked.model.removeprefix("guest-"))
+        found = set(MARK.findall(str(asked.body)))
+        marks += len(found)
+        assert found <= evening.heard[number]
+    assert marks > 50
+    for number, guest in guests.items():
+        shown = guest.memory.get_prompt_ready() + str(guest.memory.conversations())
+        assert set(MARK.findall(shown)) <= evening.heard[number]
+    # What was said to a guest who stayed is in a summary of its own.
+    for number, guest in hall.guest.items():
+        covered = {s for r in guest.memory.conversations() for s in r.sources}
+        assert len(covered) == len(evening.heard[number])
+
+
+def test_the_same_conversation_is_remembered_differently_by_who_heard_what():
+    hall = Hall()
+    hall.said(
+        (1, "The treasure is under the oak.", 2, 3),
+        (2, "I shall dig at midnight with 2 spades!", 1),
+        (3, "I know nothing of treasures?", 1, 2),
+    )
+    hall.quiet()
+    texts = [c["text"] for n in (1, 2, 3) for c in hall.told(n)]
+    assert len(texts) == len(set(texts)) == 4  # guest 2 talked with each of them alone
+    assert ["spades" in text for text in texts] == [True, True, False, False]
+    assert texts[1].startswith("I talked with Agent 1. Agent 1 said: The treasure is")
+    assert "I said: I shall dig" in texts[1]
+
+
+# -- by hand, and from a record ------------------------------------------------------------
+
+
+def test_an_erased_message_reaches_no_summary_and_an_edited_one_does():
+    hall = Hall(2)
+    hall.said((1, "The code is 4711.", 2), (1, "Meet me at noon.", 2))
+    memory = hall.guest[2].memory
+    code, noon = [r for r in memory.current_records() if r.kind == "message"]
+    erase(hall.guest[2], code)
+    edit(hall.guest[2], noon, noon.content | {"message": "Meet me at the mill."})
+    hall.quiet()
+    (content,) = hall.told(2)
+    assert content["turns"] == 1 and "mill" in content["text"]
+    assert "4711" not in memory.get_prompt_ready()
+    assert "4711" in str(hall.told(1))
+
+
+def test_an_edited_summary_is_shown_and_recalled_and_an_erased_one_is_gone():
+    hall = Hall(2)
+    hall.said((1, "The code is 4711.", 2))
+    hall.quiet()
+    memory = hall.guest[2].memory
+    (record,) = memory.conversations()
+    assert isinstance(record, MemoryRecord) and record.subject == 1
+    with pytest.raises(
+        ValueError, match=r"must have \['began', 'ended', 'turns', 'with'\]"
+    ):
+        edit(hall.guest[2], record, {"text": "I heard a song."})
+    new = edit(hall.guest[2], record, record.content | {"text": "I heard a song."})
+    assert "I heard a song." in memory.get_prompt_ready()
+    assert [r.record for r in memory.recall("song")] == [new]
+    erase(hall.guest[2], new)
+    assert memory.conversations() == [] == memory.recall("song")
+
+
+@pytest.mark.parametrize("at", [2, 6, 9])
+def test_a_resumed_evening_goes_on_as_it_would_have(at, tmp_path):
+    def live(hall, first, last):
+        for step in range(first, last + 1):
+            if step in (1, 2, 7):
+                hall.said((1, f"Word {step}!", 2, 3), (2, f"Answer {step}?", 1))
+            elif step == 3:
+                hall.said((3, "I whisper: gold.", 1))
+                hall.guest[1].memory.close_conversation(3)
+            else:
+                hall.step()
+        return [g.memory.get_prompt_ready() for g in hall.guest.values()]
+
+    memory = ConversationMemory
+    whole = live(Hall(3, memory=memory), 1, 13)
+    file = str(tmp_path / "hall.sqlite")
+    hall = Hall(3, memory=memory, record=file)
+    live(hall, 1, at)
+    configure(hall, record=None)
+    again = resume(Hall, file, n=3, memory=memory)
+    assert live(again, at + 1, 13) == whole
+    configure(again, record=None)
+    with open_run(file) as run:
+        rows = run.state(1, 13, kind="conversation", as_records=True)
+        assert [row["text"] for row in rows] == [c["text"] for c in again.told(1)]
+        leaves = run.because(rows[0]["id"], as_records=True)
+        assert {row["kind"] for row in leaves} == {"conversation", "message"}
+
+
+# -- bad input ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("recent", -1), ("recall", -1), ("recall", 1.5), ("idle_steps", -1),
+     ("idle_steps", float("nan")), ("recent", None)],
+)  # fmt: skip
+def test_a_wrong_number_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be >= 0.*got {value}"):
+        ConversationMemory(Hall(1).guest[1], **{name: value})
+    with pytest.raises(TypeError, match="scoring must be a Scoring"):
+        ConversationMemory(Hall(1).guest[1], scoring="best")
+
+
+@pytest.mark.parametrize("sender", [None, [1], {"a": 1}, 2.5, True, "x" * 500, -3])
+def test_any_sender_and_any_recipients_are_remembered(sender):
+    hall = Hall(1)
+    memory = hall.guest[1].memory
+    for recipients in (None, 5, [1, [2]], "all", {"b": 2}):
+        content = {"message": "Hello.", "sender": sender, "recipients": recipients}
+        memory.add_to_memory("message", content)
+    memory.add_to_memory("conversation", {"text": "a word", "with": [3], "turns": 1})
+    assert memory.get_prompt_ready().count("Hello.") == 5
+    hall.quiet()
+    assert sum(c["turns"] for c in hall.told(1)) == 5
+
+
+def test_nothing_recent_and_nothing_recalled_may_be_asked_for():
+    hall = Hall(2, memory=lambda agent: ConversationMemory(agent, recent=0, recall=0))
+    hall.said((1, "The mill burns!", 2))
+    hall.quiet()
+    hall.said((1, "The mill burns!", 2))
+    assert hall.guest[1].memory.format_long_term() == ""
+    assert len(hall.told(1)) == 1
