@@ -190,8 +190,10 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
     if kind == "reflection" and {"text", "depth"} <= content.keys():
         return f"reflection: {value_text(content['text'])}"  # its depth is no news
     if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
-        others = listed(map(naming, content["with"]))
-        return f"conversation with {others}: {value_text(content['text'])}"
+        others = content["with"]
+        several = others if isinstance(others, list | tuple) else [others]
+        told = value_text(content["text"])
+        return f"conversation with {listed(map(naming, several))}: {told}"
     if is_state(kind, content):
         return _state(content, naming)
     if kind == "plan":

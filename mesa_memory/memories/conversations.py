@@ -273,7 +273,7 @@ class Conversations(Layer):
     def _embed(self) -> Flow[None]:
         """Embeds the summaries that are new, all in one request."""
         if self._fresh and self.context.outside.embeds_here:
-            self.index.announce(self._fresh)
+            self.context.outside.announce(self.index, self._fresh)
         elif self._fresh:
             self.index.align()
             yield from self.index.embed(self._fresh)
@@ -326,8 +326,10 @@ class Conversations(Layer):
         when = f"Step {render.value_text(first)}"
         if last != first:
             when = f"Steps {render.value_text(first)} to {render.value_text(last)}"
-        others = listed(map(self.context.names, content["with"]))
-        text = f"{when}, with {others}: {render.value_text(content['text'])}"
+        others = content["with"]  # somebody may have edited it
+        several = others if isinstance(others, list | tuple) else [others]
+        with_whom = listed(map(self.context.names, several))
+        text = f"{when}, with {with_whom}: {render.value_text(content['text'])}"
         return Line(text, (record,), kind=KIND, rank=record.step)
 
     def bring_to_mind(self, vector_of: VectorOf) -> RecallResult | None:

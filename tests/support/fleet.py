@@ -30,6 +30,16 @@ from mesa_memory import (
 )
 from tests.support import layered
 
+
+class Brief(ConversationMemory):
+    """Every step is a conversation of its own."""
+
+    def step_ends(self, now: float) -> None:
+        """Closes what was said in the step."""
+        super().step_ends(now)
+        self.layers[1].close_talks(None, now)
+
+
 #: name -> maker of a memory that soon needs its model and never forgets in a test
 MEMORIES: dict[str, Callable[[Any], Any]] = {
     "short_term": lambda agent: ShortTermMemory(agent, n=1000),
@@ -40,8 +50,8 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
     ),
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
     "fact": lambda agent: FactMemory(agent, n=1000),
+    "conversation": lambda agent: Brief(agent, 1000, recent=1000, n=1000),
     "layered": layered.unbounded,
-    "conversation": lambda agent: ConversationMemory(agent, 10, idle_steps=0, n=1000),
 }
 #: every citizen of a mixed town has the next kind
 MIXED = "mixed"
@@ -235,9 +245,7 @@ class Town(mesa.Model):
             # What the model could not grade so often stays without a grade.
             return max(0, len(window.held) - 3) + renewed + len(stream.ungraded())
         if isinstance(memory, ConversationMemory):
-            talks = [talk for talk in memory.layers[1].talks if talk.messages]
-            over = [t.silent(self.steps) > memory.idle_steps for t in talks]
-            return sum(over)
+            return sum(bool(talk.messages) for talk in memory.layers[1].talks)
         return 0
 
     def most_requests(self) -> int:
