@@ -60,13 +60,14 @@ class Holding:
             step: in which the records of other memories end.
         """
         held = {_key(memory): memory.journal for memory in memories.values()}
-        gone = self._held.keys() - held.keys()
+        before = self._held  # keeps journals of memories that are freed already
+        gone = before.keys() - held.keys()
         if gone:
             here = {str(agent.unique_id) for agent in model.agents}
             for key in sorted(gone):
                 if key[0] in here:
-                    self._places[key] = self._held[key]
-                    self._aside.setdefault(self._held[key], set())
+                    self._places[key] = before[key]
+                    self._aside.setdefault(before[key], set())
         self._held = held
         if self._aside:
             self._end(step, memories)

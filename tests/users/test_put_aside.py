@@ -1,6 +1,7 @@
 """An agent that is given another memory does not hold what was in the one before."""
 
 import copy
+import gc
 
 import mesa
 import pytest
@@ -49,6 +50,11 @@ class Street(mesa.Model):
 
 def amnesia(agent):
     agent.memory = type(agent.memory)(agent)
+
+
+def amnesia_for_good(agent):
+    amnesia(agent)
+    gc.collect()
 
 
 def put_in_a_drawer(agent):
@@ -111,9 +117,12 @@ def ended(street, why):
 
 @pytest.mark.parametrize("memory", CLASSES)
 @pytest.mark.parametrize("day", [1, 3])
-def test_what_was_in_a_replaced_memory_is_not_held_any_more(memory, day, tmp_path):
+@pytest.mark.parametrize("loss", [amnesia, amnesia_for_good])
+def test_what_was_in_a_replaced_memory_is_not_held_any_more(
+    memory, day, loss, tmp_path
+):
     file = str(tmp_path / "run.sqlite")
-    street = Street(memory, file, {day: amnesia}, rng=1)
+    street = Street(memory, file, {day: loss}, rng=1)
     for agent in street.agents:
         agent.memory.add_to_memory("note", {"text": "A ship came in."})
     agrees(street, 5)
