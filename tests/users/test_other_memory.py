@@ -14,8 +14,8 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.errors import MemoryMismatch
-from tests.support.street import Neighbour
 from tests.support.classes import EVERY
+from tests.support.street import Neighbour
 
 
 class Mine(ShortTermMemory):
