@@ -20,19 +20,25 @@ class Citizen(LLMAgent):
 
     def step(self) -> None:
         """One observation, one message, one action."""
-        near = self.model.neighbours(self)
-        now = self.model.steps
-        self.memory.add_to_memory(
-            "observation",
-            {
-                "self_state": {"agent_unique_id": self.unique_id, "day": now},
-                "local_state": {f"Citizen {a.unique_id}": {"mood": "ok"} for a in near},
-            },
-        )
-        self.send_message(f"On day {now} I sold {now % 7} fish.", near[:1])
-        self.memory.add_to_memory(
-            "action", {"tool_calls": [{"name": "walk", "response": f"went {now % 4}"}]}
-        )
+        near, now = self.model.neighbours(self), self.model.steps
+        self.memory.add_to_memory("observation", self.sight(near, now))
+        self.send_message(self.saying(now), near[:1])
+        self.memory.add_to_memory("action", self.deed(now))
+
+    def sight(self, near: list[LLMAgent], now: int) -> dict[str, Any]:
+        """What it sees."""
+        return {
+            "self_state": {"agent_unique_id": self.unique_id, "day": now},
+            "local_state": {f"Citizen {a.unique_id}": {"mood": "ok"} for a in near},
+        }
+
+    def saying(self, now: int) -> str:
+        """What it says."""
+        return f"On day {now} I sold {now % 7} fish."
+
+    def deed(self, now: int) -> dict[str, Any]:
+        """What it does."""
+        return {"tool_calls": [{"name": "walk", "response": f"went {now % 4}"}]}
 
 
 class Town(mesa.Model):
@@ -43,6 +49,7 @@ class Town(mesa.Model):
         memory: makes an agent's memory.
         api_base: where the local server listens; None for memories without a model.
         setup: called with the model before the agents are made.
+        citizen: class of the agents.
     """
 
     def __init__(
@@ -51,12 +58,13 @@ class Town(mesa.Model):
         memory: Callable[[Any], Any],
         api_base: str | None = None,
         setup: Callable[[mesa.Model], Any] | None = None,
+        citizen: type = Citizen,
     ) -> None:
         super().__init__(rng=42)
         if setup:
             setup(self)
         self.citizens = [
-            Citizen(self, CoTReasoning, "openai/local", api_base=api_base)
+            citizen(self, CoTReasoning, "openai/local", api_base=api_base)
             for _ in range(n)
         ]
         for citizen in self.citizens:

@@ -2,10 +2,11 @@
 
     python -m benchmarks.waiting [--agents 100] [--steps 20] [--latency 0.05] [--json]
 
-A local server answers every request after ``latency`` seconds. Our time is compared
-with the larger of two floors, calls x latency / concurrency and the processor time of
-as many bare litellm calls (measured in the same run), and with Mesa-LLM's classes,
-whose time grows with the steps, measured on fewer of them.
+A local server, a process of its own, answers every request after ``latency`` seconds.
+Mesa-LLM's classes are measured in the same run, one agent after the other and with its
+own asyncio stepping; where their time grows with the steps, on fewer of them. Processor
+time is that of the whole process, all included, for each call; of both our ways to a
+provider, and of bare litellm calls with the same prompts.
 """
 
 import argparse
@@ -14,17 +15,33 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from mesa_llm.memory.episodic_memory import EpisodicMemory as TheirEpisodic
 from mesa_llm.memory.lt_memory import LongTermMemory as TheirLongTerm
 from mesa_llm.memory.st_lt_memory import STLTMemory as TheirSTLT
+from mesa_llm.parallel_stepping import (
+    disable_automatic_parallel_stepping,
+    enable_automatic_parallel_stepping,
+)
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.town import Town
-from mesa_memory import EpisodicMemory, LongTermMemory, Services, STLTMemory
+from benchmarks.town import Citizen, Town
+from mesa_memory import (
+    EpisodicMemory,
+    LLMRequest,
+    LLMSettings,
+    LongTermMemory,
+    Services,
+    STLTMemory,
+    configure,
+)
+from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.litellm import litellm
+from mesa_memory.llm.schemas import json_schema
+from mesa_memory.tasks.consolidate import Summary
 from tests.support.openai_server import ServerProcess
 
 MODEL = "openai/local"
@@ -35,26 +52,29 @@ SAMPLE = 300
 
 @dataclass
 class Row:
-    """One memory's figures; times in seconds.
+    """One memory's figures; times in seconds, processor time in milliseconds a call.
 
     Attributes:
         wall: our time for all steps.
-        floor: the larger of the two floors.
-        ratio: wall / floor.
+        lean, litellm: our processor time, either way.
+        bare: processor time of a bare litellm call.
         calls, tokens: requests and prompt tokens for one agent and step.
-        theirs: Mesa-LLM's time for as many steps.
-        faster: theirs / wall.
+        theirs, theirs_asyncio: Mesa-LLM's time for as many steps.
+        faster, faster_than_asyncio: their time / wall.
         their_calls, their_tokens: as ``calls`` and ``tokens``, of Mesa-LLM.
     """
 
     memory: str
     wall: float
-    floor: float
-    ratio: float
+    lean: float
+    litellm: float
+    bare: float
     calls: float
     tokens: float
     theirs: float
     faster: float
+    theirs_asyncio: float
+    faster_than_asyncio: float
     their_calls: float
     their_tokens: float
 
@@ -64,8 +84,25 @@ class Run:
     """What one run of a memory took."""
 
     wall: float
+    processor: float
     requests: int
     prompt_tokens: int
+
+    @property
+    def per_call(self) -> float:
+        """Milliseconds of the processor."""
+        return 1000 * self.processor / max(1, self.requests)
+
+
+class AsyncCitizen(Citizen):
+    """A citizen as Mesa-LLM's asyncio stepping wants it: all that may wait is awaited."""
+
+    async def astep(self) -> None:
+        """See ``Citizen.step``."""
+        near, now = self.model.neighbours(self), self.model.steps
+        await self.memory.aadd_to_memory("observation", self.sight(near, now))
+        await self.asend_message(self.saying(now), near[:1])
+        await self.memory.aadd_to_memory("action", self.deed(now))
 
 
 def theirs(cls: type, base: str) -> Callable[[Any], Any]:
@@ -82,16 +119,26 @@ PAIRS: dict[str, tuple[type, type, int]] = {
 }
 
 
-def step(town: Town, steps: int, server: ServerProcess) -> Run:
-    """Runs a town and counts what the server saw."""
+def step(town: Town, steps: int, server: ServerProcess, together: bool = False) -> Run:
+    """Runs a town and counts what the server saw.
+
+    Args:
+        together: with Mesa-LLM's own asyncio stepping.
+    """
     server.reset()
-    started = time.perf_counter()
-    for _ in range(steps):
-        town.step()
+    started, processor = time.perf_counter(), time.process_time()
+    if together:
+        enable_automatic_parallel_stepping("asyncio")
+    try:
+        for _ in range(steps):
+            town.step()
+    finally:
+        disable_automatic_parallel_stepping()
     Services.of(town).flush()
     wall = time.perf_counter() - started
+    processor = time.process_time() - processor
     stats = server.stats()
-    return Run(wall, stats["requests"], stats["prompt_tokens"])
+    return Run(wall, processor, stats["requests"], stats["prompt_tokens"])
 
 
 async def _bare(base: str, calls: int) -> None:
@@ -105,21 +152,44 @@ async def _bare(base: str, calls: int) -> None:
                 api_base=base,
                 timeout=60,
                 max_retries=0,
+                response_format=json_schema(Summary),
             )
 
     await asyncio.gather(*[one(number) for number in range(calls)])
 
 
-def bare_call_seconds(base: str) -> float:
-    """Processor seconds of one bare litellm call; the first ones warm it up."""
+def bare_call_ms(base: str) -> float:
+    """Processor milliseconds of one bare litellm call; the first ones warm it up."""
 
     async def measure() -> float:
         await _bare(base, 50)
         started = time.process_time()
         await _bare(base, SAMPLE)
-        return (time.process_time() - started) / SAMPLE
+        return 1000 * (time.process_time() - started) / SAMPLE
 
     return asyncio.run(measure())
+
+
+def calls_per_second(calls: int = 2000) -> float:
+    """How many requests our client sends to a server that answers at once."""
+
+    async def measure(client: ProviderClient, base: str, count: int) -> float:
+        def ask(number: int) -> LLMRequest:
+            text = f"{number} " * 200
+            named = {"model": MODEL, "api_base": base}
+            return LLMRequest("ask", number, 1, "Be brief.", text, Summary, **named)
+
+        started = time.perf_counter()
+        await asyncio.gather(*[client.acomplete(ask(n)) for n in range(count)])
+        return count / (time.perf_counter() - started)
+
+    async def twice(base: str) -> float:
+        client = ProviderClient(LLMSettings(client="lean"))
+        await measure(client, base, calls // 10)
+        return await measure(client, base, calls)
+
+    with ServerProcess() as server:
+        return asyncio.run(twice(server.base))
 
 
 def compare(
@@ -127,22 +197,23 @@ def compare(
 ) -> Row:
     """Measures one memory and its counterpart."""
     ours, their_class, few = PAIRS[name]
-    fewer = few or steps
-    processor = bare_call_seconds(server.base)
-    mine = step(Town(agents, ours, server.base), steps, server)
-    town = Town(agents, theirs(their_class, server.base), server.base)
-    other = step(town, fewer, server)
-    floor = max(mine.requests * latency / CONCURRENCY, mine.requests * processor)
-    their_wall = other.wall * steps / fewer
+    fewer, base = few or steps, server.base
+    bare = bare_call_ms(base)
+    runs = {}
+    for way in ("litellm", "lean"):
+        choose = partial(configure, client=way)
+        step(Town(5, ours, base, choose), 10, server)  # loads what is loaded once
+        runs[way] = step(Town(agents, ours, base, choose), steps, server)
+    mine, make = runs["lean"], theirs(their_class, base)
+    other = step(Town(agents, make, base), fewer, server)
+    town = Town(agents, make, base, citizen=AsyncCitizen)
+    together = step(town, fewer, server, together=True)
+    walls = [run.wall * steps / fewer for run in (other, together)]
     return Row(
-        name,
-        mine.wall,
-        floor,
-        mine.wall / floor,
+        *(name, mine.wall, mine.per_call, runs["litellm"].per_call, bare),
         mine.requests / (agents * steps),
         mine.prompt_tokens / (agents * steps),
-        their_wall,
-        their_wall / mine.wall,
+        *(walls[0], walls[0] / mine.wall, walls[1], walls[1] / mine.wall),
         other.requests / (agents * fewer),
         other.prompt_tokens / (agents * fewer),
     )
@@ -173,10 +244,12 @@ def main() -> None:
             compare(name, given.agents, given.steps, given.latency, server)
             for name in given.only or PAIRS
         ]
+    pace = calls_per_second()
     if given.json:
-        print(json.dumps([asdict(row) for row in rows]))
+        print(json.dumps([asdict(row) for row in rows] + [{"calls a second": pace}]))
     else:
         show(rows)
+        print(f"against a server that answers at once: {pace:.0f} calls a second")
 
 
 if __name__ == "__main__":

@@ -156,14 +156,22 @@ def cause(error: BaseException) -> BaseException | None:
 
 def secrets() -> tuple[str, ...]:
     """Every secret known by its value, the longest first."""
-    return _secrets(tuple(os.environ.items()), len(_known))
+    # Python's own mapping behind it says the same as its items, and much sooner.
+    environment = getattr(os.environ, "_data", None) or dict(os.environ)
+    seen, known, found = _last[0]
+    if known != len(_known) or seen != environment:
+        found, known = _secrets(), len(_known)
+        _last[0] = (dict(environment), known, found)
+    return found
 
 
-@lru_cache(1)
-def _secrets(environment: tuple[tuple[str, str], ...], known: int) -> tuple[str, ...]:
-    """``secrets``; worked out anew when the environment or what is known has changed."""
+#: the environment, how much else was known, and the secrets that there were then
+_last: list[tuple[dict[Any, Any], int, tuple[str, ...]]] = [({}, -1, ())]
+
+
+def _secrets() -> tuple[str, ...]:
     found = set(_known)
-    for name, value in environment:
+    for name, value in os.environ.items():
         if secret_name(name) and not value.startswith(("/", "~", ".")):  # no path
             found |= _parts(value)
         elif "://" in value:

@@ -168,6 +168,8 @@ class ProviderClient:
         await patience.sleep(left)
 
     def _closed_for(self, model: str, request: LLMRequest) -> float:
+        if not self._closed:
+            return 0.0
         until = self._closed.get((model, _base_for(model, request)), 0.0)
         return until - time.monotonic()
 
@@ -301,6 +303,8 @@ class ProviderClient:
             NoTurn: if nobody gets an answer.
         """
         key = (model, _base_for(model, request))
+        if (slot := self._slots.take(key, refused)) is not None:
+            return slot
         began = time.monotonic()
         while True:
             until = max(began, self._answered) + self.settings.deadline

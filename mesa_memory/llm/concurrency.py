@@ -182,6 +182,16 @@ class Slots:
         for level in self.levels.values():
             level.set_ceiling(ceiling)
 
+    def take(self, key: Any, refused_before: bool = False) -> Slot | None:
+        """Leave to send a request, if there is one without waiting."""
+        level = self.levels.get(key)
+        if level is None:
+            level = self.levels[key] = Level(self.ceiling)
+            self._waiting[level] = []
+        if not self._waiting[level] and self._free(level, refused_before):
+            return self._taken(level)
+        return None
+
     async def acquire(
         self, key: Any, order: Callable[[], Any], refused_before: bool = False
     ) -> Slot:
@@ -192,12 +202,9 @@ class Slots:
             order: gives what waiting requests are sorted by.
             refused_before: the server has refused it when it was sent last.
         """
-        level = self.levels.get(key)
-        if level is None:
-            level = self.levels[key] = Level(self.ceiling)
-            self._waiting[level] = []
-        if not self._waiting[level] and self._free(level, refused_before):
-            return self._taken(level)
+        if (slot := self.take(key, refused_before)) is not None:
+            return slot
+        level = self.levels[key]
         asked = asyncio.get_running_loop().create_future()
         place = (not refused_before, order(), next(self._numbers))
         heapq.heappush(self._waiting[level], _Waiter(place, refused_before, asked))
