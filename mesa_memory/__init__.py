@@ -91,6 +91,7 @@ _PLACES = {
     "Turn": "llm.policy",
     "Usage": "llm.ledger",
     "Window": "memories.window",
+    "add_memory_tools": "memories.tools",
     "checkpoint": "recording.resume",
     "configure": "recording.configure",
     "edit": "memories.interventions",

@@ -4,7 +4,7 @@ Known are Mesa-LLM 0.3.2, and what its next version has in public: agents with `
 whose requests show no memory, and a ``generate`` that can ask a model not to think.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
@@ -29,6 +29,7 @@ __all__ = [
     "Memory",
     "MemoryEntry",
     "ModuleLLM",
+    "give_tools",
     "show_memory_to_actions",
     "surround_plans",
 ]
@@ -115,6 +116,37 @@ def show_memory_to_actions(agent: Any, shown: Shown) -> None:
         if getattr(type(agent), act) is getattr(base, act):  # and no act of a user's
             kind = _Acting if act == "act" else _AsyncActing
             setattr(agent, act, kind(agent, act, choosing))
+
+
+def give_tools(
+    agent: Any,
+    reads: Sequence[Callable[..., str]],
+    writes: Sequence[Callable[..., str]],
+) -> None:
+    """Offers functions to the language model of one agent; again changes nothing.
+
+    Each takes the agent first, and says in a docstring of Google's style what it does
+    and what its arguments mean.
+
+    Args:
+        reads: tools.
+        writes: actions, where agents have any; else tools, too.
+
+    Raises:
+        HostChanged: if the agent has neither a manager of tools nor lists of them.
+    """
+    manager = getattr(agent, "tool_manager", None)
+    if manager is not None:
+        from mesa_llm.tools.tool_decorator import tool
+
+        for function in (*reads, *writes):
+            tool(function, tool_manager=manager)
+        return
+    for name, functions in (("tools", reads), ("actions", writes)):
+        listed = getattr(agent, name, None)
+        if not isinstance(listed, list):
+            raise changed("mesa-llm", f"its agents have no list of {name}", ADVICE)
+        listed += [function for function in functions if function not in listed]
 
 
 def _own_class(agent: Any) -> Any:

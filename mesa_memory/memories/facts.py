@@ -44,7 +44,7 @@ class Facts(Layer):
         brief: the summary's record; None before the first.
     """
 
-    name = "facts"
+    name, heading, volatility = "facts", "What is known", 0.4
 
     def __init__(
         self,

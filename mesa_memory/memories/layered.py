@@ -11,9 +11,8 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import number, whole
 from mesa_memory.memories import presets
 from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.impressions import Impressions
 from mesa_memory.memories.layer import Layer
-from mesa_memory.memories.lines import Line, of_entry
+from mesa_memory.memories.minds import connected, has_section, lines_of, mind_of
 from mesa_memory.memories.recalling import RecallResult
 from mesa_memory.memories.recalls import Recalls, aprepare_all, arecall
 from mesa_memory.memories.search import by_words
@@ -24,11 +23,8 @@ from mesa_memory.memories.sections import (
     compose,
     joined,
 )
-from mesa_memory.memories.stlt import Consolidation
 from mesa_memory.memories.stream import EventStream
-from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.thinking import think
-from mesa_memory.memories.window import Window
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -96,16 +92,41 @@ class LayeredMemory(MemoryModule):
             display,
             api_base,
             additive_event_types,
-            layers=_checked(_usual() if layers is None else layers),
+            layers=_checked(presets.usual() if layers is None else layers),
             **limits,
         )
         self._limits = limits
         for place, layer in enumerate(self.layers):
             layer.part = Part(layer.name, place)
+        minds = [(layer, mind_of(layer)) for layer in self.layers]
         self._recalls = {
-            stream.name: Recalls(self, stream.recollection) for stream in self._streams
+            layer.name: connected(layer, Recalls(self, mind))
+            for layer, mind in minds
+            if mind is not None
         }
         self.shares = {} if shares is None else shares
+
+    @classmethod
+    def story_engine(cls, agent: Any, **given: Any) -> Self:
+        """A character of a story engine, within 2,000 tokens; see ``presets``.
+
+        Args:
+            agent: the agent that owns the memory.
+            **given: further arguments of ``LayeredMemory``.
+        """
+        return cls(agent, presets.story_engine(), **given)
+
+    @classmethod
+    def session(cls, agent: Any, **given: Any) -> Self:
+        """A session, and facts that outlive it; see ``presets``.
+
+        Both fit whole: the prompt may have 8,000 tokens.
+
+        Args:
+            agent: the agent that owns the memory.
+            **given: further arguments of ``LayeredMemory``.
+        """
+        return cls(agent, presets.session(), **{"budget": 8000, **given})
 
     @classmethod
     def generative_agent(cls, agent: Any, **given: Any) -> Self:
@@ -136,7 +157,7 @@ class LayeredMemory(MemoryModule):
         self._shares = dict(shares)
         if "section_chars" not in self._limits:
             # A summary takes over what the recent steps have no room for.
-            sections = [layer.name for layer in self.layers if _has_section(layer)]
+            sections = [layer.name for layer in self.layers if has_section(layer)]
             others = sum(self._shares.get(name, 1.0) for name in sections)
             own = self._recent_weight(others)
             chars = TOKEN_CHARS * self.budget * own / (own + others)
@@ -165,7 +186,7 @@ class LayeredMemory(MemoryModule):
 
     def instant(self) -> bool:
         """See ``MemoryModule``; embedding may take time, too."""
-        here = not self._streams or self.services.embeds_here
+        here = not self._recalls or self.services.embeds_here
         return here and super().instant()
 
     def aprepare(self, kind: str, once: bool = False) -> Coroutine[Any, Any, None]:
@@ -209,7 +230,7 @@ class LayeredMemory(MemoryModule):
         """The prompt of this moment; the recorder is told of what was recalled."""
         self.settle()
         found: dict[str, RecallResult] = {}
-        shown = [layer for layer in self.layers if _has_section(layer)]
+        shown = [layer for layer in self.layers if has_section(layer)]
         shown.sort(key=lambda layer: layer.volatility)
         sections = [self._section(layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
@@ -232,21 +253,17 @@ class LayeredMemory(MemoryModule):
             problem=self._problem(layer),
         )
         try:
-            lines = self._lines(layer, found)
+            lines, recalled = lines_of(layer, self._recalls.get(layer.name))
         except FAULTS as fault:
             section.problem = f"(not available: {type(fault).__name__})"
             return section
-        return replace(section, lines=lines)
-
-    def _lines(self, layer: Layer, found: dict[str, RecallResult]) -> list[Line]:
-        """What a layer shows beyond recent steps; of a stream, what comes to mind."""
-        if isinstance(layer, EventStream):
-            return self._recalled(layer, found)
-        return layer.summary()
+        if recalled is not None:
+            found[layer.name] = recalled
+        return replace(section, lines=list(lines))
 
     def _recent(self, others: float) -> Section:
         """Recent steps, the one under way included."""
-        plain = [layer for layer in self.layers if not _has_section(layer)]
+        plain = [layer for layer in self.layers if not has_section(layer)]
         problems = [text for layer in plain if (text := self._problem(layer))]
         return Section(
             RECENT,
@@ -261,7 +278,7 @@ class LayeredMemory(MemoryModule):
 
     def _recent_weight(self, others: float) -> float:
         """The part of the recent steps: their own, that of their layers, or half."""
-        plain = [layer.name for layer in self.layers if not _has_section(layer)]
+        plain = [layer.name for layer in self.layers if not has_section(layer)]
         weights = [self._shares[name] for name in plain if name in self._shares]
         return self._shares.get(RECENT) or sum(weights) or others or 1.0
 
@@ -285,12 +302,12 @@ class LayeredMemory(MemoryModule):
     ) -> list[ScoredRecord]:
         """What comes to mind, best first; see ``EpisodicMemory``.
 
-        The first stream of events is asked; without one, all current records are ranked
-        by their words.
+        The first stream of events is asked, or else the first layer that can recall;
+        without any, all current records are ranked by their words.
         """
         filters: dict[str, Any] = {"kinds": kinds, "since": since, "until": until}
         filters["subject"] = subject
-        for recalls in self._recalls.values():
+        for recalls in self._asked():
             return recalls.noted("query", query, k, scoring, **filters).own()
         return by_words(self, query, k, scoring, **filters)
 
@@ -298,25 +315,12 @@ class LayeredMemory(MemoryModule):
         self, query: str | None = None, k: int | None = None, **given: Any
     ) -> Coroutine[Any, Any, list[ScoredRecord]]:
         """``recall``, for event loops: work and embedder are awaited."""
-        return arecall(self, list(self._recalls.values()), query, k, **given)
+        return arecall(self, self._asked(), query, k, **given)
 
-    def _recalled(
-        self, stream: EventStream, found: dict[str, RecallResult]
-    ) -> list[Line]:
-        """The events that come to mind, oldest first, with their score as rank."""
-        index = stream.index
-        index.refresh()
-        listed = [event for entry in stream.ungraded() for event in entry.events]
-        vector_of = self._recalls[stream.name].vector_of
-        result = stream.recollection.find(None, None, vector_of, without=listed)
-        found[stream.name] = result
-        scores = {each.record.id: each.score for each in result.records}
-        return [
-            replace(line, rank=scores[key])
-            for key, entry in index.entry_of.items()
-            if key in scores
-            for line in of_entry(entry, self.event_chars)
-        ]
+    def _asked(self) -> list[Recalls]:
+        """Who recalls, the first of all first."""
+        streams = [stream.name for stream in self._streams]
+        return [self._recalls[name] for name in [*streams, *self._recalls]]
 
     # -- its state --------------------------------------------------------------------
 
@@ -340,18 +344,6 @@ class LayeredMemory(MemoryModule):
         self.layer_context.leaving = dict(snapshot.get("leaving", ()))
         faults = snapshot.get("faults", ())
         self._faults = {name: (since, what) for name, since, what in faults}
-
-
-def _usual() -> list[Layer]:
-    """Recent steps, a running summary of older ones, and impressions."""
-    window = Window(None)
-    due = Consolidation(5, 2, None)
-    return [window, RunningSummary(window, due), Impressions(window)]
-
-
-def _has_section(layer: Layer) -> bool:
-    """True if a layer shows more than recent steps."""
-    return isinstance(layer, EventStream) or type(layer).summary is not Layer.summary
 
 
 def _checked(layers: Iterable[Layer]) -> list[Layer]:

@@ -1,12 +1,52 @@
 """Layers of well-known systems, with the constants of their authors."""
 
+from mesa_memory.memories.consolidation import FrontHalf, OverTokens
+from mesa_memory.memories.fact_lines import FactLines
+from mesa_memory.memories.facts import Facts
 from mesa_memory.memories.grading import Grader
+from mesa_memory.memories.impressions import Impressions
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.recalling import Recollection
 from mesa_memory.memories.reflecting import Reflector
 from mesa_memory.memories.reflection import Reflection
+from mesa_memory.memories.stlt import Consolidation
 from mesa_memory.memories.stream import EventStream
+from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.memories.window import Window
 from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.tasks.extract import GATE
+
+
+def usual() -> list[Layer]:
+    """Recent steps, a running summary of older ones, and impressions."""
+    window = Window(None)
+    due = Consolidation(5, 2, None)
+    return [window, RunningSummary(window, due), Impressions(window)]
+
+
+def story_engine() -> list[Layer]:
+    """What a character of the story engine knows, and the story so far.
+
+    At most 10 facts and a summary of three to five sentences, renewed by one request a
+    step; over 1,500 tokens of story all but the last 4 steps go into a summary.
+    """
+    window = Window(None)
+    story = RunningSummary(
+        window, Consolidation(5, None, OverTokens(1500, keep_last=4))
+    )
+    story.heading = "The story so far"
+    return [Facts(most=10, summarised=True), window, story]
+
+
+def session() -> list[Layer]:
+    """A session of 20 steps whose front half goes into a summary, and long-term facts.
+
+    A fact is kept if it is one, stable, and useful later. All are shown while they have
+    less than 2,000 tokens, then those that come to mind.
+    """
+    window = Window(None)
+    summary = RunningSummary(window, Consolidation(20, None, FrontHalf(20, 0.5)))
+    return [Facts(gate=GATE, lines=FactLines(direct_tokens=2000)), window, summary]
 
 
 def generative_agent() -> list[Layer]:

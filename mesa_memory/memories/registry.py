@@ -39,6 +39,8 @@ OURS: dict[str, Maker] = {
     "fact": FactMemory,
     "conversation": ConversationMemory,
     "layered": LayeredMemory,
+    "story_engine": LayeredMemory.story_engine,
+    "session": LayeredMemory.session,
     "generative_agent": LayeredMemory.generative_agent,
 }
 

@@ -1,0 +1,102 @@
+"""What an agent does with its own memory by its own decision: search it, and save.
+
+``add_memory_tools(agent)`` offers both to the agent's language model, in all of
+Mesa-LLM's ways of reasoning. Each call is bound to the agent that makes it.
+"""
+
+from typing import Any
+
+from mesa_memory.core import importance as grading
+from mesa_memory.core import render
+from mesa_memory.core.importance import GRADE_MAX
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.validate import whole
+from mesa_memory.hosts.mesa_llm import give_tools
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.search import by_words, text_of
+
+#: kind of the events that an agent saves
+KIND = "note"
+#: most that one search gives
+MOST = 20
+#: longest text that is saved, in characters
+LONGEST = 2000
+
+
+def search_memories(agent: Any, query: str, k: int = 5) -> str:
+    """Search your own memory for what has to do with a question.
+
+    Args:
+        agent: the agent whose memory it is; filled in for you.
+        query: what you want to remember, in your own words.
+        k: how many memories you want at most, from 1 to 20.
+
+    Returns:
+        What you remember, one memory on a line with its step, best first.
+    """
+    memory = _memory_of(agent)
+    _check_text("query", query)
+    count = min(whole("k", k), MOST)
+    recall = getattr(memory, "recall", None)
+    found = by_words(memory, query, count) if recall is None else recall(query, count)
+    context = memory.layer_context
+    lines = [_line(each.record, context) for each in found]
+    return "\n".join(lines) or "You remember nothing about it."
+
+
+def save_memory(agent: Any, text: str, importance: int = 3) -> str:
+    """Save something in your own memory, to remember it later.
+
+    Args:
+        agent: the agent whose memory it is; filled in for you.
+        text: what you want to remember, as one sentence.
+        importance: how much it matters, from 1 (hardly) to 5 (very much).
+
+    Returns:
+        What was saved.
+    """
+    memory = _memory_of(agent)
+    _check_text("text", text)
+    grade = grading.valid(importance, "importance", GRADE_MAX)
+    said = render.one_line(" ".join(text.split()))
+    event = memory.arrive(KIND, {"text": render.shorten(said, LONGEST)})
+    memory.layer_context.grade(event, _scaled(grade, memory))
+    return f"Saved: {event.content['text']}"
+
+
+def add_memory_tools(agent: Any) -> None:
+    """Offers ``search_memories`` and ``save_memory`` to an agent; again changes nothing.
+
+    Where agents of Mesa-LLM have actions, saving is one of them. No other agent is
+    offered anything.
+
+    Raises:
+        TypeError: if the agent's memory is of another package.
+    """
+    _memory_of(agent)
+    give_tools(agent, reads=[search_memories], writes=[save_memory])
+
+
+def _memory_of(agent: Any) -> Any:
+    memory = getattr(agent, "memory", None)
+    if not isinstance(memory, MemoryModule):
+        raise TypeError(
+            f"agent {getattr(agent, 'unique_id', agent)} must have a memory of "
+            f"mesa_memory to search or save, got {type(memory).__name__}"
+        )
+    return memory
+
+
+def _check_text(name: str, text: Any) -> None:
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError(f"{name} must be a text that is not empty, got {text!r:.80}")
+
+
+def _scaled(grade: float, memory: Any) -> float:
+    """A grade from 1 to 5 on the scale of the memory."""
+    top = getattr(memory, "importance_scale", GRADE_MAX)
+    return 1 + (grade - 1) * (top - 1) / (GRADE_MAX - 1)
+
+
+def _line(record: MemoryRecord, context: Any) -> str:
+    return f"Step {render.value_text(record.step)}: {text_of(record, context)}"

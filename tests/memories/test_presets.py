@@ -1,0 +1,108 @@
+"""Each system that the package can be is a named configuration with its own constants."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    LayeredMemory,
+    LongTermMemory,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    register_policy,
+)
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.memories import registry
+
+QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
+PRESETS = ("story_engine", "session", "generative_agent")
+
+
+def agent():
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline")
+    return LLMAgent(model, CoTReasoning, QUIET)
+
+
+def lived(memory, days):
+    """A memory after so many steps with the same amount of news in each."""
+    model = memory.agent.model
+    for day in range(days):
+        model.step()
+        memory.process_step(pre_step=True)
+        for sender in (7, 8):
+            said = (
+                f"I live in house {day % 9}. On day {day} I sold {day * sender} eggs."
+            )
+            memory.add_to_memory("message", {"message": said, "sender": sender})
+        memory.process_step()
+    return memory
+
+
+# -- A: Mesa-LLM ------------------------------------------------------------------------
+
+
+def test_the_classes_of_mesa_llm_have_its_constants():
+    short, two = ShortTermMemory(agent()), STLTMemory(agent())
+    stream, long = EpisodicMemory(agent()), LongTermMemory(agent())
+    assert short.n == 5
+    assert (two.capacity, two.consolidation_capacity) == (5, 2)
+    assert (stream.max_capacity, stream.considered_entries) == (200, 30)
+    assert (stream.recency_decay, stream.importance_scale) == (0.995, 5)
+    for memory in (short, two, stream, long):
+        assert memory.additive_event_types == {"message", "action"}
+
+
+# -- C: the story engine --------------------------------------------------------------------
+
+
+def test_the_story_engine_has_its_constants():
+    memory = LayeredMemory.story_engine(agent())
+    facts, _, story = memory.layers
+    assert (facts.most, facts.summarised) == (10, True)
+    policy = story.due.policy
+    assert (policy.limit, policy.keep_last) == (1500, 4)
+    assert memory.budget == 2000
+
+
+def test_a_story_of_50_steps_takes_hardly_more_than_one_of_5():
+    sizes = [
+        LayeredMemory.budget_report(lived(LayeredMemory.story_engine(agent()), days))
+        for days in (5, 50)
+    ]
+    assert all(report.tokens <= 2000 for report in sizes)
+
+
+# -- D: session and long-term memory ------------------------------------------------------------
+
+
+def test_a_session_has_the_constants_of_its_authors():
+    memory = LayeredMemory.session(agent())
+    facts, _, summary = memory.layers
+    assert facts.most is None and facts.lines.direct_tokens == 2000
+    assert set(facts.reader.gate) == {"fact", "stable", "useful"}
+    policy = summary.due.policy
+    assert (policy.max_entries, policy.fraction) == (20, 0.5)
+
+
+# -- by name ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_a_name_and_lives(name):
+    assert registry.find(name)(agent()).budget >= 2000
+    town = RumorModel(4, memory=name, rng=1)
+    for _ in range(4):
+        town.step()
+    shown = [person.memory.get_prompt_ready() for person in town.agents]
+    assert all("Short term memory:" in text for text in shown)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_takes_other_arguments(name):
+    memory = getattr(LayeredMemory, name)(agent(), budget=300, event_chars=100)
+    assert (memory.budget, memory.event_chars) == (300, 100)
+    assert lived(memory, 8).budget_report().tokens <= 300
