@@ -49,6 +49,7 @@ _PLACES = {
     "EventStream": "memories.stream",
     "EveryBatch": "memories.consolidation",
     "FactMemory": "memories.fact",
+    "Facts": "memories.facts",
     "FrontHalf": "memories.consolidation",
     "Grader": "memories.grading",
     "ImpressionMemory": "memories.impression",

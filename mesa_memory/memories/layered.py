@@ -114,7 +114,10 @@ class LayeredMemory(MemoryModule):
             agent: the agent that owns the memory.
             **given: further arguments of ``LayeredMemory``.
         """
-        return cls(agent, presets.story_engine(), **given)
+        usual: dict[str, Any] = {"shares": presets.STORY_SHARES}
+        if "budget" not in given:  # its own policy says when the story is too long
+            usual["section_chars"] = presets.STORY_CHARS
+        return cls(agent, presets.story_engine(), **{**usual, **given})
 
     @classmethod
     def session(cls, agent: Any, **given: Any) -> Self:

@@ -16,6 +16,11 @@ from mesa_memory.memories.window import Window
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks.extract import GATE
 
+#: of 2,000 tokens, what the story engine gives to the story of now, and to the rest
+STORY_SHARES = {"recent": 1500, "facts": 300, "summary": 200}
+#: about 1,500 tokens of story that is not summarised yet
+STORY_CHARS = 6000
+
 
 def usual() -> list[Layer]:
     """Recent steps, a running summary of older ones, and impressions."""

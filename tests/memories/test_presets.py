@@ -5,6 +5,7 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
+from benchmarks.context import curve
 from mesa_memory import (
     EpisodicMemory,
     LayeredMemory,
@@ -66,14 +67,13 @@ def test_the_story_engine_has_its_constants():
     policy = story.due.policy
     assert (policy.limit, policy.keep_last) == (1500, 4)
     assert memory.budget == 2000
+    assert memory.shares["recent"] == 1500
 
 
 def test_a_story_of_50_steps_takes_hardly_more_than_one_of_5():
-    sizes = [
-        LayeredMemory.budget_report(lived(LayeredMemory.story_engine(agent()), days))
-        for days in (5, 50)
-    ]
-    assert all(report.tokens <= 2000 for report in sizes)
+    sizes = curve(LayeredMemory.story_engine)
+    assert max(sizes) <= 2000
+    assert sizes[49] <= 1.2 * sizes[4]
 
 
 # -- D: session and long-term memory ------------------------------------------------------------
