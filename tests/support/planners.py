@@ -16,6 +16,7 @@ from mesa_memory import (
     route_reasoning,
 )
 from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.memories.registry import find, names
 
 MEMORIES = {
     "short_term": ShortTermMemory,
@@ -24,6 +25,8 @@ MEMORIES = {
     "episodic": EpisodicMemory,
     "impression": ImpressionMemory,
 }
+#: those and all others that the package knows by name
+ALL = names()
 TASK = "Live your day in the village, and tell your neighbours what is new."
 
 
@@ -88,7 +91,7 @@ class Village(mesa.Model):
                 step_prompt=TASK,
                 vision=-1,
             )
-            agent.memory = MEMORIES[memory](agent, **given)
+            agent.memory = (MEMORIES.get(memory) or find(memory))(agent, **given)
             if block != "no":
                 route_reasoning(agent, block=block)
 

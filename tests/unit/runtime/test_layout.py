@@ -13,6 +13,7 @@ from mesa_llm.reasoning.rewoo import ReWOOReasoning
 from mesa_memory import Services, erase, open_run, resume, route_reasoning
 from mesa_memory.hosts.mesa_llm_prompts import laid_out
 from tests.support.planners import (
+    ALL,
     MEMORIES,
     TASK,
     Village,
@@ -57,6 +58,15 @@ def test_a_laid_out_request_says_every_line_once_and_nothing_else(memory, reason
         told = text_of(after)
         for line in said:
             assert told.count(line.partition("says: ")[2]) >= 1
+
+
+@pytest.mark.parametrize("memory", ALL)
+@pytest.mark.parametrize("reasoning", REASONING[:2])
+def test_a_request_with_any_memory_is_laid_out(memory, reasoning):
+    requests = Village(memory, reasoning).lived(8).of_agent()
+    starts = {prefix_of(request, request.edges[0]) for request in requests}
+    assert len(starts) == 1, "what never changes"
+    assert all(TASK in text_of(request) for request in requests)
 
 
 @pytest.mark.parametrize("reasoning", REASONING)

@@ -314,3 +314,10 @@ def test_a_summary_has_to_do_with_what_was_said_or_with_whom(said, summary, pass
         else:
             with pytest.raises(BadReply, match="tells nothing"):
                 answered(CONVERSATION, request, reply, reply)
+
+
+@pytest.mark.parametrize("task", [CONSOLIDATE, REFLECT, QUESTIONS, PROBE], ids=repr)
+def test_a_system_text_is_the_same_in_each_step(task):
+    """What is at the beginning of all requests, so that providers can cache it."""
+    told = [{"lines": [(step, f"event {step}")], "count": step} for step in (3, 41)]
+    assert task.system(told[0]) == task.system(told[1])
