@@ -46,6 +46,7 @@ _PLACES = {
     "Consolidation": "memories.stlt",
     "ConversationMemory": "memories.conversation",
     "EpisodicMemory": "memories.episodic",
+    "Conversations": "memories.conversations",
     "EventStream": "memories.stream",
     "EveryBatch": "memories.consolidation",
     "FactMemory": "memories.fact",

@@ -81,7 +81,7 @@ class Conversations(Layer):
         index: the summaries by what they are about.
     """
 
-    name = "conversations"
+    name, heading, volatility = "conversations", "Conversations before", 0.6
 
     def __init__(
         self,

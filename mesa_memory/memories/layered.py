@@ -12,7 +12,15 @@ from mesa_memory.core.validate import number, whole
 from mesa_memory.memories import presets
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.layer import Layer
-from mesa_memory.memories.minds import connected, has_section, lines_of, mind_of
+from mesa_memory.memories.lines import Line
+from mesa_memory.memories.minds import (
+    checked_layers,
+    connected,
+    has_section,
+    lines_of,
+    mind_of,
+    words_of,
+)
 from mesa_memory.memories.recalling import RecallResult
 from mesa_memory.memories.recalls import Recalls, aprepare_all, arecall
 from mesa_memory.memories.search import by_words
@@ -92,7 +100,7 @@ class LayeredMemory(MemoryModule):
             display,
             api_base,
             additive_event_types,
-            layers=_checked(presets.usual() if layers is None else layers),
+            layers=checked_layers(presets.usual() if layers is None else layers),
             **limits,
         )
         self._limits = limits
@@ -105,6 +113,16 @@ class LayeredMemory(MemoryModule):
             if mind is not None
         }
         self.shares = {} if shares is None else shares
+
+    @classmethod
+    def unimatrix(cls, agent: Any, **given: Any) -> Self:
+        """Conversations, and a sentence on each person; see ``presets``.
+
+        Args:
+            agent: the agent that owns the memory.
+            **given: further arguments of ``LayeredMemory``.
+        """
+        return cls(agent, presets.unimatrix(), **{"budget": 4000, **given})
 
     @classmethod
     def story_engine(cls, agent: Any, **given: Any) -> Self:
@@ -271,13 +289,22 @@ class LayeredMemory(MemoryModule):
         return Section(
             RECENT,
             "Short term memory",
-            self.recent(),
+            self._verbatim(),
             self._recent_weight(others),
             left="earlier events",
             steps=True,
             problem="\n".join(problems),
             empty=render.NOTHING_RECENT,
         )
+
+    def _verbatim(self) -> list[Line]:
+        """What is shown word for word: recent steps, and conversations that go on."""
+        turns, steps = words_of(self.layers), self.recent()
+        if not turns:
+            return steps
+        known = {record.id for turn in turns for record in turn.records}
+        others = [s for s in steps if not s.records or not known.issuperset(s.ids)]
+        return sorted([*turns, *others], key=lambda line: line.step or 0)
 
     def _recent_weight(self, others: float) -> float:
         """The part of the recent steps: their own, that of their layers, or half."""
@@ -347,29 +374,3 @@ class LayeredMemory(MemoryModule):
         self.layer_context.leaving = dict(snapshot.get("leaving", ()))
         faults = snapshot.get("faults", ())
         self._faults = {name: (since, what) for name, since, what in faults}
-
-
-def _checked(layers: Iterable[Layer]) -> list[Layer]:
-    """New layers that belong together.
-
-    Raises:
-        ValueError: if there are none, or one belongs to another memory, or reads a layer
-            that is not among them.
-    """
-    found = list(layers)
-    if not found:
-        raise ValueError("layers must have at least one layer, such as Window(5)")
-    for layer in found:
-        if getattr(layer, "context", None) is not None:
-            raise ValueError(
-                f"{layer!r} belongs to another memory already: make new layers for "
-                "each agent"
-            )
-        values = vars(layer).items() if isinstance(layer, Layer) else ()
-        for name, other in values:
-            if isinstance(other, Layer) and all(other is not each for each in found):
-                raise ValueError(
-                    f"the {name} of {type(layer).__name__} must be one of the layers, "
-                    "before it"
-                )
-    return found

@@ -1,8 +1,9 @@
-"""What of a layer stands in the prompt of the step under way, and what it recalled."""
+"""Layers as parts of one prompt: which belong together, and what each of them shows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from mesa_memory.memories.conversations import Conversations
 from mesa_memory.memories.facts import Facts
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entry
@@ -16,7 +17,7 @@ type Found = tuple[Sequence[Line], RecallResult | None]
 
 def mind_of(layer: Layer) -> Recollection | None:
     """What ranks the records of a layer; None if it does not recall."""
-    if isinstance(layer, EventStream):
+    if isinstance(layer, EventStream | Conversations):
         return layer.recollection
     return layer.lines.recollection if isinstance(layer, Facts) else None
 
@@ -37,7 +38,31 @@ def lines_of(layer: Layer, recalls: Recalls | None) -> Found:
     """What a layer shows beyond recent steps; of a stream, what comes to mind."""
     if isinstance(layer, EventStream) and recalls is not None:
         return _recalled(layer, recalls)
+    if isinstance(layer, Conversations) and recalls is not None:
+        return _called_for(layer, recalls)
     return layer.summary(), None
+
+
+def words_of(layers: Sequence[Layer]) -> list[Line]:
+    """The newest turns of conversations that are not summarised, by age."""
+    turns = [
+        turn
+        for layer in layers
+        if isinstance(layer, Conversations)
+        for talk in layer.under_way()
+        for turn in map(layer.line, talk.messages[-layer.short_term_turns :])
+    ]
+    return sorted(turns, key=lambda turn: turn.records[0].place)
+
+
+def _called_for(layer: Conversations, recalls: Recalls) -> Found:
+    """The summaries that the dialogue calls for, and then the newest."""
+    found = layer.bring_to_mind(recalls.vector_of)
+    records = [each.record for each in found.records] if found else []
+    earlier = sorted(records, key=lambda record: record.place)
+    # What the dialogue calls for stays longer than the newest.
+    called = [replace(layer.told(record), rank=layer.now) for record in earlier]
+    return [*called, *layer.summary()], found
 
 
 def _recalled(stream: EventStream, recalls: Recalls) -> Found:
@@ -54,3 +79,29 @@ def _recalled(stream: EventStream, recalls: Recalls) -> Found:
         for line in of_entry(entry, stream.context.event_chars)
     ]
     return lines, found
+
+
+def checked_layers(layers: Iterable[Layer]) -> list[Layer]:
+    """New layers that belong together.
+
+    Raises:
+        ValueError: if there are none, or one belongs to another memory, or reads a layer
+            that is not among them.
+    """
+    found = list(layers)
+    if not found:
+        raise ValueError("layers must have at least one layer, such as Window(5)")
+    for layer in found:
+        if getattr(layer, "context", None) is not None:
+            raise ValueError(
+                f"{layer!r} belongs to another memory already: make new layers for "
+                "each agent"
+            )
+        values = vars(layer).items() if isinstance(layer, Layer) else ()
+        for name, other in values:
+            if isinstance(other, Layer) and all(other is not each for each in found):
+                raise ValueError(
+                    f"the {name} of {type(layer).__name__} must be one of the layers, "
+                    "before it"
+                )
+    return found

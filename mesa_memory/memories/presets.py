@@ -1,6 +1,7 @@
 """Layers of well-known systems, with the constants of their authors."""
 
 from mesa_memory.memories.consolidation import FrontHalf, OverTokens
+from mesa_memory.memories.conversations import Conversations
 from mesa_memory.memories.fact_lines import FactLines
 from mesa_memory.memories.facts import Facts
 from mesa_memory.memories.grading import Grader
@@ -27,6 +28,19 @@ def usual() -> list[Layer]:
     window = Window(None)
     due = Consolidation(5, 2, None)
     return [window, RunningSummary(window, due), Impressions(window)]
+
+
+def unimatrix() -> list[Layer]:
+    """A society of talking characters.
+
+    The conversation under way word for word, its last 15 turns; of each that is over a
+    summary of the agent's own, the 20 newest shown, of the others the 3 nearest in
+    meaning to the last three lines of dialogue; one sentence on each other agent, renewed
+    every 5 turns. Nothing is ever forgotten.
+    """
+    window = Window(5)
+    talks = Conversations(short_term_turns=15, recent=20, recall=3)
+    return [window, talks, Impressions(window, update_every=5)]
 
 
 def story_engine() -> list[Layer]:

@@ -39,6 +39,7 @@ OURS: dict[str, Maker] = {
     "fact": FactMemory,
     "conversation": ConversationMemory,
     "layered": LayeredMemory,
+    "unimatrix": LayeredMemory.unimatrix,
     "story_engine": LayeredMemory.story_engine,
     "session": LayeredMemory.session,
     "generative_agent": LayeredMemory.generative_agent,

@@ -19,7 +19,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.memories import registry
 
 QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
-PRESETS = ("story_engine", "session", "generative_agent")
+PRESETS = ("unimatrix", "story_engine", "session", "generative_agent")
 
 
 def agent():
@@ -55,6 +55,37 @@ def test_the_classes_of_mesa_llm_have_its_constants():
     assert (stream.recency_decay, stream.importance_scale) == (0.995, 5)
     for memory in (short, two, stream, long):
         assert memory.additive_event_types == {"message", "action"}
+
+
+# -- B: UNIMATRIx -----------------------------------------------------------------------------
+
+
+def test_unimatrix_has_its_constants():
+    memory = LayeredMemory.unimatrix(agent())
+    _, talks, impressions = memory.layers
+    assert (talks.short_term_turns, talks.newest) == (15, 20)
+    assert talks.recollection.considered == 3
+    assert impressions.update_every == 5
+
+
+def test_of_a_conversation_the_last_turns_are_shown_and_then_the_summary():
+    memory = LayeredMemory.unimatrix(agent())
+    model = memory.agent.model
+    for turn in range(20):
+        model.step()
+        said = {"message": f"Turn {turn} of our talk.", "sender": 7}
+        memory.add_to_memory("message", said)
+        memory.process_step()
+    text = memory.get_prompt_ready().partition("Short term memory")[2]
+    shown = [turn for turn in range(20) if text.count(f"Turn {turn} of") == 1]
+    assert shown == list(range(5, 20)), text
+    for _ in range(6):
+        model.step()
+        memory.process_step(pre_step=True)
+        memory.process_step()
+    assert "Conversations before:\n- Steps 1 to 20, with Agent 7: " in (
+        memory.get_prompt_ready()
+    )
 
 
 # -- C: the story engine --------------------------------------------------------------------

@@ -33,6 +33,8 @@ MEMORIES = {
     "fact_recalled": lambda a: FactMemory(a, direct_tokens=20, considered_facts=2),
     "layered": layered.four,
     "layered_usual": LayeredMemory,
+    "unimatrix": LayeredMemory.unimatrix,
+    "story_engine": LayeredMemory.story_engine,
     "layered_small": lambda agent: layered.four(agent, 200),
     "conversation": lambda agent: ConversationMemory(agent, 2, 1, idle_steps=0),
 }

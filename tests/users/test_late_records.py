@@ -10,6 +10,7 @@ from mesa_memory import (
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LLMRejected,
     LongTermMemory,
     Reflection,
@@ -33,6 +34,8 @@ MEMORIES = {
     "impression": lambda agent: ImpressionMemory(agent, update_every=2),
     "fact": lambda agent: FactMemory(agent, summary=True),
     "layered": layered.four,
+    "unimatrix": LayeredMemory.unimatrix,
+    "session": LayeredMemory.session,
     "conversation": lambda agent: ConversationMemory(agent, 2, idle_steps=0),
 }
 
