@@ -53,6 +53,9 @@ def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:
     form = given.get("response_format")
     if isinstance(form, type) and issubclass(form, BaseModel):
         given["response_format"] = json_schema(form)
+    if key := given.pop("prompt_cache_key", None):
+        # As a part of the body: older versions of litellm leave out what they do not know.
+        given["extra_body"] = {"prompt_cache_key": key, **given.get("extra_body", {})}
     return given
 
 

@@ -14,18 +14,18 @@ _SYSTEM = """You are Agent {me}, one of the people of a small town. One step is 
 You know only what your memory says. Reply with the words you say, one or two short
 sentences in plain text, or with the one word: nothing"""
 
-_MEMORY = "\n\nYour memory:\n"
-_QUESTION = "\n\nWhat do you say to Agent {other}?"
+#: what stays the same comes first, so that a provider can read it from its cache
 _PROMPT = (
-    "It is day {day}. You meet Agent {other}."
-    + _MEMORY
-    + "{memory}"
-    + _QUESTION
-    + " Pass on the newest news that you remember while it is fresh, about ten days, "
-    "and say of which day it is. Without fresh news, make small talk about everyday "
-    "things."
+    "Pass on the newest news that you remember while it is fresh, about ten days, and "
+    "say of which day it is. Without fresh news, make small talk about everyday things."
+    "\n\nYour memory:\n{memory}"
+    "\n\nIt is day {day}. You meet Agent {other}. What do you say to Agent {other}?"
 )
-_SITUATION = re.compile(r"It is day (\d+)\. You meet Agent (\w+)\.")
+_ASKED = re.compile(
+    r".*?\n\nYour memory:\n(.*)\n\nIt is day (\d+)\. You meet Agent (\w+)\. What do "
+    r"you say to Agent \3\?",
+    re.DOTALL,
+)
 _ME = re.compile(r"You are Agent (\w+),")
 
 # A town has more than one thing to remember: some of it weighs as much as the well.
@@ -61,12 +61,10 @@ def prompt(day: int, other: object, memory: str) -> str:
 
 def reply(turn: Turn) -> str:
     """Passes on the newest news in the memory while it is fresh; else small talk."""
-    situation, myself = _SITUATION.match(turn.prompt), _ME.match(turn.system)
-    if situation is None or myself is None:
+    asked, myself = _ASKED.fullmatch(turn.prompt), _ME.match(turn.system)
+    if asked is None or myself is None:
         return NOTHING
-    day, other, me = int(situation[1]), situation[2], myself[1]
-    shown = turn.prompt.partition(_MEMORY)[2]
-    memory = shown.rpartition(_QUESTION.format(other=other))[0]
+    memory, day, other, me = asked[1], int(asked[2]), asked[3], myself[1]
     news = Opinion.of(memory, me).news(today=day)
     if news and day - (news.day or 0) <= _interest(me):
         return f"News of day {news.day}: {SAYINGS[news.what]}."
