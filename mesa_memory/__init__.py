@@ -70,6 +70,7 @@ _PLACES = {
     "MemoryStalled": "errors",
     "MesaMemoryError": "errors",
     "Message": "memories.entry",
+    "NarrativeMemory": "memories.narrative",
     "OfflineLLM": "llm.offline",
     "OverTokens": "memories.consolidation",
     "ScoredRecord": "retrieval.index",

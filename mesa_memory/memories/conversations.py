@@ -15,9 +15,9 @@ from mesa_memory.memories.indexing import EventIndex
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.recalling import RecallResult, Recollection, VectorOf
+from mesa_memory.memories.summary import ask_for_summary
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
-from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.conversation import OWN
 
 #: of the records
@@ -228,7 +228,8 @@ class Conversations(Layer):
         self, talk: Conversation, messages: Sequence[MemoryRecord]
     ) -> Flow[str]:
         names = self.context.names
-        reply: Summary = yield from self.ask(
+        reply = yield from ask_for_summary(
+            self.context,
             CONVERSATION,
             me=names(self.agent.unique_id),
             others=listed(map(names, talk.others)),

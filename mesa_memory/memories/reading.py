@@ -18,6 +18,7 @@ _WHOLE = (
     *SHOWN, "messages", "recall", "retrieve_top_k_entries",
     "memory_entries", "short_term_memory", "long_term_memory", "impressions",
     "revisions", "current_records", "facts", "conflicts", "fact_history", "conversations",
+    "chapters",
 )  # fmt: skip
 
 

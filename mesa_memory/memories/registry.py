@@ -21,6 +21,7 @@ from mesa_memory.memories.fact import FactMemory
 from mesa_memory.memories.impression import ImpressionMemory
 from mesa_memory.memories.layered import LayeredMemory
 from mesa_memory.memories.long_term import LongTermMemory
+from mesa_memory.memories.narrative import NarrativeMemory
 from mesa_memory.memories.short_term import ShortTermMemory
 from mesa_memory.memories.stlt import STLTMemory
 
@@ -38,6 +39,7 @@ OURS: dict[str, Maker] = {
     "impression": ImpressionMemory,
     "fact": FactMemory,
     "conversation": ConversationMemory,
+    "narrative": NarrativeMemory,
     "layered": LayeredMemory,
     "unimatrix": LayeredMemory.unimatrix,
     "story_engine": LayeredMemory.story_engine,

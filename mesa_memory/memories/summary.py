@@ -11,11 +11,12 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply, LLMRejected, PromptTooLong
 from mesa_memory.memories.archive import EventArchive
+from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry, entry_told
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.window import Window
-from mesa_memory.tasks import CONSOLIDATE
+from mesa_memory.tasks import CONSOLIDATE, Task
 from mesa_memory.tasks.consolidate import Summary
 
 #: most characters of events in one request; the rest waits its turn
@@ -57,6 +58,8 @@ class RunningSummary(Layer):
     """
 
     name, heading, volatility = "summary", "What happened before", 0.3
+    kind = "summary"  #: of its records
+    task = CONSOLIDATE  #: what is asked
     summary_chars = 4000
 
     def __init__(
@@ -154,7 +157,7 @@ class RunningSummary(Layer):
 
     def replace(self, text: str, events: Sequence[MemoryRecord] = ()) -> None:
         """Puts a text in the place of the summary, made of it and of these events."""
-        self.current = self.revise(self.current, "summary", {"text": text}, events)
+        self.current = self.revise(self.current, self.kind, {"text": text}, events)
 
     def set_by_hand(self, text: str) -> None:
         """Puts a text in its place that does not come from a model."""
@@ -222,17 +225,28 @@ class RunningSummary(Layer):
         blocks = render.folded(told)
         # Only a summary that somebody has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
-        request = self.context.request_for(
-            CONSOLIDATE,
+        flow = ask_for_summary(
+            self.context,
+            self.task,
             summary=known,
             lines=[(step, line) for step, lines in blocks for line in lines],
             max_chars=self.summary_chars,
             **({"anew": True} if before else {}),
         )
+        return (yield from flow)
 
-        def proved(reply: Summary) -> Summary:
-            # Code in the place of ``memory.llm`` is the user's, and means what it says.
-            own = self.context.outside.replaced() is not None
-            return reply if own else CONSOLIDATE.check(reply, request.inputs)
 
-        return (yield from CONSOLIDATE.ask(request, proved))
+def ask_for_summary(context: LayerContext, task: Task, **inputs: Any) -> Flow[Summary]:
+    """The reply to a task that summarises, checked unless a user's code answers it.
+
+    Raises:
+        LLMError: if there is no usable reply.
+    """
+    request = context.request_for(task, **inputs)
+
+    def proved(reply: Summary) -> Summary:
+        # Code in the place of ``memory.llm`` is the user's, and means what it says.
+        own = context.outside.replaced() is not None
+        return reply if own else task.check(reply, inputs)
+
+    return (yield from task.ask(request, proved))

@@ -50,17 +50,17 @@ def schema(inputs: Inputs) -> type[BaseModel]:
 
 def prompt(inputs: Inputs) -> str:
     """Asks for the recap of ``lines`` (step, line; oldest first), after ``story``."""
-    size = f"2 to 3 sentences and at most {inputs['max_chars'] // WORD_CHARS} words"
+    size = f"2 to 3 sentences, at most {inputs['max_chars'] // WORD_CHARS} words"
     if inputs["judge"]:
         asked = (
             "Is this chapter complete: is what it is about settled, or has something "
-            f"else begun? If it is, write the summary of the chapter, in {size}. "
+            f"else begun? If it is, write its recap, in {size}. "
             'Reply with JSON only: {"complete": true, "recap": "…"} or '
             '{"complete": false, "recap": null}'
         )
     else:
         asked = (
-            f"Write the summary of this chapter, in {size}. "
+            f"The summary of this chapter, in {size}. "
             'Reply with JSON only: {"summary": "…"}'
         )
     return (

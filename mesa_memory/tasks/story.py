@@ -20,8 +20,8 @@ def prompt(inputs: Inputs) -> str:
     return (
         f"The story so far:\n- {inputs['summary'] or '(it begins here)'}\n\n"
         f"What happened then, oldest first:\n{by_step(inputs['lines'])}\n\n"
-        "Write the summary of the whole story up to now, in fewer than "
-        f"{SENTENCES} sentences and at most {inputs['max_chars'] // WORD_CHARS} words. "
+        f"The story up to now, in fewer than {SENTENCES} sentences, at most "
+        f"{inputs['max_chars'] // WORD_CHARS} words. "
         'Reply with JSON only: {"summary": "…"}'
     )
 

@@ -151,7 +151,7 @@ def _lived_in(town, make, answer):
     return weakref.ref(agent)
 
 
-@ours(*ALL, "ImpressionMemory", "ConversationMemory")
+@ours(*ALL, "ImpressionMemory", "ConversationMemory", "NarrativeMemory")
 def test_d44_removed_agents_and_finished_models_are_freed(make):
     town = Town()
     answer = '{"grade": 3}' if make.name == "EpisodicMemory" else "A summary."

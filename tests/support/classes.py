@@ -6,6 +6,7 @@ from mesa_memory import (
     FactMemory,
     ImpressionMemory,
     LongTermMemory,
+    NarrativeMemory,
     ShortTermMemory,
     STLTMemory,
 )
@@ -18,4 +19,5 @@ EVERY = (
     ImpressionMemory,
     FactMemory,
     ConversationMemory,
+    NarrativeMemory,
 )

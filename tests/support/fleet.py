@@ -24,6 +24,7 @@ from mesa_memory import (
     ImpressionMemory,
     LayeredMemory,
     LongTermMemory,
+    NarrativeMemory,
     ShortTermMemory,
     STLTMemory,
     configure,
@@ -51,6 +52,7 @@ MEMORIES: dict[str, Callable[[Any], Any]] = {
     "impression": lambda agent: ImpressionMemory(agent, update_every=2, n=1000),
     "fact": lambda agent: FactMemory(agent, n=1000),
     "conversation": lambda agent: Brief(agent, 1000, recent=1000, n=1000),
+    "narrative": lambda agent: NarrativeMemory(agent, 1, 1, keep_last=0),
     "layered": layered.unbounded,
 }
 #: every citizen of a mixed town has the next kind
@@ -66,9 +68,10 @@ PURPOSE = {
     "fact": "extract",
     "layered": "consolidate",  # of several that fail, the first
     "conversation": "conversation",
+    "narrative": "story",
 }
 #: kinds of records that memories make
-MADE = ("summary", "impression", "fact", "conversation")
+MADE = ("summary", "impression", "fact", "conversation", "story", "chapter")
 MODES = ("sync", "asyncio", "threading")
 EXECUTIONS = ("blocking", "deferred")
 #: settings that make a fault show soon; who answers at all is given time to do so
@@ -244,6 +247,8 @@ class Town(mesa.Model):
             renewed = sum(len(k.since) >= impressions.update_every for k in known)
             # What the model could not grade so often stays without a grade.
             return max(0, len(window.held) - 3) + renewed + len(stream.ungraded())
+        if isinstance(memory, NarrativeMemory):
+            return len(memory.short_term_memory)
         if isinstance(memory, ConversationMemory):
             return sum(bool(talk.messages) for talk in memory.layers[1].talks)
         return 0

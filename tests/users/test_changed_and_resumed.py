@@ -9,6 +9,7 @@ from mesa_memory import (
     ConversationMemory,
     FactMemory,
     ImpressionMemory,
+    NarrativeMemory,
     Services,
     ShortTermMemory,
     configure,
@@ -31,6 +32,7 @@ class Square(mesa.Model):
             "impression": lambda agent: ImpressionMemory(agent, update_every=1, n=1),
             "short_term": lambda agent: ShortTermMemory(agent, n=2),
             "fact": lambda agent: FactMemory(agent, n=2),
+            "narrative": lambda agent: NarrativeMemory(agent, 2, 20, keep_last=1),
             "conversation": lambda agent: ConversationMemory(agent, 1, n=2),
         }[kind]
         self.people = [LLMAgent(self, CoTReasoning, name) for _ in range(2)]
@@ -88,7 +90,9 @@ def swapped_twice(model):
     swap(*model.people)
 
 
-@pytest.mark.parametrize("kind", ["impression", "short_term", "fact", "conversation"])
+@pytest.mark.parametrize(
+    "kind", ["impression", "short_term", "fact", "conversation", "narrative"]
+)
 @pytest.mark.parametrize("after", [0, 1, 3])
 @pytest.mark.parametrize(
     "change",

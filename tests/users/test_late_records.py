@@ -13,6 +13,7 @@ from mesa_memory import (
     LayeredMemory,
     LLMRejected,
     LongTermMemory,
+    NarrativeMemory,
     Reflection,
     ScriptedLLM,
     ShortTermMemory,
@@ -36,6 +37,7 @@ MEMORIES = {
     "layered": layered.four,
     "unimatrix": LayeredMemory.unimatrix,
     "session": LayeredMemory.session,
+    "narrative": lambda agent: NarrativeMemory(agent, 2, 20, keep_last=1),
     "conversation": lambda agent: ConversationMemory(agent, 2, idle_steps=0),
 }
 

@@ -325,7 +325,7 @@ def _find_own(state):
 
 @pytest.mark.parametrize("kind", ["ShortTermMemory", "STLTMemory", "LongTermMemory",
                                   "EpisodicMemory", "ImpressionMemory", "FactMemory",
-                                  "ConversationMemory"])  # fmt: skip
+                                  "ConversationMemory", "NarrativeMemory"])  # fmt: skip
 def test_our_own_classes_have_no_state_that_is_a_users(kind):
     import mesa_memory
 

@@ -37,6 +37,8 @@ class House(mesa.Model):
         self.llm = ScriptedLLM(
             rules={
                 "consolidate": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
+                "chapter": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
+                "story": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
                 "conversation": lambda r: {"summary": f"Seen: {marks(r.prompt)}"},
                 "impression": {"text": "Odd.", "sentiment": 0.0, "familiarity": 0.1},
                 "extract": lambda r: {"facts": [stated(r)]},

@@ -1,0 +1,232 @@
+"""Chapters: what happened, in parts that are told once and for ever."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from mesa_memory.core import render
+from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.validate import whole
+from mesa_memory.memories.entry import Entry, entry_told
+from mesa_memory.memories.layer import Layer
+from mesa_memory.memories.lines import Line
+from mesa_memory.memories.story import Story
+from mesa_memory.tasks import CHAPTER
+
+#: of the records
+KIND = "chapter"
+#: most characters of events in one request; the story has what was before
+REQUEST_CHARS = 24_000
+#: what says that the model is to judge
+MODEL = "model"
+
+#: says when a chapter is complete: a number of steps, a function of the chapter's
+#: events, or ``"model"``
+type Rule = int | Callable[[list[MemoryRecord]], Any] | str
+#: a step and its events, oldest first
+type Group = tuple[float, list[MemoryRecord]]
+
+
+class Complete(NamedTuple):
+    """A chapter that is complete and has no recap yet.
+
+    Attributes:
+        began, ended: its first and its last step.
+        groups: its events by step, the newest that fit a request.
+    """
+
+    began: float
+    ended: float
+    groups: list[Group]
+
+
+class Chapters(Layer):
+    """Tells each chapter in two or three sentences when it is complete.
+
+    A recap is never written again, shortened or left out.
+
+    Args:
+        rule: when a chapter is complete. With a number, each has so many steps; a
+            function is given the chapter's events after each step, oldest first, and
+            says whether it is; ``"model"`` asks the model every ``judge_every`` steps.
+        story: the story so far, which the recap is to be understood from.
+        recap_chars: longest accepted recap.
+        judge_every: steps after which the model is asked again.
+
+    Attributes:
+        told: the chapters that have a recap, oldest first.
+        complete: those that are to get one.
+        groups: the events of the chapter under way, by step.
+        began: the step after which it began.
+
+    Raises:
+        ValueError: if the rule is none of these.
+    """
+
+    name, heading, volatility = "chapters", "Chapters", 0.1
+
+    def __init__(
+        self,
+        rule: Rule,
+        story: Story,
+        recap_chars: int = 400,
+        judge_every: int = 5,
+    ) -> None:
+        self.rule, self.story = checked_rule(rule), story
+        self.recap_chars, self.judge_every = recap_chars, judge_every
+        self.told: list[MemoryRecord] = []
+        self.complete: list[Complete] = []
+        self.groups: list[Group] = []
+        self.began = 0.0
+        self._size = 0  # characters of the events in the groups
+        self._judged = 0.0  # when the model was asked last
+        # Other layers may think at the same time, so it is the one of before that.
+        self._known: MemoryRecord | None = None
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Adds events to the chapter, and asks the user's rule; see ``Layer``."""
+        self._known = self.story.current
+        self.groups.append((step, list(events)))
+        self._size += self._chars(events)
+        while self._size > REQUEST_CHARS and len(self.groups) > 1:
+            self._size -= self._chars(self.groups.pop(0)[1])
+        if callable(self.rule):
+            known = [event for _, group in self.groups for event in group]
+            if self.rule(known):
+                self._close(step)
+
+    def remember(self) -> Flow[None]:
+        """Tells the chapters that are complete; a recap that fails stays due.
+
+        That a chapter is complete follows from the clock or the user's rule and is
+        settled before anything is asked: a failure does not open it again.
+        """
+        if isinstance(self.rule, int) and self.now - self.began >= self.rule:
+            self._close(self.now)
+        while self.complete:
+            recap = yield from self._ask_for(self.complete[0], judge=False)
+            self._tell(self.complete.pop(0), recap)
+        if self.rule == MODEL and self.groups:
+            yield from self._judge()
+
+    def summary(self) -> list[Line]:
+        """The recaps of all chapters, oldest first; none is ever left out."""
+        return [self._line_of(record) for record in self.told]
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """The recaps; the events are other layers' to hold."""
+        yield from self.told
+
+    def snapshot(self) -> dict[str, Any]:
+        """The chapter under way, and those without a recap."""
+        return {
+            "groups": [[step, list(events)] for step, events in self.groups],
+            "complete": [
+                [began, ended, [[step, list(events)] for step, events in groups]]
+                for began, ended, groups in self.complete
+            ],
+            "began": self.began,
+            "judged": self._judged,
+            "known": self._known,
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up the chapter under way; the recaps are on the shelf."""
+        self.groups = _groups(snapshot["groups"])
+        self._size = sum(self._chars(events) for _, events in self.groups)
+        self.complete = [
+            Complete(began, ended, _groups(groups))
+            for began, ended, groups in snapshot["complete"]
+        ]
+        self.began, self._judged = snapshot["began"], snapshot["judged"]
+        self._known = snapshot["known"]
+        self.told = [
+            record
+            for record in shelf.current()
+            if record.kind == KIND and record.origin == DERIVED
+        ]
+
+    # -- chapters -----------------------------------------------------------------------
+
+    def _close(self, step: float) -> None:
+        """The chapter under way ends with a step; one without events goes on."""
+        if self.groups:
+            first = self.groups[0][0]
+            self.complete.append(Complete(first, step, self.groups))
+        self.groups, self._size = [], 0
+        self.began = self._judged = step
+
+    def _judge(self) -> Flow[None]:
+        """Lets the model say whether the chapter is complete, if it is time to."""
+        now = self.now
+        if now - self._judged < self.judge_every:
+            return
+        chapter = Complete(self.groups[0][0], now, self.groups)
+        recap = yield from self._ask_for(chapter, judge=True)
+        self._judged = now
+        if recap is not None:
+            self.groups, self._size, self.began = [], 0, now
+            self._tell(chapter, recap)
+
+    def _ask_for(self, chapter: Complete, judge: bool) -> Flow[str | None]:
+        context = self.context
+        entries = [
+            Entry.of(self.agent, step, events, context.additive_event_types)
+            for step, events in chapter.groups
+        ]
+        told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
+        recap = yield from self.ask(
+            CHAPTER,
+            number=len(self.told) + 1,
+            story=self._known.content["text"] if self._known else "",
+            lines=[(s, line) for s, lines in render.folded(told) for line in lines],
+            judge=judge,
+            max_chars=self.recap_chars,
+        )
+        return recap
+
+    def _tell(self, chapter: Complete, recap: str | None) -> None:
+        assert recap is not None
+        events = [event for _, group in chapter.groups for event in group]
+        known = [self._known] if self._known else []
+        content = {
+            "text": render.one_line(" ".join(recap.split())),
+            "number": len(self.told) + 1,
+            "began": chapter.began,
+            "ended": chapter.ended,
+        }
+        self.told.append(self.open(KIND, content, [*known, *events]))
+
+    def _line_of(self, record: MemoryRecord) -> Line:
+        content = record.content
+        number, began, ended, text = map(
+            render.value_text, map(content.get, ("number", "began", "ended", "text"))
+        )
+        said = f"Chapter {number} (steps {began} to {ended}): {text}"
+        return Line(said, (record,), kind=KIND, rank=math.inf)
+
+    def _chars(self, events: Sequence[MemoryRecord]) -> int:
+        return sum(len(self.context.line(event)) + 3 for event in events)
+
+
+def checked_rule(rule: Any) -> Rule:
+    """The rule as given.
+
+    Raises:
+        ValueError: if it does not say when a chapter is complete.
+    """
+    if rule == MODEL or (callable(rule) and not isinstance(rule, type)):
+        return rule
+    if isinstance(rule, str) or callable(rule):
+        raise ValueError(
+            "chapters must be a number of steps, a function of the chapter's events "
+            f"that says whether it is complete, or 'model'; got {rule!r}"
+        )
+    return whole("chapters", rule)
+
+
+def _groups(kept: Sequence[Any]) -> list[Group]:
+    """Events by step again, without those that were erased."""
+    return [(step, list(events)) for step, events in kept if events]

@@ -1,0 +1,119 @@
+"""An agent's life as a story: the newest steps, the story so far, and its chapters."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.validate import whole
+from mesa_memory.memories.chapters import Chapters, Rule
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.reading import SHORT_TERM, PassedOn, PassedOnWhole
+from mesa_memory.memories.story import Story
+from mesa_memory.memories.window import Window
+
+
+class NarrativeMemory(MemoryModule):
+    """The newest steps word for word, the story so far, and a recap of each chapter.
+
+    The story has fewer than five sentences: once more than ``story_tokens`` tokens are
+    not in it, all but the last ``keep_last`` steps are merged into it. A chapter that
+    is complete is told in two or three sentences, which are always shown and never
+    written again or shortened.
+
+    Args:
+        agent: the agent that owns the memory.
+        chapters: when a chapter is complete: the number of its steps; a function that
+            is given the chapter's events (``MemoryRecord``, oldest first) after each
+            step and says whether it is; or ``"model"``, which asks the model.
+        story_tokens: most tokens that are not in the story, at least 1.
+        keep_last: how many steps stay word for word, 0 or more.
+        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
+        judge_every: with ``"model"``, steps after which the model is asked again.
+        story_chars: longest accepted story.
+        recap_chars: longest accepted recap of a chapter.
+        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
+            ``MemoryModule``.
+
+    Attributes:
+        short_term_memory: the entries that are not in the story, oldest first.
+        story: the story so far.
+
+    Raises:
+        ValueError: for a number that is too low, or another rule for chapters.
+    """
+
+    layer = "narrative"
+    short_term_memory = SHORT_TERM
+    story = PassedOnWhole(
+        "_story",
+        "The story so far; setting it closes the old one and opens a new one.",
+        "text",
+        "set_by_hand",
+    )
+    story_chars = PassedOn("_story", "Longest accepted story.", "summary_chars")
+    recap_chars = PassedOn("_chapters", "Longest accepted recap.")
+    judge_every = PassedOn("_chapters", "Steps after which the model is asked again.")
+
+    def __init__(
+        self,
+        agent: Any,
+        chapters: Rule = 10,
+        story_tokens: int = 1500,
+        keep_last: int = 4,
+        display: bool = False,
+        llm_model: str | None = None,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        *,
+        judge_every: int = 5,
+        story_chars: int = 800,
+        recap_chars: int = 400,
+        **limits: int,
+    ) -> None:
+        self._window = Window(None)
+        self._story = Story(
+            self._window,
+            whole("story_tokens", story_tokens),
+            whole("keep_last", keep_last, least=0),
+            whole("story_chars", story_chars),
+        )
+        self._chapters = Chapters(
+            chapters,
+            self._story,
+            whole("recap_chars", recap_chars),
+            whole("judge_every", judge_every),
+        )
+        super().__init__(
+            agent,
+            llm_model,
+            display,
+            api_base,
+            additive_event_types,
+            layers=[self._window, self._story, self._chapters],
+            **limits,
+        )
+
+    def chapters(self) -> list[MemoryRecord]:
+        """The recaps of all chapters that are complete, oldest first.
+
+        A record's content has ``text``, ``number``, ``began`` and ``ended`` (steps);
+        its ``sources`` are the events and the story that it was made from.
+        """
+        self.settle()
+        with self.alone():
+            return list(self._chapters.told)
+
+    def format_long_term(self) -> str:
+        """The chapters, all of them, and the story so far."""
+        self.settle()
+        recaps = [f"- {line.text}" for line in self._chapters.summary()]
+        parts = ["\n".join(["Chapters:", *recaps])] * bool(recaps)
+        if self._story.text:
+            parts.append(f"The story so far:\n{self._story.shown()}")
+        return "\n\n".join(parts)
+
+    def get_prompt_ready(self) -> str:
+        """The chapters, the story so far, and what has happened since."""
+        known = self.format_long_term()
+        before = f"{known}\n\n" if known else ""
+        return f"{before}Short term memory:\n{self.format_short_term()}"

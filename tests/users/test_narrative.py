@@ -1,0 +1,246 @@
+"""The story so far, and chapters that are told once and for ever."""
+
+import math
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    LLMUnavailable,
+    NarrativeMemory,
+    OfflineLLM,
+    ScriptedLLM,
+    configure,
+    edit,
+    erase,
+    open_run,
+    register_policy,
+    resume,
+)
+
+pytestmark = pytest.mark.filterwarnings("ignore:the run of Life is recorded, but not")
+
+
+class Life(mesa.Model):
+    """One agent to whom something happens in each step."""
+
+    def __init__(self, record=None, rng=1, llm="offline", given=None):
+        super().__init__(rng=rng)
+        configure(self, llm=llm, record=record, execution="blocking")
+        name = register_policy("quiet", lambda turn: "Nothing to do.")
+        self.hero = LLMAgent(self, CoTReasoning, name)
+        self.hero.memory = NarrativeMemory(self.hero, **(given or {}))
+
+    def step(self):
+        memory = self.hero.memory
+        memory.process_step(pre_step=True)
+        text = f"The bridge number {self.steps} broke! {'Water rises. ' * 30}"
+        memory.add_to_memory("message", {"message": text, "sender": 7})
+        memory.process_step()
+
+    def live(self, steps):
+        for _ in range(steps):
+            self.step()
+        return self.hero.memory
+
+
+def spans(memory):
+    found = [record.content for record in memory.chapters()]
+    return [(c["number"], c["began"], c["ended"]) for c in found]
+
+
+# -- SYSTEMS: the constants of the story engine --------------------------------------------
+
+
+def test_over_1500_tokens_all_but_the_last_four_entries_go_into_the_story():
+    life = Life()
+    memory, last = life.hero.memory, 0
+    for _ in range(40):
+        life.step()
+        sizes = [len(str(entry)) / 4 for entry in memory.short_term_memory]
+        assert sum(sizes) <= 1500 * 1.05
+        if len(sizes) < last:
+            assert len(sizes) == 4
+        last = len(sizes)
+    assert memory.story and "Step 40" in memory.get_prompt_ready()
+
+
+def test_a_story_is_asked_for_in_fewer_than_five_sentences():
+    llm = Asked()
+    Life(llm=llm, given={"story_tokens": 50}).live(8)
+    stories = [r for r in llm.asked if r.purpose == "story"]
+    assert stories and all("in fewer than 5 sentences" in r.prompt for r in stories)
+    assert "The story so far:\n- Step" in stories[-1].prompt
+    chapters = [r for r in Asked.of(4) if r.purpose == "chapter"]
+    assert all("2 to 3 sentences" in r.prompt for r in chapters) and chapters
+
+
+class Asked:
+    """Answers as the offline model, and keeps what it was asked."""
+
+    def __init__(self):
+        self.asked, self._model = [], OfflineLLM()
+
+    def complete(self, request):
+        self.asked.append(request)
+        return self._model.complete(request)
+
+    async def acomplete(self, request):
+        return self.complete(request)
+
+    @classmethod
+    def of(cls, steps):
+        llm = cls()
+        Life(llm=llm, given={"chapters": 2}).live(steps)
+        return llm.asked
+
+
+def test_recaps_are_never_written_again_shortened_or_left_out():
+    life = Life(given={"chapters": 1, "section_chars": 300})
+    memory, seen = life.hero.memory, []
+    for step in range(1, 31):
+        life.step()
+        texts = [record.content["text"] for record in memory.chapters()]
+        assert texts[: len(seen)] == seen and len(texts) == step
+        seen = texts
+        shown = memory.get_prompt_ready()
+        assert all(text in shown for text in texts)
+    assert all(r.current for r in memory.chapters())
+    assert {line.rank for line in memory.layers[2].summary()} == {math.inf}
+
+
+# -- when a chapter is complete --------------------------------------------------------------
+
+
+def test_a_chapter_has_so_many_steps():
+    assert spans(Life().live(9)) == []
+    assert spans(Life().live(31)) == [(1, 1, 10), (2, 11, 20), (3, 21, 30)]
+    assert spans(Life(given={"chapters": 4}).live(9)) == [(1, 1, 4), (2, 5, 8)]
+
+
+def test_a_chapter_is_complete_when_a_function_says_so():
+    lengths = []
+
+    def rule(events):
+        lengths.append(len(events))
+        return "number 3 " in events[-1].content["message"] or len(events) == 4
+
+    memory = Life(given={"chapters": rule}).live(8)
+    assert spans(memory) == [(1, 1, 3), (2, 4, 7)]
+    assert lengths == [1, 2, 3, 1, 2, 3, 4, 1]
+
+
+def test_a_function_that_fails_fails_as_it_is_and_nothing_is_lost():
+    def rule(events):
+        return 1 / (len(events) - 2)
+
+    life = Life(given={"chapters": rule, "story_tokens": 10**6})
+    with pytest.raises(ZeroDivisionError):
+        life.live(2)
+    life.hero.memory.layers[2].rule = 3
+    memory = life.live(1)
+    assert [len(r.sources) for r in memory.chapters()] == [3]
+
+
+def test_a_model_judges_whether_a_chapter_is_complete():
+    asked = []
+
+    def judge(request):
+        asked.append(request.step)
+        if len(asked) < 3:
+            return {"complete": False, "recap": ""}
+        return {"complete": True, "recap": "Bridge number 6 broke, and water rises."}
+
+    llm = ScriptedLLM(rules={"chapter": judge})
+    life = Life(llm=llm, given={"chapters": "model", "judge_every": 2,
+                                "story_tokens": 10**6, "section_chars": 10**6})  # fmt: skip
+    memory = life.live(7)
+    assert asked == [2, 4, 6] and spans(memory) == [(1, 1, 6)]
+    assert "Bridge number 6 broke" in memory.get_prompt_ready()
+
+
+def test_a_recap_that_fails_stays_due_and_the_chapter_is_not_opened_again():
+    def sometimes(request):
+        if life.steps < 6:
+            raise LLMUnavailable("down", purpose=request.purpose)
+        return {"summary": f"It was chapter {request.inputs['number']}: bridges broke."}
+
+    llm = ScriptedLLM(rules={"chapter": sometimes})
+    life = Life(llm=llm, given={"chapters": 2, "story_tokens": 10**6,
+                                "section_chars": 10**6})  # fmt: skip
+    assert spans(life.live(5)) == []
+    assert spans(life.live(1)) == [(1, 1, 2), (2, 3, 4), (3, 5, 6)]
+
+
+def test_a_chapter_that_is_too_long_for_a_request_begins_in_the_story():
+    llm = Asked()
+    life = Life(llm=llm, given={"chapters": 100})
+    memory = life.live(100)
+    (request,) = [r for r in llm.asked if r.purpose == "chapter"]
+    assert len(request.prompt) < 30_000
+    (record,) = memory.chapters()
+    assert record.sources[0].split("/")[2] == "story" and len(record.sources) > 20
+    assert (record.content["began"] > 1) and record.content["ended"] == 100
+
+
+# -- by hand, and from a record ------------------------------------------------------------
+
+
+def test_story_and_chapters_are_changed_by_hand():
+    life = Life(given={"chapters": 2, "story_tokens": 50})
+    memory = life.live(6)
+    memory.story = "Once upon a time there was a bridge."
+    assert "Once upon a time" in memory.get_prompt_ready()
+    first, second, third = memory.chapters()
+    new = edit(life.hero, first, first.content | {"text": "A bridge broke."})
+    erase(life.hero, second)
+    assert [r.content["text"] for r in memory.chapters()] == [
+        "A bridge broke.",
+        third.content["text"],
+    ]
+    assert new.superseded_by is None and "A bridge broke." in memory.format_long_term()
+    event = next(r for r in memory.current_records() if r.kind == "message")
+    erase(life.hero, event)
+    memory = life.live(4)
+    assert spans(memory)[-1] == (4, 9, 10)
+
+
+@pytest.mark.parametrize("at", [3, 7, 10])
+@pytest.mark.parametrize("chapters", [3, "model"])
+def test_a_resumed_life_goes_on_as_it_would_have(at, chapters, tmp_path):
+    given = {"chapters": chapters, "judge_every": 2, "story_tokens": 200}
+    whole = Life(given=given).live(14)
+    file = str(tmp_path / "life.sqlite")
+    life = Life(file, given=given)
+    life.live(at)
+    configure(life, record=None)
+    again = resume(Life, file, given=given)
+    memory = again.live(14 - at)
+    assert memory.get_prompt_ready() == whole.get_prompt_ready()
+    configure(again, record=None)
+    with open_run(file) as run:
+        kinds = {row["kind"] for row in run.state(1, 14, as_records=True)}
+        assert kinds == {"message", "story", "chapter"}
+        told = run.state(1, 14, kind="chapter", as_records=True)
+        assert {row["missing"] for row in run.because(told[-1]["id"], as_records=True)} == {False}  # fmt: skip
+
+
+# -- bad input -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", [0, -1, 2.5, True, "often", None, int, [3]])
+def test_a_wrong_rule_for_chapters_is_refused(rule):
+    with pytest.raises(ValueError, match="chapters must be"):
+        Life(given={"chapters": rule})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("story_tokens", 0), ("keep_last", -1), ("judge_every", 0), ("recap_chars", 0),
+     ("story_chars", 1.5)],
+)  # fmt: skip
+def test_a_wrong_number_is_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        Life(given={name: value})
