@@ -80,6 +80,7 @@ class Chapters(Layer):
         self.complete: list[Complete] = []
         self.groups: list[Group] = []
         self.began = 0.0
+        self._count = 0  # chapters told so far, also those that were erased since
         self._size = 0  # characters of the events in the groups
         self._judged = 0.0  # when the model was asked last
         # Other layers may think at the same time, so it is the one of before that.
@@ -128,6 +129,7 @@ class Chapters(Layer):
                 for began, ended, groups in self.complete
             ],
             "began": self.began,
+            "count": self._count,
             "judged": self._judged,
             "known": self._known,
         }
@@ -141,12 +143,13 @@ class Chapters(Layer):
             for began, ended, groups in snapshot["complete"]
         ]
         self.began, self._judged = snapshot["began"], snapshot["judged"]
-        self._known = snapshot["known"]
-        self.told = [
+        self._known, self._count = snapshot["known"], snapshot["count"]
+        found = [
             record
             for record in shelf.current()
             if record.kind == KIND and record.origin == DERIVED
         ]
+        self.told = sorted(found, key=lambda record: record.step)  # edited ones, too
 
     # -- chapters -----------------------------------------------------------------------
 
@@ -179,7 +182,7 @@ class Chapters(Layer):
         told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
         recap = yield from self.ask(
             CHAPTER,
-            number=len(self.told) + 1,
+            number=self._count + 1,
             story=self._known.content["text"] if self._known else "",
             lines=[(s, line) for s, lines in render.folded(told) for line in lines],
             judge=judge,
@@ -193,11 +196,12 @@ class Chapters(Layer):
         known = [self._known] if self._known else []
         content = {
             "text": render.one_line(" ".join(recap.split())),
-            "number": len(self.told) + 1,
+            "number": self._count + 1,
             "began": chapter.began,
             "ended": chapter.ended,
         }
         self.told.append(self.open(KIND, content, [*known, *events]))
+        self._count += 1
 
     def _line_of(self, record: MemoryRecord) -> Line:
         content = record.content

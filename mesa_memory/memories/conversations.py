@@ -375,7 +375,8 @@ class Conversations(Layer):
         fresh = {record.id for record in snapshot["fresh"]}
         self.held.clear()
         self._fresh = []
-        for record in shelf.current():  # an event may have that name, too
+        by_age = sorted(shelf.current(), key=lambda record: record.step)
+        for record in by_age:  # an event may have that name, too
             if record.kind == KIND and record.origin == DERIVED:
                 self._hold(record, fresh=record.id in fresh)
         self.index.restore(snapshot["accessed"], fresh)

@@ -134,7 +134,7 @@ def test_a_chapter_is_complete_when_a_function_says_so():
 
 def test_a_function_that_fails_fails_as_it_is_and_nothing_is_lost():
     def rule(events):
-        return 1 / (len(events) - 2)
+        return len(events) > 1 and 1 / (len(events) - 2)
 
     life = Life(given={"chapters": rule, "story_tokens": 10**6})
     with pytest.raises(ZeroDivisionError):
@@ -204,7 +204,7 @@ def test_story_and_chapters_are_changed_by_hand():
     event = next(r for r in memory.current_records() if r.kind == "message")
     erase(life.hero, event)
     memory = life.live(4)
-    assert spans(memory)[-1] == (4, 9, 10)
+    assert spans(memory)[-1] == (5, 9, 10)
 
 
 @pytest.mark.parametrize("at", [3, 7, 10])
