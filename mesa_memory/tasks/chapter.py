@@ -81,7 +81,7 @@ def check(reply: Any, inputs: Inputs) -> str | None:
     recap = (reply.recap or "") if isinstance(reply, Judged) else reply.summary
     check_text("recap", recap, inputs["max_chars"])
     lines = [line for _, line in inputs["lines"]]
-    check_summary(recap, [*lines, inputs["story"]], "", inputs["max_chars"])
+    check_summary(recap, lines, "", inputs["max_chars"])
     return recap
 
 

@@ -27,15 +27,17 @@ def prompt(inputs: Inputs) -> str:
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
-    """The most important of the earlier parts and the new events, oldest first."""
-    parts = [part for part in inputs["summary"].split(BULLET) if part]
-    room = max(20, inputs["max_chars"] // (SENTENCES - 1) - 40)
-    parts += [
+    """The most important of the earlier parts, and of the new events, oldest first."""
+    most = SENTENCES - 1
+    room = max(20, inputs["max_chars"] // most - 40)
+    old = [part for part in inputs["summary"].split(BULLET) if part]
+    new = [
         shorten(f"Step {step}: {line.replace(BULLET, ' · ')}", room)
         for step, line in inputs["lines"]
     ]
-    told = [parts[n] for n in most_important(parts, SENTENCES - 1)]
-    return {"summary": BULLET.join(told)[: inputs["max_chars"]]}
+    chosen = [new[n] for n in most_important(new, most // 2)]
+    kept = [old[n] for n in most_important(old, most - len(chosen))]
+    return {"summary": BULLET.join([*kept, *chosen])[: inputs["max_chars"]]}
 
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``
