@@ -9,9 +9,11 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
+
+from mesa_memory.core.evidence import Evidence, successors
 
 #: where a record came from: it happened to its agent, a memory made it, or somebody
 #: carried it in by hand
@@ -58,6 +60,8 @@ class MemoryRecord:
         place: where it stands among all records of the run, lower is earlier. What a
             memory made of a step stands where that step was committed, however long the
             work took, so the order is the same in every execution.
+        stale_since: the step since when something that it rests on does not hold any
+            more; None if all does.
     """
 
     id: str
@@ -75,6 +79,7 @@ class MemoryRecord:
     closed_because: str | None = None
     superseded_by: str | None = None
     place: tuple[int, int] = (0, 0)
+    stale_since: float | None = None
 
     @property
     def number(self) -> int:
@@ -109,6 +114,8 @@ class Observer(Protocol):
 
     def closed(self, record: MemoryRecord) -> None:
         """A record's lifetime has ended."""
+
+    # An observer may also have ``staled(record)``: what it rests on does not hold any more.
 
 
 class RecordBus:
@@ -145,6 +152,7 @@ class RecordLog:
     Attributes:
         bus: of the run; the memory sets it.
         numbers: how many records of each kind were made.
+        stale: the current ones that rest on something that does not hold any more, by id.
     """
 
     def __init__(self, layer: str) -> None:
@@ -152,6 +160,8 @@ class RecordLog:
         self.bus = RecordBus()
         self.numbers: Counter[str] = Counter()
         self._made: Counter[str] = Counter()
+        self._evidence = Evidence()
+        self.stale: dict[str, MemoryRecord] = {}
         self._current: dict[str, MemoryRecord] = {}
         self._lock = threading.Lock()
 
@@ -174,10 +184,32 @@ class RecordLog:
         with self._lock:
             return list(self._current.values())
 
-    def adopt(self, records: Iterable[MemoryRecord]) -> None:
-        """Goes on with these records as those whose lifetime is open."""
+    def adopt(
+        self,
+        records: Iterable[MemoryRecord],
+        look_up: Callable[[str], MemoryRecord | None] = lambda key: None,
+    ) -> None:
+        """Goes on with these records as those whose lifetime is open.
+
+        Args:
+            look_up: gives one that has ended by its id, or None.
+        """
         with self._lock:
-            self._current = {record.id: record for record in records}
+            current = self._current = {record.id: record for record in records}
+            self.stale = {
+                r.id: r for r in current.values() if r.stale_since is not None
+            }
+            self._evidence = Evidence()
+            made = [record for record in current.values() if record.sources]
+            kinds = {record.kind for record in made if record.origin != EVENT}
+
+            def ended(key: str) -> MemoryRecord | None:
+                parts = key.rsplit("/", 2)  # nothing takes the place of an event
+                return look_up(key) if parts[-2:-1] and parts[-2] in kinds else None
+
+            for record in made:
+                on = successors(record.sources, current.__contains__, ended)
+                self._evidence.add(record, on)
 
     def open(
         self,
@@ -215,6 +247,9 @@ class RecordLog:
         )
         with self._lock:
             self._current[record.id] = record
+            self._evidence.add(record, filter(self._current.get, record.sources))
+            if record.stale_since is not None:
+                self.stale[record.id] = record
         for observer in self.bus.observers:
             observer.opened(record)
         return record
@@ -239,14 +274,39 @@ class RecordLog:
         step: float,
         because: str,
         by: MemoryRecord | None = None,
+        same: bool = False,
     ) -> None:
-        """Ends a record's lifetime; a closed record stays as it is."""
+        """Ends a record's lifetime; a closed record stays as it is.
+
+        What rests on it is stale from then on, if it ended since it does not hold.
+
+        Args:
+            by: what takes its place.
+            same: that says the same, so what rests on the one rests on the other.
+        """
         if not record.current:
             return
         with self._lock:
             self._current.pop(record.id, None)
+            self.stale.pop(record.id, None)
+            if same and by is not None:
+                self._evidence.move(record.id, by.id)
+            resting = self._evidence.end(record.id, by.id if by else None)
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None
         for observer in self.bus.observers:
             observer.closed(record)
+        if because in (ERASED, EDITED) or (because == SUPERSEDED and by is not None):
+            for other in resting:
+                self.mark_stale(other, step)
+
+    def mark_stale(self, record: MemoryRecord, step: float) -> None:
+        """Notes since when something that a record rests on does not hold any more."""
+        if record.stale_since is not None or record.origin == EVENT:
+            return
+        record.stale_since = step
+        self.stale[record.id] = record
+        for observer in self.bus.observers:
+            if staled := getattr(observer, "staled", None):
+                staled(record)

@@ -241,9 +241,16 @@ class LayerContext:
         elif record.current:
             self.log.close(record, self.now if step is None else step, because)
 
-    def supersede(self, old: MemoryRecord, new: MemoryRecord) -> None:
-        """Closes a record in whose place there is a new one."""
-        self.close(old, SUPERSEDED, by=new)
+    def supersede(
+        self, old: MemoryRecord, new: MemoryRecord, same: bool = False
+    ) -> None:
+        """Closes a record in whose place there is a new one.
+
+        Args:
+            same: it says the same; otherwise what rests on the old one is stale.
+        """
+        if old.current:
+            self.log.close(old, self.now, SUPERSEDED, by=new, same=same)
 
     def pending(self) -> list[Group]:
         """What has come and is not admitted yet, by step, oldest step first."""

@@ -12,7 +12,7 @@ from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.retrieval.index import RecordIndex
 
-#: the highest importance: of a fact that was stated so often
+#: the highest importance; a fact has one more than how often it was stated
 TOP = 5
 
 
@@ -61,7 +61,7 @@ class FactIndex:
         for key in self._held.keys() - present.keys():
             self.ranking.remove(self._held.pop(key)[0])
         for key, record in present.items():
-            strength = min(self._strength(record), TOP)
+            strength = max(1.0, min(1 + self._strength(record), TOP))
             known = self._held.get(key)
             if known is None:
                 self.ranking.add(record, text_of(record))

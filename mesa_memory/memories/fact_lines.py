@@ -133,6 +133,9 @@ class FactLines:
         return self.table.current()
 
     def _strength(self, record: MemoryRecord) -> float:
+        """How much a fact weighs: what may not hold any more weighs least."""
+        if record.stale_since is not None:
+            return 0.0
         return self.table.claims[record.id].strength
 
     def _tokens(self, lines: Sequence[Line]) -> int:

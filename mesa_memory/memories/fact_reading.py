@@ -153,14 +153,15 @@ class FactReader:
             chosen |= {record.id: record for record in named[-NAMED:]}
             if len(chosen) >= NAMED:
                 break
-        for record in self.table.newest(NEWEST):
+        for record in (*self.table.stale()[-NEWEST:], *self.table.newest(NEWEST)):
             chosen[record.id] = record
         return sorted(chosen.values(), key=lambda record: record.place)
 
     def _as_input(self, record: MemoryRecord) -> dict[str, Any]:
         claim, text = self.table.claims[record.id], str(record.content["text"])
+        stale = " (?)" * (record.stale_since is not None)
         return {
-            "line": render.one_line(text),
+            "line": render.one_line(text) + stale,
             "subject": claim.subject,
             "attribute": claim.attribute,
             "value": claim.value,

@@ -133,7 +133,14 @@ class FactTable:
     def weight(self, record: MemoryRecord) -> tuple[Any, ...]:
         """How much a fact is worth keeping: the lowest goes first."""
         claim = self.claims[record.id]
-        return (claim.strength, claim.last, record.place)
+        return (record.stale_since is None, claim.strength, claim.last, record.place)
+
+    def stale(self) -> list[MemoryRecord]:
+        """The current ones that rest on something that does not hold any more."""
+        found = [
+            r for r in self._records.values() if r.current and r.stale_since is not None
+        ]
+        return sorted(found, key=self._order)
 
     # -- what a new claim meets -----------------------------------------------------------
 

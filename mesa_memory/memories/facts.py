@@ -1,12 +1,19 @@
 """What an agent knows of its world as facts, each with its evidence and its speakers."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.inbox import superseded
-from mesa_memory.core.records import BY_HAND, EVICTED, REFUSED, SUPERSEDED, MemoryRecord
+from mesa_memory.core.records import (
+    BY_HAND,
+    DERIVED,
+    EVICTED,
+    REFUSED,
+    SUPERSEDED,
+    MemoryRecord,
+)
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.claim import KIND, Claim, bare, is_fact
@@ -18,6 +25,8 @@ from mesa_memory.memories.lines import Line
 from mesa_memory.tasks.attributes import canonical
 from mesa_memory.tasks.extract import GATE
 
+#: so much of its evidence goes on from one record of a fact to the next
+EVIDENCE = 20
 #: an unread event that has ended so is not read any more
 _GONE = (*BY_HAND, SUPERSEDED)
 
@@ -201,7 +210,9 @@ class Facts(Layer):
             known, label = self.table.claims[record.id], self.reader.people.label(who)
             self.table.remove(record)
             new = self._add(replace(known, subject=label, about=who), [record])
-            self.context.supersede(record, new)
+            if record.stale_since is not None:
+                self.context.log.mark_stale(new, record.stale_since)
+            self.context.supersede(record, new, same=True)
 
     def _add(self, claim: Claim, sources: Sequence[MemoryRecord]) -> MemoryRecord:
         """Takes up a claim: a repetition, a newer value, an older one, or a conflict."""
@@ -252,13 +263,24 @@ class Facts(Layer):
         self, record: MemoryRecord, claim: Claim, sources: Sequence[MemoryRecord]
     ) -> MemoryRecord:
         """Puts a fact that says the same in a fact's place."""
-        new = self._open(claim, [record, *sources])
-        self.context.supersede(record, new)
+        new = self._open(claim, [record, *sources], _evidence(record))
+        if not sources and record.stale_since is not None:
+            self.context.log.mark_stale(new, record.stale_since)
+        self.context.supersede(record, new, same=True)
         self.table.replace(record, new, claim)
         return new
 
-    def _open(self, claim: Claim, sources: Sequence[MemoryRecord]) -> MemoryRecord:
-        return self.open(KIND, claim.content, sources, subject=claim.about)
+    def _open(
+        self, claim: Claim, sources: Sequence[MemoryRecord], earlier: Iterable[str] = ()
+    ) -> MemoryRecord:
+        """A record of a claim.
+
+        Args:
+            earlier: ids of its evidence of before.
+        """
+        ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
+        fields = {"subject": claim.about, "origin": DERIVED, "sources": tuple(ids)}
+        return self.context.open(KIND, self.context.now, claim.content, **fields)
 
     def _forget(self) -> None:
         """Closes what exceeds the number of facts, the weakest and oldest first."""
@@ -268,3 +290,8 @@ class Facts(Layer):
         surplus = len(known) - self.most
         for record in sorted(known, key=self.table.weight)[:surplus]:
             self.close(record, EVICTED)
+
+
+def _evidence(record: MemoryRecord) -> Sequence[str]:
+    """What a fact rests on, as far as its next record says it again: the newest."""
+    return record.sources[-EVIDENCE:]

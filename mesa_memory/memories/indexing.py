@@ -8,6 +8,7 @@ import numpy as np
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import by_id, is_dump, is_state, sight
+from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
@@ -41,6 +42,7 @@ class EventIndex:
         self.ranking.top = self._top
         self.entry_of: dict[str, Any] = {}
         self._strangers = 0  # entries here that were made elsewhere
+        self._low: set[str] = set()  # ids of what is stale, which counts least
         self._in_question: list[MemoryRecord] = []  # in the index and without a grade
 
     def restore(self, accessed: Mapping[str, float], fresh: Iterable[str]) -> None:
@@ -88,6 +90,10 @@ class EventIndex:
                 self.ranking.grade(record, record.importance)
         still = [r for r in self._in_question if r.importance is None]
         self._in_question = still
+        for record in self.context.log.stale.values():
+            if record in self.ranking and record.id not in self._low:
+                self.ranking.grade(record, GRADE_MIN)
+                self._low.add(record.id)
         if self.context.outside.embeds_here and (bare := self.ranking.lacking()):
             self._embed_here(bare)
 

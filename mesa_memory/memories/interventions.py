@@ -249,6 +249,7 @@ def _copy(
         sources=sources,
         origin=origin,
         valid_from=memory.layer_context.now,
+        stale_since=old.stale_since,
     )
 
 

@@ -14,6 +14,8 @@ from mesa_memory.memories.entry import Entry, entry_told
 class Line:
     """One line of what an agent is shown.
 
+    What rests on something that does not hold any more is shown as such.
+
     Attributes:
         text: the line, without a mark before it and without a line break.
         records: what it was made of; a line may tell of more than one record.
@@ -28,6 +30,14 @@ class Line:
     step: Any = None
     kind: str = ""
     rank: float = 0.0
+
+    def __post_init__(self) -> None:
+        for record in self.records:
+            if record.stale_since is not None:
+                since = render.value_text(record.stale_since)
+                note = f" (may not hold: what it rests on has changed in step {since})"
+                object.__setattr__(self, "text", self.text + note)
+                return
 
     @property
     def ids(self) -> list[str]:

@@ -105,10 +105,12 @@ class Reflector:
         """What may be evidence, oldest first."""
         held = self.recollection.index.held
         events = [e.events[0] for e in held if isinstance(e, Entry)]
-        return [event for event in events if not self._too_deep(event)]
+        return [event for event in events if not self._is_no_evidence(event)]
 
-    def _too_deep(self, record: MemoryRecord) -> bool:
-        return self.plan is not None and _depth(record) >= self.plan.max_depth
+    def _is_no_evidence(self, record: MemoryRecord) -> bool:
+        """True for an insight that no other may rest on: a deep one, or a stale one."""
+        deep = self.plan is not None and _depth(record) >= self.plan.max_depth
+        return deep or record.stale_since is not None
 
     def _ask_questions(
         self, plan: Reflection, newest: Sequence[MemoryRecord]
@@ -136,7 +138,7 @@ class Reflector:
         assert self.plan is not None
         row, source = vector or (None, "")
         index = self.recollection.index
-        deep = [r for r in map(index.record_of, index.held) if self._too_deep(r)]
+        deep = [r for r in map(index.record_of, index.held) if self._is_no_evidence(r)]
         scoring = self.recollection.scoring_of(question)
         found = index.ranking.recall(
             question,

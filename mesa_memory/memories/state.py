@@ -1,11 +1,13 @@
 """What a memory holds at this moment, and its snapshot."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, RecordsOfPart, held
+from mesa_memory.errors import StoreCorrupt
 from mesa_memory.memories.layers import layers_of, set_layers
 from mesa_memory.memories.own_state import own_records, own_state, take_up
 
@@ -62,7 +64,7 @@ class MemoryState:
         newest = shelf.of_kind("message", last=context.history.capacity)
         context.history.log.clear()
         context.history.log.extend(newest)
-        log.adopt(shelf.current())
+        log.adopt(shelf.current(), partial(_looked_up, shelf))
         # A file of before had the state of all layers in one, under the same names.
         parts = snapshot.get("parts", {})
         for layer in memory.layers:
@@ -91,3 +93,11 @@ class MemoryState:
             *(record for layer in layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
+
+
+def _looked_up(shelf: RecordLookup, key: str) -> MemoryRecord | None:
+    """A record by its id; None if the memory does not go by it."""
+    try:
+        return shelf[key]
+    except (KeyError, StoreCorrupt):
+        return None

@@ -22,6 +22,7 @@ class Changes:
     opened: list[MemoryRecord] = field(default_factory=list)
     graded: list[tuple[str, float]] = field(default_factory=list)
     closed: list[MemoryRecord] = field(default_factory=list)
+    staled: list[tuple[str, float]] = field(default_factory=list)
     embedded: list[tuple[Sequence[str], Any, str]] = field(default_factory=list)
     recalls: list["Recall"] = field(default_factory=list)
     prompts: list[tuple[tuple[int, int], dict]] = field(default_factory=list)
@@ -38,7 +39,13 @@ class Changes:
     @property
     def lasting(self) -> bool:
         """True if a memory is not what it was."""
-        return bool(self.opened or self.graded or self.closed or self.interventions)
+        return bool(
+            self.opened
+            or self.graded
+            or self.closed
+            or self.staled
+            or self.interventions
+        )
 
 
 @dataclass(frozen=True, slots=True)

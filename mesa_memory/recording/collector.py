@@ -49,11 +49,18 @@ class Collector:
         self.changes.opened.append(record)
         if record.importance is not None:
             self.graded(record)
+        if record.stale_since is not None:
+            self.staled(record)
 
     def graded(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
         self._know(record)
         self.changes.graded.append((record.id, record.importance))  # type: ignore[arg-type]
+
+    def staled(self, record: MemoryRecord) -> None:
+        """See ``Observer``."""
+        self._know(record)
+        self.changes.staled.append((record.id, record.stale_since))  # type: ignore[arg-type]
 
     def closed(self, record: MemoryRecord) -> None:
         """See ``Observer``; a closed record does not change any more."""

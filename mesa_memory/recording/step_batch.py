@@ -59,6 +59,7 @@ class StepBatch:
                 for records, vectors, source in changes.embedded
                 for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
             ],
+            staled=changes.staled,
             recalls=[
                 recall_row(recall)
                 for recall in sorted(changes.recalls, key=lambda recall: recall.place)

@@ -103,6 +103,8 @@ class StoredRecords:
             then |= dict.fromkeys(CHANGES["closed"])
         if then["graded_at"] is not None and then["graded_at"] > self._step:
             then |= dict.fromkeys(CHANGES["graded"])
+        if then["stale_since"] is not None and then["stale_since"] > self._step:
+            then |= dict.fromkeys(CHANGES["staled"])
         return then
 
 
@@ -148,6 +150,9 @@ def _record(row: Any, agent: Any) -> MemoryRecord:
         closed_because=row["closed_because"],
         superseded_by=row["superseded_by"],
         place=(0, row["seq"]),
+        stale_since=row["stale_since"]
+        if row["stale_since"] is None
+        else _clock(row["stale_since"]),
     )
 
 

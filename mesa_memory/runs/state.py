@@ -32,7 +32,10 @@ def state(
     at = run.step(step)
     known = or_(records.c.graded_at.is_(None), records.c.graded_at <= at)
     graded = case((known, records.c.importance)).label("importance")
-    columns = [graded if c.name == "importance" else c for c in COLUMNS]
+    sound = or_(records.c.stale_since.is_(None), records.c.stale_since <= at)
+    stale = case((sound, records.c.stale_since)).label("stale_since")
+    then = {"importance": graded, "stale_since": stale}
+    columns = [then.get(c.name, c) for c in COLUMNS]
     mine = run.mine(records), records.c.agent == run.agent(agent)
     wanted = select(*columns).where(*mine, valid_at(at)).order_by(records.c.seq)
     if layer is not None:

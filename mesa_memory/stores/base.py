@@ -49,6 +49,7 @@ class Batch:
         graded: (record id, importance, step at which it was known).
         closed: (record id, valid_to, closed_because, superseded_by or None).
         embedded: (record id, float16 bytes, name of the embedder).
+        staled: (record id, stale_since).
         recalls, prompts, calls, interventions, answers: rows of these tables.
         agents, vectors: rows of these tables; one that is there already is replaced.
         unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
@@ -68,6 +69,7 @@ class Batch:
         default_factory=list
     )
     embedded: list[tuple[str, bytes, str]] = field(default_factory=list)
+    staled: list[tuple[str, float]] = field(default_factory=list)
     recalls: list[dict[str, Any]] = field(default_factory=list)
     prompts: list[dict[str, Any]] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)

@@ -21,6 +21,7 @@ CHANGES = {
     "graded": ("importance", "graded_at"),
     "closed": ("valid_to", "closed_because", "superseded_by"),
     "embedded": ("embedding", "embedder"),
+    "staled": ("stale_since",),
 }
 
 

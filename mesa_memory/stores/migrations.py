@@ -71,6 +71,14 @@ def _answered(on: sa.Connection) -> None:
         on.execute(sa.update(table).values(kept=False))
 
 
+def _stale(on: sa.Connection) -> None:
+    """Version 8: since when what a record rests on does not hold; what was used."""
+    number = schema.records.c.stale_since.type.compile(on.dialect)
+    on.execute(sa.text(f"ALTER TABLE records ADD COLUMN stale_since {number}"))
+    on.execute(sa.text("DROP VIEW recalled"))
+    on.execute(sa.text(schema.view(on.dialect.name, 8)))
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
@@ -79,6 +87,7 @@ MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     5: _leases,
     6: _origin,
     7: _answered,
+    8: _stale,
 }
 
 

@@ -16,7 +16,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 7
+VERSION = 8
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -67,7 +67,7 @@ agents = Table(
 )
 
 #: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at`` is the step at which the
-#: importance was known; ``origin`` is there since version 6
+#: importance was known; ``origin`` is there since version 6, ``stale_since`` since 8
 records = Table(
     "records",
     metadata,
@@ -91,6 +91,7 @@ records = Table(
     Column("embedder", Text),
     Column("graded_at", Double),
     Column("origin", Text),
+    Column("stale_since", Double),
     PrimaryKeyConstraint("run", "id"),
     Index("records_by_agent", "run", "agent", "seq"),
 )
@@ -130,7 +131,7 @@ def _told() -> tuple[Column, ...]:
 
 
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
-#: importance, recency, asked and shown; the view ``recalled`` has a row for each
+#: importance, recency, asked, shown and used; the view ``recalled`` has a row for each
 recalls = _log(
     "recalls",
     Column("layer", Text),
@@ -271,9 +272,10 @@ _PARTS = {
     "relevance": "double precision", "dense": "double precision",
     "lexical": "double precision", "importance": "double precision",
     "recency": "double precision", "shown": "boolean", "asked": "double precision",
+    "used": "boolean",
 }  # fmt: skip
 #: those that came later, by version
-_SINCE = {"asked": 3}
+_SINCE = {"asked": 3, "used": 8}
 _OWN = "run, seq, step, agent, layer, purpose, query"
 _TYPES = {
     "text": Text,

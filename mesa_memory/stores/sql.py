@@ -277,6 +277,9 @@ class SqlStore(ABC):
         ungraded = sa.update(records).filter_by(run=run)
         ungraded = ungraded.where(records.c.graded_at > after_step)
         on.execute(ungraded.values(dict.fromkeys(CHANGES["graded"])))
+        sound = sa.update(records).filter_by(run=run)
+        sound = sound.where(records.c.stale_since > after_step)
+        on.execute(sound.values(dict.fromkeys(CHANGES["staled"])))
         for table in schema.NUMBERED:
             gone = sa.delete(table).filter_by(run=run)
             on.execute(gone.where(table.c.seq > seq))

@@ -344,4 +344,4 @@ def _named(text: str, speaker: str) -> str | None:
         return f"{speaker}'s {said[3:]}"
     if not said or low.split()[0] in _NOBODY or low.startswith(("his ", "her ")):
         return None
-    return said
+    return said[0].lower() + said[1:] if low.startswith(("the ", "a ", "an ")) else said

@@ -1,0 +1,173 @@
+"""What rests on something that does not hold any more is known as such, and recorded."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    FactMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    Recording,
+    ScriptedLLM,
+    Services,
+    configure,
+    edit,
+    erase,
+    open_run,
+    register_policy,
+    resume,
+)
+
+NEWS = {
+    1: "Carl lives at the mill.",
+    2: "Since Carl lives at the mill, the letter is at the mill.",
+    3: "Nice weather!",
+    4: "Carl has moved to the inn.",
+    5: "The letter is at the inn.",
+}
+
+
+class Village(mesa.Model):
+    """One agent who hears the news of each day."""
+
+    def __init__(self, kind=FactMemory, record=None, llm="offline", **given):
+        super().__init__(rng=1)
+        configure(self, llm=llm, record=record)
+        name = register_policy("quiet", lambda turn: "Nothing to do.")
+        self.ann = LLMAgent(self, CoTReasoning, name)
+        self.ann.memory = kind(self.ann, **given)
+
+    def step(self):
+        if self.steps in NEWS:
+            said = {"message": NEWS[self.steps], "sender": 9}
+            self.ann.memory.add_to_memory("message", said)
+        self.ann.memory.process_step()
+
+
+def lived(village, days):
+    for _ in range(days):
+        village.step()
+    return village
+
+
+def of(memory, kind):
+    return [r for r in memory.current_records() if r.kind == kind]
+
+
+def test_a_fact_whose_premise_has_changed_is_stale_until_it_is_stated_anew():
+    memory = lived(Village(n=1), 3).ann.memory
+    home, letter = memory.facts()
+    assert home.id in letter.sources and letter.stale_since is None
+    lived(memory.agent.model, 1)
+    assert (letter.current, letter.stale_since) == (True, 4)
+    shown = memory.get_prompt_ready()
+    assert "the mill (said by Agent 9, step 2) (may not hold: what it rests on" in shown
+    lived(memory.agent.model, 1)
+    known = {r.content["subject"]: r for r in memory.facts()}
+    assert known["the letter"].content["value"] == "the inn"
+    assert known["the letter"].stale_since is None
+
+
+def test_a_fact_that_is_said_again_takes_over_what_rests_on_it():
+    village = Village()
+    news = dict(NEWS)
+    try:
+        NEWS[3] = "Carl lives at the mill."
+        memory = lived(village, 3).ann.memory
+        home, letter = memory.facts()
+        assert home.content["strength"] == 2 and letter.stale_since is None
+        lived(village, 1)
+        assert letter.stale_since == 4
+    finally:
+        NEWS.clear()
+        NEWS.update(news)
+
+
+def test_a_stale_fact_is_shown_to_the_model_as_such():
+    asked = []
+
+    def extract(request):
+        asked.append([fact["line"] for fact in request.inputs["known"]])
+        say = {
+            1: [("Carl", "home", "the mill", [1])],
+            2: [("the letter", "place", "the mill", [1, 2])],
+            4: [("Carl", "home", "the inn", [1])],
+        }
+        names = ("subject", "attribute", "value", "sources")
+        return {"facts": [dict(zip(names, f)) for f in say.get(request.step, [])]}
+
+    lived(Village(llm=ScriptedLLM(rules={"extract": extract})), 5)
+    assert asked[-1] == ["the letter: place: the mill (?)", "Carl: home: the inn"]
+
+
+@pytest.mark.parametrize("change", [erase, lambda a, r: edit(a, r, {"message": "No."})])
+@pytest.mark.parametrize("kind", [FactMemory, ImpressionMemory, EpisodicMemory])
+def test_what_rests_on_an_event_taken_out_by_hand_is_stale(kind, change):
+    given = {
+        ImpressionMemory: {"update_every": 1},
+        EpisodicMemory: {"reflect_threshold": 3, "importance": lambda record: 5},
+    }.get(kind, {})
+    village = lived(Village(kind, **given), 1)
+    (event,) = of(village.ann.memory, "message")
+    made = {FactMemory: "fact", ImpressionMemory: "impression"}.get(kind, "reflection")
+    (record,) = of(village.ann.memory, made)
+    change(village.ann, event)
+    assert record.stale_since == 1 and event.stale_since is None
+
+
+def test_a_summary_that_takes_the_place_of_another_one_is_sound():
+    memory = lived(Village(LongTermMemory), 5).ann.memory
+    (summary,) = of(memory, "summary")
+    assert summary.stale_since is None
+
+
+def test_what_is_recalled_less_is_what_may_not_hold():
+    village = Village(EpisodicMemory, importance=lambda r: 5, reflect_threshold=3)
+    memory = lived(village, 1).ann.memory
+    (insight,) = of(memory, "reflection")
+    (before,) = [s for s in memory.recall("mill") if s.record is insight]
+    erase(village.ann, of(memory, "message")[0])
+    (after,) = [s for s in memory.recall("mill") if s.record.id == insight.id]
+    assert after.parts["importance"] == 0 < before.parts["importance"]
+    assert "may not hold" in memory.get_prompt_ready()
+
+
+def told(village):
+    memory = village.ann.memory
+    marks = [(r.id, r.stale_since) for r in memory.current_records()]
+    return marks, memory.get_prompt_ready(), [r.content for r in memory.facts(at=3)]
+
+
+@pytest.mark.parametrize("days", [3, 4])
+def test_it_is_recorded_and_a_resumed_run_knows_it(days, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    village = lived(Village(record=file), days)
+    Services.of(village).recorder.close()
+    again = resume(Village, file)
+    assert told(again) == told(village)
+    lived(again, 6 - days)
+    Services.of(again).recorder.close()
+    assert told(again) == told(lived(Village(), 6))
+    with open_run(file) as run:
+        letters = [
+            [
+                (row["content"]["value"], row["stale_since"])
+                for row in run.state(1, step, as_records=True, kind="fact")
+                if row["content"]["subject"] == "the letter"
+            ]
+            for step in (3, 4, 5)
+        ]
+    assert letters == [[("the mill", None)], [("the mill", 4)], [("the inn", None)]]
+
+
+def test_a_run_that_is_taken_back_forgets_what_became_stale_later(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    village = Village()
+    configure(village, record=Recording(file, checkpoint_every=1, parameters={}))
+    Services.of(lived(village, 4)).recorder.close()
+    again = resume(Village, file, step=3)
+    assert all(r.stale_since is None for r in again.ann.memory.current_records())
+    Services.of(again).recorder.close()
