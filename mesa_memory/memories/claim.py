@@ -52,17 +52,28 @@ class Claim:
     @classmethod
     def of(cls, record: MemoryRecord) -> Self:
         """The claim of a record; what somebody has put there by hand is read as text."""
-        given = record.content
+        return cls.of_content(record.content, record.subject, record.step)
+
+    @classmethod
+    def of_content(
+        cls, given: Mapping[str, Any], about: Any = None, step: float = 0
+    ) -> Self:
+        """The claim that a record's content tells.
+
+        Args:
+            about: unique id of the agent that is the subject, if it is one.
+            step: of the record.
+        """
         speakers = given["speakers"]
         several = isinstance(speakers, list | tuple)
-        since = _step(given["since"], record.step)
+        since = _step(given["since"], step)
         strength = given.get("strength")
         gate = given.get("gate")
         return cls(
             str(given["subject"]),
             str(given["attribute"]),
             str(given["value"]),
-            record.subject,
+            about,
             given.get("holds", True) is not False,
             bool(given.get("several")),
             bool(given.get("changed")),

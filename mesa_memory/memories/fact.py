@@ -6,9 +6,11 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
+from mesa_memory.memories import fact_file
 from mesa_memory.memories.fact_lines import FactLines
 from mesa_memory.memories.facts import Facts
 from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.interventions import changed_by_hand
 from mesa_memory.memories.reading import SHORT_TERM, PassedOn
 from mesa_memory.memories.recalls import Recalls
 from mesa_memory.memories.window import Window
@@ -136,6 +138,49 @@ class FactMemory(MemoryModule):
     def aprepare(self, kind: str, once: bool = False) -> Coroutine[Any, Any, None]:
         """See ``MemoryModule``; embeds what the next recall will be about."""
         return self._recalls.aprepare(kind, once)
+
+    def to_markdown(self) -> str:
+        """The facts as Markdown to read and edit: ``- home: the mill`` below ``## Carl``."""
+        self.settle()
+        return fact_file.to_markdown(*self._facts.file())
+
+    def from_markdown(self, text: str) -> dict[str, int]:
+        """Goes by facts in Markdown, such as ``to_markdown`` gives and somebody edits.
+
+        A fact whose value is another one now takes the place of the old one; what is no
+        longer there is closed, and stays in the record of a run.
+
+        Returns:
+            How many facts are ``"new"``, ``"changed"`` and ``"gone"``.
+
+        Raises:
+            TypeError, ValueError: if it is no such text; nothing was changed.
+        """
+        return self._take(fact_file.of_markdown(text, self.layer_context.now))
+
+    def to_yaml(self) -> str:
+        """The facts as YAML, with speakers, steps and strength.
+
+        Raises:
+            MissingExtra: if PyYAML is not installed.
+        """
+        self.settle()
+        _, summary, told = self._facts.file()
+        return fact_file.to_yaml(summary, [claim for claim, _ in told])
+
+    def from_yaml(self, text: str) -> dict[str, int]:
+        """``from_markdown``, for YAML; a fact needs subject, attribute and value.
+
+        Raises:
+            MissingExtra: if PyYAML is not installed.
+            TypeError, ValueError: if it is no such text; nothing was changed.
+        """
+        return self._take(fact_file.of_yaml(text, self.layer_context.now))
+
+    def _take(self, file: fact_file.FactFile) -> dict[str, int]:
+        with changed_by_hand(self, "edit") as detail:
+            detail["facts"] = self._facts.take_file(file)
+        return detail["facts"]
 
     def format_long_term(self) -> str:
         """The summary, if there is one, and the facts."""

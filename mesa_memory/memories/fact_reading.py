@@ -229,6 +229,17 @@ class FactReader:
         )
         return replace(claim, several=True) if self.table.plural(claim) else claim
 
+    def placed(self, claim: Claim) -> Claim:
+        """A claim from elsewhere, under the names that are known here."""
+        who = self.people.find(claim.subject)
+        placed = replace(
+            claim,
+            subject=claim.subject if who is None else self.people.label(who),
+            about=who,
+            attribute=canonical(claim.attribute),
+        )
+        return replace(placed, several=True) if self.table.plural(placed) else placed
+
     def _witness(self, given: Candidate) -> Any:
         """Whose words an event is that is no message; None if the agent saw it."""
         if not given.speaker:

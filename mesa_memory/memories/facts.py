@@ -9,7 +9,10 @@ from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import (
     BY_HAND,
     DERIVED,
+    EDITED,
+    ERASED,
     EVICTED,
+    IMPORTED,
     REFUSED,
     SUPERSEDED,
     MemoryRecord,
@@ -17,6 +20,7 @@ from mesa_memory.core.records import (
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.claim import KIND, Claim, bare, is_fact
+from mesa_memory.memories.fact_file import FactFile
 from mesa_memory.memories.fact_lines import FactLines
 from mesa_memory.memories.fact_reading import FactReader, Reading
 from mesa_memory.memories.fact_table import FactTable
@@ -179,6 +183,50 @@ class Facts(Layer):
         """True if what was read is still what is unread, and all of it is there."""
         return reading.events == self.unread[: len(reading.events)]
 
+    # -- by hand ------------------------------------------------------------------------
+
+    def file(self) -> tuple[str, str | None, list[tuple[Claim, str]]]:
+        """Whose facts these are, the summary, and the facts, for a file."""
+        title = f"What {self.reader.people.label(self.agent.unique_id)} knows"
+        brief = None if self.brief is None else str(self.brief.content["text"])
+        told = [
+            (self.table.claims[r.id], self.lines.told(r)) for r in self.table.current()
+        ]
+        return title, brief, told
+
+    def take_file(self, file: FactFile) -> dict[str, int]:
+        """Goes by what a file says; returns how many facts are new, changed and gone.
+
+        What is no longer in it is closed, and what it has besides is opened.
+        """
+        claims = [self.reader.placed(claim) for claim in file.claims]
+        left = {_place(self.table.claims[r.id]): r for r in self.table.current()}
+        new = [claim for claim in claims if left.pop(_place(claim), None) is None]
+        gone = list(left.values())
+        counts = {"new": 0, "changed": 0, "gone": 0}
+        for claim in new:
+            old = next((r for r in gone if self._is_of(r, claim)), None)
+            record = self._open(claim, [old] if old else [], origin=IMPORTED)
+            self.table.add(record, claim)
+            counts["changed" if old else "new"] += 1
+            if old is not None:
+                gone.remove(old)
+                self.context.close(old, EDITED, by=record)
+        for record in gone:
+            self.close(record, ERASED)
+        counts["gone"] = len(gone)
+        known = "" if self.brief is None else str(self.brief.content["text"])
+        if file.summary is not None and file.summary != known:
+            self.brief = self.revise(self.brief, "summary", {"text": file.summary})
+        return counts
+
+    def _is_of(self, record: MemoryRecord, claim: Claim) -> bool:
+        known = self.table.claims[record.id]
+        return (bare(known.subject), known.attribute) == (
+            bare(claim.subject),
+            claim.attribute,
+        )
+
     # -- taking up ----------------------------------------------------------------------
 
     def _take_up(self, reading: Reading, claims: Sequence[Claim]) -> None:
@@ -271,7 +319,11 @@ class Facts(Layer):
         return new
 
     def _open(
-        self, claim: Claim, sources: Sequence[MemoryRecord], earlier: Iterable[str] = ()
+        self,
+        claim: Claim,
+        sources: Sequence[MemoryRecord],
+        earlier: Iterable[str] = (),
+        origin: str = DERIVED,
     ) -> MemoryRecord:
         """A record of a claim.
 
@@ -279,7 +331,7 @@ class Facts(Layer):
             earlier: ids of its evidence of before.
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
-        fields = {"subject": claim.about, "origin": DERIVED, "sources": tuple(ids)}
+        fields = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}
         return self.context.open(KIND, self.context.now, claim.content, **fields)
 
     def _forget(self) -> None:
@@ -295,3 +347,9 @@ class Facts(Layer):
 def _evidence(record: MemoryRecord) -> Sequence[str]:
     """What a fact rests on, as far as its next record says it again: the newest."""
     return record.sources[-EVIDENCE:]
+
+
+def _place(claim: Claim) -> tuple[str, ...]:
+    """What tells a fact from another one in a file."""
+    negation = "" if claim.holds else "not"
+    return bare(claim.subject), claim.attribute, negation, bare(claim.value)

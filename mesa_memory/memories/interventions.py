@@ -4,7 +4,8 @@
 what they are; ``probe`` asks an agent something and leaves no trace in its memory.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory.core import render
@@ -199,6 +200,23 @@ def probe(agent: Any, question: str) -> str:
     return memory.layer_context.outside.run(flow)
 
 
+@contextmanager
+def changed_by_hand(memory: MemoryModule, kind: str) -> Iterator[dict[str, Any]]:
+    """Within it a memory is changed by hand, which is recorded as such.
+
+    Args:
+        kind: of the intervention.
+
+    Yields:
+        What the record says of it besides; to be filled.
+    """
+    _changing(memory.agent, memory)
+    detail: dict[str, Any] = {}
+    with memory.alone():
+        yield detail
+    _note(memory, kind, detail)
+
+
 def _memory(agent: Any) -> MemoryModule:
     memory = getattr(agent, "memory", None)
     if not isinstance(memory, MemoryModule):
@@ -209,9 +227,9 @@ def _memory(agent: Any) -> MemoryModule:
     return memory
 
 
-def _changing(agent: Any) -> MemoryModule:
-    """An agent's memory, which is about to be changed by hand."""
-    memory = _memory(agent)
+def _changing(agent: Any, held: MemoryModule | None = None) -> MemoryModule:
+    """An agent's memory, or one that it holds besides, about to be changed by hand."""
+    memory = held or _memory(agent)
     if memory.services.recorder:
         # So that the run can still go on from the end of the step before.
         memory.services.recorder.checkpoint()

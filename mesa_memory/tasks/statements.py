@@ -120,6 +120,11 @@ _BECAUSE = re.compile(
 )
 _NOBODY = frozenset(
     [
+        "if",
+        "unless",
+        "maybe",
+        "perhaps",
+        "whether",
         "he",
         "she",
         "it",
@@ -259,9 +264,13 @@ class Statement:
         if attribute in ("owner", "holder"):
             value = _named(parts["v"], speaker) or ""
             subject = subject and _NEW.sub("the ", subject)
+        said, positive = dict(given), _NOT.sub("", value or "")
+        if positive != value:
+            said, value = said | _ENDED, positive
+        if value and value.endswith(" now"):
+            said, value = said | _MOVED, value.removesuffix(" now")
         if not subject or not value or len(words(subject)) > 6 or value in _NOBODY:
             return None
-        said = dict(given)
         if parts.get("changed"):
             said["changed"] = True
         return cls(subject, attribute or canonical(parts["a"]), value, **said)._kind()
@@ -322,6 +331,7 @@ def _stated(said: str, speaker: str) -> Statement | None:
     return Statement.of(_LEAD.sub("", said).strip(" ,"), speaker)
 
 
+_NOT = re.compile(r"^(?:not|no longer) ", re.IGNORECASE)
 _NEW = re.compile(r"^the (?:new )?", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?|his|her|their|our|its)\s+", re.IGNORECASE)
 
