@@ -116,7 +116,7 @@ class FactReader:
 
         Those that the gate refuses are claims, too; no judge is asked about them.
         """
-        claims = [self._claim(each, reading) for each in reading.found.candidates]
+        claims = self.unjudged(reading)
         unclear = {
             place: rivals
             for place, claim in enumerate(claims)
@@ -126,6 +126,10 @@ class FactReader:
         if unclear:
             yield from self._judge(claims, unclear)
         return claims
+
+    def unjudged(self, reading: Reading) -> list[Claim]:
+        """The claims of what was read, each under its own names."""
+        return [self._claim(each, reading) for each in reading.found.candidates]
 
     def passes(self, claim: Claim) -> bool:
         """The write gate's verdict."""

@@ -19,6 +19,7 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.errors import BadReply
 from mesa_memory.memories.claim import KIND, Claim, bare, is_fact
 from mesa_memory.memories.fact_file import FactFile
 from mesa_memory.memories.fact_lines import FactLines
@@ -29,6 +30,11 @@ from mesa_memory.memories.lines import Line
 from mesa_memory.tasks.attributes import canonical
 from mesa_memory.tasks.extract import GATE
 
+UNREAD = (
+    "%s: the model's replies to the question which facts some events state could not be "
+    "used %s times in a row. The memory goes on without these facts; the events stay word "
+    "for word as long as all others do. This is said once in a run."
+)
 #: so much of its evidence goes on from one record of a fact to the next
 EVIDENCE = 20
 #: an unread event that has ended so is not read any more
@@ -71,6 +77,7 @@ class Facts(Layer):
         self.unread: list[MemoryRecord] = []
         self.brief: MemoryRecord | None = None
         self._reading: Reading | None = None
+        self._refused = self._given_up = 0  # unusable replies in a row, and what of it
         self._know(FactTable())
 
     def join(self, context: Any) -> None:
@@ -92,13 +99,43 @@ class Facts(Layer):
         """Reads all events, in as many requests as it takes; what fails stays unread."""
         self.unread = self.waiting()
         while self.unread:
-            if self._reading is None or not self._is_next(self._reading):
-                brief = str(self.brief.content["text"]) if self.brief else ""
-                so_far = brief if self.summarised else None
-                self._reading = yield from self.reader.read(self.unread, so_far)
-            claims = yield from self.reader.claims(self._reading)
-            self._take_up(self._reading, claims)
+            try:
+                yield from self._read_on()
+            except BadReply:
+                self._refused += 1
+                limit = self.context.outside.failures_allowed
+                if self._refused < limit or limit == 1:
+                    raise
+                self._give_up()
         yield from self.lines.embed()
+
+    def _read_on(self) -> Flow[None]:
+        """Reads what fits one request; after an unusable reply the oldest event alone."""
+        if self._reading is None or not self._is_next(self._reading):
+            brief = str(self.brief.content["text"]) if self.brief else ""
+            so_far = brief if self.summarised else None
+            events = self.unread[:1] if self._refused else self.unread
+            self._reading = yield from self.reader.read(events, so_far)
+        claims = yield from self.reader.claims(self._reading)
+        self._take_up(self._reading, claims)
+        self._refused = self._given_up = 0
+
+    def _give_up(self) -> None:
+        """Goes on without what the model cannot do, and says so once in a run.
+
+        A judge is no longer waited for. Of events that cannot be read, first one is let
+        go, and then twice as many each time, so that a model which reads none does not
+        keep all of them waiting.
+        """
+        if self._reading is not None and self._is_next(self._reading):
+            self._take_up(self._reading, self.reader.unjudged(self._reading))
+        else:
+            del self.unread[: 2**self._given_up]
+            self._given_up += 1
+        self._refused = 0
+        whose = self.context.names(self.agent.unique_id)
+        tries = self.context.outside.failures_allowed
+        self.context.outside.say_once(UNREAD, whose, str(tries))
 
     def recent(self) -> list[Line]:
         """The events that are not read yet: until then their words are in sight."""
@@ -124,6 +161,11 @@ class Facts(Layer):
         return {
             "unread": list(self.unread),
             "met": list(self.reader.people.met),
+            **(
+                {"refused": [self._refused, self._given_up]}
+                if self._refused or self._given_up
+                else {}
+            ),
             "counts": [self.reader.judged, self.reader.stated],
             **({"brief": self.brief} if self.brief else {}),
             **({"reading": self._reading} if self._reading else {}),
@@ -135,6 +177,7 @@ class Facts(Layer):
         self.reader.people.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
         self.brief = snapshot.get("brief")
+        self._refused, self._given_up = snapshot.get("refused", (0, 0))
         self._reading = Reading.restored(snapshot.get("reading"))
         known = [record for record in shelf.of_kind(KIND) if is_fact(record)]
         self._know(FactTable(r for r in known if r.closed_because != REFUSED))
@@ -332,7 +375,9 @@ class Facts(Layer):
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
         fields = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}
-        return self.context.open(KIND, self.context.now, claim.content, **fields)
+        return self.context.open(
+            KIND, self.now, claim.content, part=self.part, **fields
+        )
 
     def _forget(self) -> None:
         """Closes what exceeds the number of facts, the weakest and oldest first."""

@@ -284,3 +284,33 @@ def test_a_step_of_many_events_is_read_in_parts():
     world.thinks(*[{"facts": [stated(f"red {n}", sources=1)]} for n in range(3)])
     assert [len(r.inputs["lines"]) for r in world.requests] == [40, 40, 20]
     assert world.facts.unread == []
+
+
+def test_events_that_a_model_cannot_read_do_not_keep_the_others_waiting():
+    world = World()
+    world.hears(1, (2, "One."), (2, "Two."))
+    for step in (2, 3):
+        with pytest.raises(BadReply):
+            world.thinks("no", "no")
+        world.hears(step, (2, f"Day {step}."))
+    assert [len(r.inputs["lines"]) for r in world.requests] == [2, 2, 1, 1]
+    world.thinks("no", "no", {"facts": []})
+    assert len(world.requests[-1].inputs["lines"]) == 3, "the first was given up"
+    assert (
+        world.facts.unread == []
+        and "3 times in a row" in world.facts.context.outside.said
+    )
+    world.told(4, 2, "Carl lives at the mill.")
+    assert world.known() == [("the mill", (2,))]
+
+
+def test_a_judge_who_says_nothing_of_use_is_not_waited_for_without_end():
+    world = World()
+    world.told(1, 2, "…", attribute="favourite food", value="bread")
+    world.hears(2, (2, "Carl likes fish best."))
+    with pytest.raises(BadReply):
+        world.thinks({"facts": [stated("fish", "food")]}, "no", "no")
+    with pytest.raises(BadReply):
+        world.thinks("no", "no")
+    world.thinks("no", "no")
+    assert world.known() == [("bread", (2,)), ("fish", (2,))]
