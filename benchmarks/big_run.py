@@ -146,6 +146,7 @@ class BigRun:
             *(step, None, None, None),
             *(self._vectors[number % 1024], "static:mesa-memory-1", step),
             "derived" if sources else "event",
+            None,
         )
 
     def _recall(self, step: int, agent: int) -> tuple:
