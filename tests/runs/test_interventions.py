@@ -21,6 +21,7 @@ from tests.support.tables import assert_equal, tables
 
 def town(tmp_path, steps=6, **given):
     """A town that has lived for some steps."""
+    given.setdefault("n", len(MEMORIES))
     made = RecordedTown(str(tmp_path / "run.sqlite"), **given)
     for _ in range(steps):
         made.step()
@@ -101,7 +102,7 @@ def test_a_summary_and_an_impression_can_be_edited(tmp_path):
 
 
 def test_two_agents_swap_what_they_remember(tmp_path):
-    place = RecordedTown(str(tmp_path / "run.sqlite"), n=14)
+    place = RecordedTown(str(tmp_path / "run.sqlite"), n=2 * len(MEMORIES))
     for _ in range(8):
         place.step()
     for one, other in zip(place.citizens, place.citizens[len(MEMORIES) :]):
