@@ -21,10 +21,7 @@ from typing import Any
 from mesa_llm.memory.episodic_memory import EpisodicMemory as TheirEpisodic
 from mesa_llm.memory.lt_memory import LongTermMemory as TheirLongTerm
 from mesa_llm.memory.st_lt_memory import STLTMemory as TheirSTLT
-from mesa_llm.parallel_stepping import (
-    disable_automatic_parallel_stepping,
-    enable_automatic_parallel_stepping,
-)
+from mesa_llm.parallel_stepping import step_agents_parallel
 from rich.console import Console
 from rich.table import Table
 
@@ -119,21 +116,23 @@ PAIRS: dict[str, tuple[type, type, int]] = {
 }
 
 
-def step(town: Town, steps: int, server: ServerProcess, together: bool = False) -> Run:
-    """Runs a town and counts what the server saw.
+class AsyncTown(Town):
+    """A town with Mesa-LLM's own asyncio stepping.
 
-    Args:
-        together: with Mesa-LLM's own asyncio stepping.
+    ``parallel_stepping = True`` would not do: it has no effect on Mesa's agent sets.
     """
+
+    def step(self) -> None:
+        """All agents together."""
+        asyncio.run(step_agents_parallel(list(self.agents)))
+
+
+def step(town: Town, steps: int, server: ServerProcess) -> Run:
+    """Runs a town and counts what the server saw."""
     server.reset()
     started, processor = time.perf_counter(), time.process_time()
-    if together:
-        enable_automatic_parallel_stepping("asyncio")
-    try:
-        for _ in range(steps):
-            town.step()
-    finally:
-        disable_automatic_parallel_stepping()
+    for _ in range(steps):
+        town.step()
     Services.of(town).flush()
     wall = time.perf_counter() - started
     processor = time.process_time() - processor
@@ -206,8 +205,8 @@ def compare(
         runs[way] = step(Town(agents, ours, base, choose), steps, server)
     mine, make = runs["lean"], theirs(their_class, base)
     other = step(Town(agents, make, base), fewer, server)
-    town = Town(agents, make, base, citizen=AsyncCitizen)
-    together = step(town, fewer, server, together=True)
+    town = AsyncTown(agents, make, base, citizen=AsyncCitizen)
+    together = step(town, fewer, server)
     walls = [run.wall * steps / fewer for run in (other, together)]
     return Row(
         *(name, mine.wall, mine.per_call, runs["litellm"].per_call, bare),
