@@ -161,7 +161,7 @@ def lived(steps, **given):
 def test_a_thought_of_ones_own_runs_offline():
     memory = lived(3).agents[0].memory
     assert memory.moods == [1, 2, 3], "a field named like an input keeps its value"
-    assert "day 3!" in memory.mood and len(memory.mood) <= 40
+    assert "Day 3" in memory.mood and len(memory.mood) <= 40
     assert felt(lived(3)) == felt(lived(3))
 
 

@@ -99,9 +99,9 @@ def test_long_texts_are_cut_below_the_top(town):
     long = [
         row
         for row in data.conclusions(past(town, 2), 8)
-        if len(row["text"]) > data.CHARS
+        if len(row["text"]) > data.LINE_CHARS
     ]
     found = data.evidence(town, long[0]["id"])
     top, *below = data.nodes(found, past(town, 2))
     assert top["text"] == long[0]["text"]
-    assert max(len(node["text"]) for node in below) == data.CHARS
+    assert max(len(node["text"]) for node in below) == data.LINE_CHARS
