@@ -7,7 +7,7 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
-from mesa_memory.cli.progress import counted, say
+from mesa_memory.cli.progress import counted
 from mesa_memory.examples.rumor import MEMORIES
 
 
@@ -58,7 +58,6 @@ def demo(
 
     The page has every view of the dashboard, and buttons to play on.
     """
-    say("Loading Mesa and Mesa-LLM ...")
     with one_line_errors():
         if headless:
             _print(steps, name, **town)

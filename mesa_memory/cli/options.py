@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from mesa_memory.cli.progress import say_loading
+
 
 class MemoryName(click.ParamType):
     """The name of a memory, or ``module:class``."""
@@ -18,6 +20,8 @@ class MemoryName(click.ParamType):
     ) -> str:
         """Leaves the name as it is: the model, in whatever process, looks it up."""
         from mesa_memory.errors import UnknownMemory
+
+        say_loading()
         from mesa_memory.examples.rumor import memories
 
         if ":" in value and os.getcwd() not in sys.path:

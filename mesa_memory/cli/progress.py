@@ -1,5 +1,6 @@
 """What a command says on stderr while it works, so that nobody waits before silence."""
 
+import sys
 from collections.abc import Iterator
 
 import click
@@ -11,6 +12,12 @@ LINES = 10
 def say(text: str) -> None:
     """One line on stderr, at once."""
     click.echo(text, err=True)
+
+
+def say_loading() -> None:
+    """Says why nothing happens for some seconds, if that is so."""
+    if "mesa_llm" not in sys.modules:
+        say("Loading Mesa and Mesa-LLM ...")
 
 
 def counted(count: int, what: str) -> Iterator[int]:

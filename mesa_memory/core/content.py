@@ -12,11 +12,10 @@ and a language model obeys.
 import enum
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeGuard
-
-import numpy as np
 
 #: nested content deeper than this is shown as text
 MAX_DEPTH = 12
@@ -119,7 +118,9 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
 
 
 def _other(value: Any, depth: int) -> Any:
-    if isinstance(value, np.ndarray | np.generic):
+    # What nobody has loaded has made no value; the command line starts without it.
+    np = sys.modules.get("numpy")
+    if np and isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist(), depth + 1)
     if isinstance(value, enum.Enum):
         return plain(value.value, depth + 1)

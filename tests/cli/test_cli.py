@@ -20,6 +20,8 @@ DEMO = ("demo", "--headless")
 
 
 def call(*arguments):
+    import mesa_llm  # noqa: F401 - else the command says first that it is loading it
+
     return CliRunner().invoke(main, [str(a) for a in arguments])
 
 

@@ -130,10 +130,15 @@ class Window:
         self.faults: list[str] = []
         self.page.on("console", self._said)
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
-        self.page.on("requestfailed", lambda r: self.faults.append(f"failed: {r.url}"))
+        self.page.on("requestfailed", self._failed)
         self.page.on("request", self._asked)
         self.page.on("response", self._answered)
         self.page.on("dialog", self._dialog)
+
+    def _failed(self, request) -> None:
+        """A font that was still loading when the page was left is no fault."""
+        if request.failure != "net::ERR_ABORTED":
+            self.faults.append(f"failed: {request.url} ({request.failure})")
 
     def __enter__(self) -> "Window":
         return self

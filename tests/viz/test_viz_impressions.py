@@ -3,6 +3,7 @@
 import pytest
 
 from mesa_memory import Services
+from mesa_memory.memories.impressions import Impressions
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data import impressions as data
@@ -68,8 +69,9 @@ def test_a_town_has_the_impressions_that_its_memories_have(tmp_path):
     expected = [
         (citizen.unique_id, subject, record.content["sentiment"])
         for citizen in town.citizens
-        if citizen.unique_id % 6 == 3
-        for subject, record in sorted(citizen.memory.impressions().items())
+        for layer in getattr(citizen.memory, "layers", ())
+        if isinstance(layer, Impressions)
+        for subject, record in sorted(layer.current().items())
     ]
     with open_run(str(tmp_path / "run.sqlite")) as run:
         held = data.opinions(run).at(8)
