@@ -1,6 +1,6 @@
 """Which current records rest on which, so that what rests on a mistake is known."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 
@@ -23,47 +23,64 @@ class Evidence:
             if source != record.id:
                 self._resting.setdefault(source, {})[record.id] = record
 
-    def move(self, old: str, new: str) -> None:
+    def move(self, old: str, new: Any) -> None:
         """What rested on one record rests on another one, which says the same."""
-        if resting := self._resting.pop(old, None):
-            resting.pop(new, None)
-            self._resting.setdefault(new, {}).update(resting)
+        resting = _before(self._resting.pop(old, {}), new)
+        if resting:
+            self._resting.setdefault(new.id, {}).update(resting)
 
-    def end(self, record: str, without: str | None = None) -> list[Any]:
+    def end(self, record: str, by: Any = None) -> list[Any]:
         """All current records that rest on one that has ended, at any distance.
 
         Args:
-            without: id of what has taken its place; it, and what rests on it, is sound.
+            by: what has taken its place; it, and what rests on it, is sound.
         """
         found: dict[str, Any] = {}
-        ahead = [self._resting.pop(record, {})]
+        ahead = [_before(self._resting.pop(record, {}), by)]
         while ahead:
             for key, resting in ahead.pop().items():
-                if key != without and key not in found and resting.current:
+                sound = by is not None and key == by.id
+                if not sound and key not in found and resting.current:
                     found[key] = resting
                     ahead.append(self._resting.get(key, {}))
         return list(found.values())
 
 
+def _before(resting: dict[str, Any], by: Any) -> dict[str, Any]:
+    """Without what came after a record that has taken the place of another one.
+
+    Layers that think at the same time may be done in any order, so the records' own
+    order counts.
+    """
+    if by is None:
+        return resting
+    return {key: record for key, record in resting.items() if record.place < by.place}
+
+
 def successors(
-    sources: Iterable[str],
-    current: Callable[[str], bool],
-    look_up: Callable[[str], Any],
+    of: Any, current: Mapping[str, Any], look_up: Callable[[str], Any]
 ) -> list[str]:
-    """The current records among sources, or what has taken their place.
+    """The current records among a record's sources, or what has taken their place since.
+
+    What had taken the place of a source before is none: the record rests on what had
+    ended by then, which cannot end again.
 
     Args:
-        current: says whether a record with this id is.
-        look_up: gives a record by its id; None if it is unknown.
+        of: the record.
+        current: all current records by their ids.
+        look_up: gives a record that has ended by its id; None if it is unknown.
     """
     found = []
-    for source in sources:
+    for source in of.sources:
         seen: set[str] = set()
         key: str | None = source
-        while key and key not in seen and not current(key):
+        while key and key not in seen and key not in current:
             seen.add(key)
-            record = look_up(key)
-            key = None if record is None else record.superseded_by
-        if key and current(key):
+            ended = look_up(key)
+            key = None if ended is None else ended.superseded_by
+            by = current.get(key) or look_up(key) if key else None
+            if by is not None and by.place < of.place:
+                key = None
+        if key and key in current:
             found.append(key)
     return found

@@ -208,7 +208,7 @@ class RecordLog:
                 return look_up(key) if parts[-2:-1] and parts[-2] in kinds else None
 
             for record in made:
-                on = successors(record.sources, current.__contains__, ended)
+                on = successors(record, current, ended)
                 self._evidence.add(record, on)
 
     def open(
@@ -290,8 +290,8 @@ class RecordLog:
             self._current.pop(record.id, None)
             self.stale.pop(record.id, None)
             if same and by is not None:
-                self._evidence.move(record.id, by.id)
-            resting = self._evidence.end(record.id, by.id if by else None)
+                self._evidence.move(record.id, by)
+            resting = self._evidence.end(record.id, by)
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None

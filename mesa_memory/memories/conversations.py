@@ -112,7 +112,7 @@ class Conversations(Layer):
         said = [event for event in events if event.kind == "message"]
         self._group(self.talks, step, said)
         if said and self.context.display:
-            self.context.outside.show(self._entry(step, said))
+            self.context.outside.memory.show(self._entry(step, said))
 
     def step_ends(self, now: float) -> None:
         """Closes the conversations in which a participant has left the model."""

@@ -162,17 +162,19 @@ class Layer:
         kind: str,
         content: dict[str, Any],
         sources: Iterable[MemoryRecord] = (),
+        same: bool = False,
         **fields: Any,
     ) -> MemoryRecord:
         """Puts a new record in the place of an old one, which is its first source.
 
         Args:
             old: is closed as superseded; None if there is none yet.
+            same: what the old one says still holds, so what rests on it is not stale.
         """
         before = [old] if old is not None else []
         new = self.open(kind, content, [*before, *sources], **fields)
         if old is not None:
-            self.context.supersede(old, new)
+            self.context.supersede(old, new, same)
         return new
 
     def close(self, record: MemoryRecord, because: str) -> None:

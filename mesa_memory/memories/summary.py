@@ -155,9 +155,16 @@ class RunningSummary(Layer):
         self._folds = folds
         self._made = self.current.id if self.current else ""
 
-    def replace(self, text: str, events: Sequence[MemoryRecord] = ()) -> None:
-        """Puts a text in the place of the summary, made of it and of these events."""
-        self.current = self.revise(self.current, self.kind, {"text": text}, events)
+    def replace(
+        self, text: str, events: Sequence[MemoryRecord] = (), same: bool = False
+    ) -> None:
+        """Puts a text in the place of the summary, made of it and of these events.
+
+        Args:
+            same: it goes on with the old one, which held; see ``Layer.revise``.
+        """
+        content = {"text": text}
+        self.current = self.revise(self.current, self.kind, content, events, same)
 
     def set_by_hand(self, text: str) -> None:
         """Puts a text in its place that does not come from a model."""
@@ -182,7 +189,7 @@ class RunningSummary(Layer):
         self._refused = False
         events = [e for entry in covered for e in getattr(entry, "events", ())]
         text = render.one_line(" ".join(reply.summary.split()))
-        self.replace(text, [*told, *events])
+        self.replace(text, [*told, *events], same=True)
         if self.refresh_every:
             self.archive.add([e for e in events if e.current], self.context.line)
             self._keep_up(0 if before else self._folds + 1)

@@ -22,6 +22,8 @@ CASES = [
     for memory in kind.memories
     if fault in ALL or memory == kind.memories[number % len(kind.memories)]
 ]
+#: classes of errors that a record names
+KINDS = ("LLMRejected", "PromptTooLong", "LLMUnavailable", "BadReply")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +70,7 @@ def worded(row):
 
 def told(text):
     head = text.partition(":")[0]
-    return head if head in ("LLMRejected", "LLMUnavailable", "BadReply") else text
+    return head if head in KINDS else text
 
 
 @pytest.mark.parametrize(("fault", "memory"), CASES)

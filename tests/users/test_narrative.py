@@ -111,6 +111,35 @@ def test_recaps_are_never_written_again_shortened_or_left_out():
     assert {line.rank for line in memory.layers[2].summary()} == {math.inf}
 
 
+@pytest.mark.parametrize("tokens", [50, 200, 600])
+@pytest.mark.parametrize("chapters", [1, 3, 5])
+def test_a_recap_holds_when_the_story_goes_on(chapters, tokens):
+    memory = Life(given={"chapters": chapters, "story_tokens": tokens}).live(14)
+    assert len(memory.chapters()) > 1 and memory.story
+    assert {r.stale_since for r in memory.current_records()} == {None}
+    assert "may not hold" not in memory.get_prompt_ready()
+
+
+def test_a_recap_is_stale_once_the_story_that_it_rests_on_is_changed_by_hand(tmp_path):
+    given = {"chapters": 1, "story_tokens": 600}
+    whole = Life(given=given)
+    whole.live(9)
+    file = str(tmp_path / "life.sqlite")
+    life = Life(file, given=given)
+    life.live(8)
+    configure(life, record=None)
+    again = resume(Life, file, given=given)
+    again.live(1)
+    marks = []
+    for one in (whole, again):
+        memory = one.hero.memory
+        memory.story = "There was never a bridge."
+        marks.append([r.stale_since for r in memory.chapters()])
+    configure(again, record=None)
+    assert marks[0] == marks[1]
+    assert marks[0][:6] == [None] * 6 and marks[0][6] == 9
+
+
 # -- when a chapter is complete --------------------------------------------------------------
 
 
