@@ -163,14 +163,19 @@ def hear(memory: LongTermMemory, text: str) -> None:
 
 
 @contextmanager
-def asked(name: str, python: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+def asked(
+    name: str, python: str, api_base: str | None
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """What a model needs: for ``configure``, and for the memory."""
     if name != "small":
         yield {"llm": "offline" if name == "offline" else Forgetful()}, {}
         return
+    whom = {"llm_model": f"openai/{NAME}", "summary_chars": SMALL_CHARS}
+    if api_base:
+        yield SETTINGS, whom | {"api_base": api_base}
+        return
     with SmallModel(python) as server:
-        whom = {"llm_model": f"openai/{NAME}", "api_base": server.base}
-        yield SETTINGS, whom | {"summary_chars": SMALL_CHARS}
+        yield SETTINGS, whom | {"api_base": server.base}
 
 
 def main() -> None:
@@ -178,12 +183,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", action="append", choices=KINDS)
     parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--api-base", help="of a server of the small model that runs")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     rows = []
     for name in given.model or ("offline", "forgetful"):
         for every in REFRESHES:
-            with asked(name, given.python) as (services, memory):
+            with asked(name, given.python, given.api_base) as (services, memory):
                 row = lived(services, memory | {"refresh_every": every})
             rows.append({"model": name, "refresh_every": every or "never"} | row)
     if given.json:
