@@ -14,6 +14,7 @@ from tests.support.fleet import ASKING, HANGING, HASTY, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import OpenAIServer
 
+pytestmark = pytest.mark.slow
 #: one fault is met by these; each other one by the memory whose turn it is
 ALL = ("429 once", "500", "401", "thinking", "control characters", "null")
 CASES = [

@@ -11,8 +11,10 @@ def take(way, monkeypatch):
         monkeypatch.setattr("mesa_memory.llm.client.obstacle", lambda *_: "a test")
 
 
-@pytest.fixture(autouse=True, params=WAYS)
+@pytest.fixture(
+    autouse=True, params=["lean", pytest.param("litellm", marks=pytest.mark.slow)]
+)
 def way(request, monkeypatch):
-    """Runs every test here once on each way."""
+    """Runs every test here once on each way; on the slow one among the slow tests."""
     take(request.param, monkeypatch)
     return request.param

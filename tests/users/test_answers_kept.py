@@ -404,6 +404,7 @@ def ended(children):
     return [json.loads(child.communicate(timeout=HUNG)[0]) for child in children]
 
 
+@pytest.mark.slow
 def test_processes_that_share_a_file_go_on_from_the_same_answers(server, file):
     together = ended(started(file, server.base, 3))
     asked = prompts(server)
@@ -416,6 +417,7 @@ def test_processes_that_share_a_file_go_on_from_the_same_answers(server, file):
     assert after["kept"] == CALLS and after["thought"] == together[0]["thought"]
 
 
+@pytest.mark.slow
 def test_processes_that_race_agree_on_the_answer_that_was_kept_first(file):
     # Each answer is another one, so two that differ would be seen.
     def answer(received):
