@@ -247,7 +247,9 @@ class RecordLog:
         )
         with self._lock:
             self._current[record.id] = record
-            self._evidence.add(record, filter(self._current.get, record.sources))
+            if record.sources:
+                on = filter(self._current.get, record.sources)
+                self._evidence.add(record, on)
             if record.stale_since is not None:
                 self.stale[record.id] = record
         for observer in self.bus.observers:

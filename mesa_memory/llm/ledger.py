@@ -13,7 +13,7 @@ from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
-from mesa_memory.llm.price import Price
+from mesa_memory.llm.price import FREE, Price
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")
@@ -245,6 +245,17 @@ class Ledger:
 
 def _count(usage: dict[tuple, Usage], key: tuple, used: Usage) -> None:
     usage[key] = usage.get(key, Usage()) + used
+
+
+def price_of(client: Any, model: str | None) -> Price | None:
+    """What a model's tokens cost, as the client that asks it says; None if unknown.
+
+    Raises:
+        ValueError: if the client gives what is no price.
+    """
+    if getattr(client, "instant", False):
+        return FREE
+    return Price.of(client.price(model)) if hasattr(client, "price") else None
 
 
 def forecast(

@@ -81,14 +81,3 @@ class Price:
 
 #: what a model in this process costs
 FREE = Price(0.0, 0.0)
-
-
-def price_of(client: Any, model: str | None) -> Price | None:
-    """What a model's tokens cost, as the client that asks it says; None if unknown.
-
-    Raises:
-        ValueError: if the client gives what is no price.
-    """
-    if getattr(client, "instant", False):
-        return FREE
-    return Price.of(client.price(model)) if hasattr(client, "price") else None

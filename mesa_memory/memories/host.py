@@ -234,7 +234,8 @@ class MemoryModule(MemoryReads):
     def step_ends(self, now: float) -> None:
         """The agent's own step ends; its events are not admitted yet."""
         for layer in self.layers:
-            layer.step_ends(now)
+            if type(layer).step_ends is not Layer.step_ends:  # most have nothing to do
+                layer.step_ends(now)
 
     def remember(self) -> Flow[None]:
         """Lets all layers think, one after the other; one failing lets the others be.

@@ -35,11 +35,11 @@ from mesa_memory.llm.ledger import (
     Usage,
     forecast,
     open_reply,
+    price_of,
     usage_of,
 )
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
-from mesa_memory.llm.price import price_of
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
@@ -357,7 +357,8 @@ class Services:
         else:
             used = usage_of(request, reply, price_of(client, model))
             self.ledger.went(model, reply.route)
-            self.forecaster.learn(request, set_aside.expected, used)
+            if set_aside.expected.calls:
+                self.forecaster.learn(request, set_aside.expected, used)
         self.ledger.settle(request, model, set_aside, used)
 
 
