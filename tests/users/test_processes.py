@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 MODEL = """
 import os, sys, time
 import mesa

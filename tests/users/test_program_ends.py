@@ -9,6 +9,8 @@ import pytest
 from mesa_memory import Services, open_run, resume
 from tests.support.street import Street, remembered
 
+pytestmark = pytest.mark.slow
+
 
 def program(file, ending):
     """Runs it to its end; what it printed, after making sure that nothing went wrong."""
@@ -35,7 +37,6 @@ def test_a_program_that_ends_before_its_first_step_has_begun_a_run(tmp_path):
         assert list(run.steps) == [1]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("again", [False, True])
 def test_what_was_changed_by_hand_at_last_is_there_when_the_run_goes_on(
     tmp_path, again

@@ -188,8 +188,6 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
         press(page, "Step")
         page.until(lambda: page.step() == str(number + 1))
     show(page, "Evidence", {"Agent": "1"})
-    run = twin.until(int(page.step()))
-    made = run.state(1, int(page.step()), kind="reflection", as_records=True)
     row = page.page.locator("tbody tr", has_text="reflection").first
 
     def chosen():
@@ -201,6 +199,8 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     page.until(chosen)
     title = page.page.locator("h3", has_text="Evidence of").inner_text()
     record = title.removeprefix("Evidence of ")
+    run = twin.until(int(page.step()))
+    made = run.state(1, int(page.step()), kind="reflection", as_records=True)
     assert record in {row["id"] for row in made}
     lines = run.because(record, as_records=True)
     page.page.get_by_role("button", name="Open all").click()
