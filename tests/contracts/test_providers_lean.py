@@ -350,6 +350,7 @@ agent.memory.process_step()
 """
 
 
+@pytest.mark.slow
 def test_a_program_ends_with_its_work_done_and_without_a_word(server):
     run = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", PROGRAM, server.base],

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import mesa_memory
 
 ROOT = Path(__file__).parent.parent.parent
@@ -13,6 +15,7 @@ _LINE = re.compile(r"^(?:from mesa\S* )?import .+$", re.MULTILINE)
 _OURS = re.compile(r"^from mesa_memory import ([\w, ]+)$", re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_readmes_imports_work_in_their_order_without_a_variable():
     lines = _LINE.findall((ROOT / "README.md").read_text())
     assert len(lines) > 3

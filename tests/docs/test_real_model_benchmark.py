@@ -1,6 +1,7 @@
 """The benchmark of a real model counts right, here with servers that answer as told."""
 
 import json
+import logging
 import sys
 
 import pytest
@@ -11,6 +12,15 @@ from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
 
 QUICK = {"backoff": 0.01}
 ASKING = [name for name in real_model.MEMORIES if name != "ShortTerm"]
+
+
+@pytest.fixture(autouse=True)
+def _as_loud_as_before():
+    """The benchmark quiets the package; other tests want to hear it."""
+    logger = logging.getLogger("mesa_memory")
+    level = logger.level
+    yield
+    logger.setLevel(level)
 
 
 def rows(name, server, steps=6):

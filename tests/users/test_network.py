@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 README = Path(__file__).parents[2] / "README.md"
 #: notes whom a program looks for outside this machine, and lets nobody be found
 GUARD = """
@@ -39,6 +41,7 @@ def run(program):
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_readmes_model_asks_nobody_and_says_nothing_of_a_network():
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.DOTALL)
     (model,) = [block for block in blocks if "class Street" in block]
@@ -47,6 +50,7 @@ def test_readmes_model_asks_nobody_and_says_nothing_of_a_network():
     assert "price list" not in said and "cost map" not in said
 
 
+@pytest.mark.slow
 def test_a_program_that_loads_litellm_first_is_told_how_not_to_wait():
     said = run("from mesa_llm.llm_agent import LLMAgent\nimport mesa_memory")
     assert "ASKED []" not in said, "who comes too late cannot keep litellm from asking"

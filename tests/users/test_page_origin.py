@@ -54,6 +54,7 @@ def of_others(base):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", ["explorer", "demo"])
 def test_only_the_pages_own_origin_opens_its_socket(server, request):
     base = request.getfixturevalue(server)

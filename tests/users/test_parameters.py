@@ -186,6 +186,7 @@ def test_a_model_that_is_recorded_after_it_was_made_is_known_as_well():
     Services.of(again).recorder.close()
 
 
+@pytest.mark.slow
 def test_a_model_that_was_made_before_the_package_was_imported_says_what_is_unknown(
     tmp_path,
 ):
@@ -226,6 +227,7 @@ assert open_run("run.sqlite").parameters == {"n": 5, "tax": 1, "rng": 1}
     subprocess.run([sys.executable, script], check=True, timeout=600)
 
 
+@pytest.mark.slow
 def test_a_constructor_that_imports_the_package_says_what_it_was_given(tmp_path):
     code = """
 import mesa
