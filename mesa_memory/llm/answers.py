@@ -34,7 +34,7 @@ logger = logger_of(__name__)
 HASTY_MS = 50
 #: longest kept reply, in characters
 LONGEST = 2**24
-#: answers that could not be written yet are kept in memory, so many
+#: most answers that are kept in memory because they could not be written yet
 WAITING = 1000
 
 
@@ -95,7 +95,7 @@ class AnswerCache:
         self._lock = threading.Lock()
         self._asking: dict[bytes, Future[None]] = {}
         self._waiting: dict[bytes, str] = {}  # could not be written yet
-        self._again = 0  # with so many of them it is tried again
+        self._again = 0  # number of waiting answers at which writing is tried again
         self._told: set[str] = set()
         self._damaged = False
         self._file = AnswerFile(self.path)

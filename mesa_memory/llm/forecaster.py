@@ -15,7 +15,8 @@ from mesa_memory.llm.price import Price
 
 #: tokens of a reply, as long as no reply of the model is known
 REPLY_TOKENS = 100
-#: providers cache in steps of so many tokens, and no prompt of less (OpenAI's numbers)
+#: tokens by which a provider's cache grows, and of the shortest prompt that it keeps
+#: (OpenAI's numbers)
 CACHED_TOKENS, LEAST_CACHED = 128, 1024
 #: characters to a token, where nobody has counted
 CHARS = 4

@@ -15,7 +15,7 @@ from mesa_memory.core.requests import LLMRequest
 _MARK = {"type": "ephemeral"}
 #: OpenAI's own servers
 HOSTS = ("api.openai.com", "us.api.openai.com", "eu.api.openai.com")
-#: Anthropic looks for a cached beginning at so many cuts before a mark
+#: number of cuts before a mark at which Anthropic looks for a cached beginning
 CUTS = 20
 
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel
 
-#: a range of at most so many numbers is written out
+#: most numbers of a range that is written out one by one
 MOST_NUMBERS = 25
 #: numbers from one whole number to another go in such steps
 STEP = 10

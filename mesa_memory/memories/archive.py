@@ -50,7 +50,7 @@ class EventArchive:
         """The events, oldest first; what was taken out by hand is not among them.
 
         Args:
-            chars: only as many as fit into so many characters.
+            chars: most characters of their lines together; None gives all that are held.
         """
         held = self._held if chars is None else self._within(chars)
         return [h.event for h in held if h.event.closed_because not in BY_HAND]

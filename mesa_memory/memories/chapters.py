@@ -48,7 +48,7 @@ class Chapters(Layer):
     A recap is never written again, shortened or left out.
 
     Args:
-        rule: when a chapter is complete. With a number, each has so many steps; a
+        rule: when a chapter is complete. With a number, each has that number of steps; a
             function is given the chapter's events after each step, oldest first, and
             says whether it is; ``"model"`` asks the model every ``judge_every`` steps.
         story: the story so far, which the recap is to be understood from.

@@ -24,8 +24,8 @@ from mesa_memory.tasks.conversation import OWN
 KIND = "conversation"
 #: most characters of what was said in one request; the rest has a summary of its own
 REQUEST_CHARS = 24_000
-#: once a conversation has so many times the turns that are shown, those that are not
-#: shown are summarised before its end
+#: a conversation this number of times as long as the turns that are shown is too long to
+#: wait for its end: the turns that are not shown are summarised before
 LONG = 4
 #: number of lines of dialogue that bring earlier conversations to mind
 QUERY_LINES = 3

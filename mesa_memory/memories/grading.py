@@ -205,7 +205,7 @@ class _Asking:
             self.outcome.problem = error
 
     def _batches(self, places: Sequence[int]) -> Iterator[list[int]]:
-        """The places in order, so many at a time as one request may hold."""
+        """The places in order, in parts that each fit into one request."""
         batch: list[int] = []
         size = 0
         for place in places:

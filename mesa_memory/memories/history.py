@@ -65,7 +65,7 @@ def as_text(messages: Iterable[Message], context: Any, block: int = 1) -> str:
     """Messages as text, one line each; empty if there are none.
 
     Args:
-        block: of those that there is no room for, so many steps leave at a time.
+        block: number of steps that leave together when there is no room.
     """
     messages = list(messages)
     lines = [

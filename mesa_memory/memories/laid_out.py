@@ -21,8 +21,8 @@ class Appended:
 
     Args:
         lines: events, oldest first.
-        limit: the newest steps that fit so many characters are shown, and of those that
-            do not, a whole block at a time is left out.
+        limit: most characters of the steps that are shown, the newest; of those that do
+            not fit, a whole block at a time is left out.
         block: how many steps there are in a block.
 
     Attributes:

@@ -40,7 +40,7 @@ from mesa_memory.retrieval.scoring import Scoring
 RECENT = "recent"
 #: fewest tokens that a prompt may be given
 LEAST = 100
-#: about so many characters of recent steps have room in a token
+#: about the number of characters of recent steps that have room in a token
 TOKEN_CHARS = 3
 
 

@@ -81,7 +81,7 @@ class EventStream(Layer):
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._hard: set[str] = set()  # of these, what got none when asked for alone
         self._unable = False  # at the last step the model graded nothing
-        self._asked = self._given_up = 0  # so many events, in this process
+        self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
         self.recollection.index = self.index
         self.recollection.ungraded = self.ungraded

@@ -77,8 +77,8 @@ def configure(
             limit.
         max_pending_steps: stop after this number of steps in a row without an answer;
             at first 10. Answers that cannot be used stop nothing, unless
-            ``on_failure="raise"``; so many steps without a grade, and an event stays
-            without one.
+            ``on_failure="raise"``; an event that has no grade after this number of
+            steps stays without one.
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"retry"``.
         embedder: ``"static"`` (at first; shipped, offline), ``"static:NAME"``,

@@ -15,9 +15,9 @@ from mesa_memory.tasks.consolidate import WORD_CHARS
 from mesa_memory.tasks.excerpt import most_important, sentence
 from mesa_memory.tasks.grounding import check_summary
 
-#: without a model, a recap tells so many events
+#: events that a recap tells if there is no model
 TOLD = 3
-#: without a model, a chapter is complete after so many events
+#: events after which a chapter is complete if there is no model
 COMPLETE = 12
 
 _NOTHING = ("", "none", "null", "n/a", "-")

@@ -15,7 +15,7 @@ from mesa_memory.tasks.grounding import Terms, check_summary
 
 #: begins the lines of what the agent said itself
 OWN = "You say: "
-#: without a model, so many of the things that were said are remembered
+#: things said that a summary tells if there is no model
 TOLD = 2
 
 

@@ -270,7 +270,7 @@ def schema(inputs: Inputs) -> type[Grades]:
 
 @lru_cache(maxsize=100)
 def _exactly(count: int, top: int) -> type[Grades]:
-    """The shape of so many grades, made once for each number."""
+    """The shape of exactly ``count`` grades, made once for each count."""
     shape = _SHAPES[top]
     own = {"count": count, "__module__": __name__, "__doc__": shape.__doc__}
     return type(f"{shape.__name__}Of{count}", (shape,), own)

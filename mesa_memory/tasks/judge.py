@@ -13,7 +13,7 @@ from mesa_memory.tasks.attributes import related
 from mesa_memory.tasks.base import Inputs, Task, numbered
 
 #: a new fact, another value of a known one, its end, or nothing new
-ADD, UPDATE, DELETE, NONE = OPERATIONS = "ADD", "UPDATE", "DELETE", "NONE"
+ADD, UPDATE, DELETE, NONE = "ADD", "UPDATE", "DELETE", "NONE"
 
 
 class Decision(BaseModel):
