@@ -32,22 +32,15 @@ def diff(left: str, right: str, by: str | None) -> None:
     """
     console = plain_console()
     with opened(left) as mine, opened(right) as theirs:
-        from mesa_memory.runs.compare import differing_parameters
-
-        about = [
-            next(row for row in run.runs(as_records=True) if row["id"] == run.id)
-            for run in (mine, theirs)
-        ]
-        apart = differing_parameters(about)
-        events = by == "event" or (by is None and not mine.same_memories(theirs))
-        found = mine.differences(theirs, events)
-    for letter, parameters in zip("AB", apart):
+        parting = mine.parting(theirs, None if by is None else by == "event")
+    for letter, parameters in zip("AB", parting.parameters):
         if parameters:
             console.print(f"{letter} was made with {named(parameters)}", soft_wrap=True)
-    if events:
+    if parting.events:
         console.print(
             "Compared is what happened to the agents, not how it is remembered."
         )
+    found = parting.first
     if found is None:
         console.print("The runs are equal.")
         return

@@ -26,7 +26,8 @@ def runs(store: str, limit: int | None, as_json: bool) -> None:
 
         rows = newest.runs(as_records=True)
     if not as_json:
-        apart = [named(parameters) for parameters in differing_parameters(rows)]
+        given = [row["parameters"] or {} for row in rows]
+        apart = map(named, differing_parameters(given))
         rows = [row | {"parameters": text} for row, text in zip(rows, apart)]
     output.table("runs", f"Runs of {store}", _COLUMNS, rows)
     output.end()

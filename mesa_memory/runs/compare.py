@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
@@ -26,25 +26,43 @@ from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import schema
 
 Row = dict[str, Any]
-#: for each table, what names a row within a step, and what must be equal
-type Compared = Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]
-_INTERVENTIONS = (("agent",), ("kind", "detail"))
+
+
+class _Columns(NamedTuple):
+    """What is compared of the rows of a table.
+
+    Attributes:
+        keys: what names a row within a step.
+        values: what must be equal.
+        origin: only records of this origin; None is all rows.
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[str, ...]
+    origin: str | None = None
+
+
+#: what is compared, by table
+type Compared = Mapping[str, _Columns]
+_INTERVENTIONS = _Columns(("agent",), ("kind", "detail"))
 _ALL: Compared = {
     "interventions": _INTERVENTIONS,
-    "calls": (("agent", "purpose", "occurrence"), ("prompt_hash", "reply")),
-    "records": (
+    "calls": _Columns(("agent", "purpose", "occurrence"), ("prompt_hash", "reply")),
+    "records": _Columns(
         ("id",),
         (
             *("agent", "layer", "kind", "text", "content", "importance", "subject"),
             *("sources", "valid_from", "valid_to", "closed_because", "superseded_by"),
         ),
     ),
-    "recalls": (("agent", "layer", "purpose"), ("query", "scoring", "candidates")),
-    "prompts": (("agent", "layer", "section"), ("text",)),
+    "recalls": _Columns(
+        ("agent", "layer", "purpose"), ("query", "scoring", "candidates")
+    ),
+    "prompts": _Columns(("agent", "layer", "section"), ("text",)),
 }
 _EVENTS: Compared = {
     "interventions": _INTERVENTIONS,
-    "records": (("agent", "kind", "text"), ()),
+    "records": _Columns(("agent", "kind", "text"), (), origin=EVENT),
 }
 #: scores differ by so much where another number of rows was multiplied at once; what is
 #: recorded was rounded
@@ -82,28 +100,42 @@ class Difference:
         return self.step, int(ended and _ENDING.issuperset(self.fields)), self.seq
 
 
+@dataclass(frozen=True)
+class Parting:
+    """Where two runs part.
+
+    Attributes:
+        first: the first difference; None if there is none.
+        events: True if only what happened to the agents was compared.
+        parameters: of each run, those that are not the same in both.
+    """
+
+    first: Difference | None
+    events: bool
+    parameters: tuple[Row, Row]
+
+
 def first_difference(
     left: Recorded, right: Recorded, events: bool = False
 ) -> Difference | None:
     """See ``Run.differences``."""
     first, compared = _steps(left, right), _EVENTS if events else _ALL
-    for name, (_, values) in compared.items():
-        for step, mine, theirs in _side_by_side(name, compared, left, right):
+    for name, columns in compared.items():
+        for step, mine, theirs in _side_by_side(name, columns, left, right):
             if first and step > first.step:
                 break
-            apart = _different(name, values, step, mine, theirs)
+            apart = _different(name, columns.values, step, mine, theirs)
             found = [*apart, *([first] if first else [])]
             first = min(found, key=lambda one: one.place, default=None)
     return first
 
 
-def differing_parameters(runs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def differing_parameters(given: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """For each run the parameters that are not the same in all of them, by name.
 
     Args:
-        runs: rows of ``Run.runs``.
+        given: what each run was made with.
     """
-    given = [run["parameters"] or {} for run in runs]
     names = dict.fromkeys(name for parameters in given for name in parameters)
     apart = [
         name
@@ -124,10 +156,10 @@ def _steps(left: Recorded, right: Recorded) -> Difference | None:
 
 
 def _side_by_side(
-    name: str, compared: Compared, left: Recorded, right: Recorded
+    name: str, columns: _Columns, left: Recorded, right: Recorded
 ) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
     """Each step with its rows in both runs, by what names them."""
-    flows = [_by_step(name, compared, run) for run in (left, right)]
+    flows = [_by_step(name, columns, run) for run in (left, right)]
     heads = [next(flow, None) for flow in flows]
     while any(heads):
         step = min(head[0] for head in heads if head)
@@ -139,22 +171,21 @@ def _side_by_side(
 
 
 def _by_step(
-    name: str, compared: Compared, run: Recorded
+    name: str, columns: _Columns, run: Recorded
 ) -> Iterator[tuple[float, dict[tuple, Row]]]:
     """The rows of a table, step by step."""
     table = schema.metadata.tables[name]
-    keys, values = compared[name]
-    names = ("step", "seq", *keys, *values)
+    names = ("step", "seq", *columns.keys, *columns.values)
     wanted = select(*[table.c[n] for n in names]).where(run.mine(table))
-    if compared is _EVENTS and name == "records":
-        wanted = wanted.where(table.c.origin == EVENT)
+    if columns.origin:
+        wanted = wanted.where(table.c.origin == columns.origin)
     chunks = run.reader.chunks(wanted.order_by(table.c.step, table.c.seq))
     rows = (dict(zip(names, row)) for chunk in chunks for row in chunk)
     for step, together in groupby(rows, key=lambda row: row["step"]):
         named: dict[tuple, Row] = {}
         count: Counter[tuple] = Counter()
         for row in together:
-            key = tuple(row[n] for n in keys)
+            key = tuple(row[n] for n in columns.keys)
             count[key] += 1
             named[*key, count[key]] = row
         yield step, named

@@ -12,7 +12,12 @@ import mesa_memory.runs.search as searching
 import mesa_memory.runs.state as state
 import mesa_memory.runs.versions as versions
 from mesa_memory.core.arguments import readable
-from mesa_memory.runs.compare import Difference, first_difference
+from mesa_memory.runs.compare import (
+    Difference,
+    Parting,
+    differing_parameters,
+    first_difference,
+)
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.runs.stored import overview, run_row
@@ -261,9 +266,18 @@ class Run:
         """
         return first_difference(self._run, other._run, events)
 
-    def same_memories(self, other: "Run") -> bool:
-        """True if the agents of both runs have memories of the same classes."""
-        return _memories(self) == _memories(other)
+    def parting(self, other: "Run", events: bool | None = None) -> Parting:
+        """Where this run and another one part, and in what they were made differently.
+
+        Args:
+            other: the other run, of any store.
+            events: see ``differences``; None is True if the agents of the two runs have
+                memories of different classes.
+        """
+        if events is None:
+            events = _memories(self) != _memories(other)
+        mine, theirs = differing_parameters([self.parameters, other.parameters])
+        return Parting(self.differences(other, events), events, (mine, theirs))
 
     def export(self, folder: str | Path, format: str = "csv") -> list[Path]:
         """Writes the run's tables as files; see ``export``.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mesa_memory.runs import Run
-from mesa_memory.runs.compare import Difference, differing_parameters
+from mesa_memory.runs.compare import Difference, Parting
 from mesa_memory.viz.data.agent import Past, Row
 
 #: where a record is
@@ -135,22 +135,6 @@ def _numbered(rows: list[Row]) -> dict[str, str]:
     return {name: text or "" for name, text in found.items()}
 
 
-@dataclass(frozen=True)
-class Parting:
-    """Where two runs part.
-
-    Attributes:
-        first: the first difference; None if there is none.
-        events: True if only what happened to the agents was compared, as their memories
-            are of different classes.
-        parameters: of each run, those that are not the same in both.
-    """
-
-    first: Difference | None
-    events: bool
-    parameters: tuple[Row, Row]
-
-
 def parting(run: Run, other: Run, stamp: tuple) -> Parting:
     """Where two runs part.
 
@@ -158,13 +142,7 @@ def parting(run: Run, other: Run, stamp: tuple) -> Parting:
         run, other: of any store.
         stamp: the state of ``other``, so that its next one is compared anew.
     """
-    events = not run.same_memories(other)
-    about = [
-        next(row for row in one.runs(as_records=True) if row["id"] == one.id)
-        for one in (run, other)
-    ]
-    mine, theirs = differing_parameters(about)
-    return Parting(run.differences(other, events), events, (mine, theirs))
+    return run.parting(other)
 
 
 def told(difference: Difference) -> list[Pair]:

@@ -4,6 +4,7 @@ from typing import Any
 
 import solara
 
+from mesa_memory.runs.compare import Parting
 from mesa_memory.viz.background_query import use_answer
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
@@ -81,7 +82,7 @@ def First(source: Source, other: Source, selection: Selection) -> Any:
 
 
 @solara.component
-def Made(parting: data.Parting) -> Any:
+def Made(parting: Parting) -> Any:
     """In what the runs were made differently, and what is compared because of that."""
     if parting.events:
         solara.Text(
