@@ -1,5 +1,6 @@
 """``mesa-memory inspect``: what was remembered, shown, and because of what."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -106,10 +107,10 @@ def _record(run: "Run", record: str, output: Output) -> None:
     told = run.history(record, as_records=True)
     output.table("history", "History", _HISTORY, told)
     rows = run.provenance(record, as_records=True)
-    output.tree("provenance", "Because of:", rows, evidence_tree(rows))
+    output.tree("provenance", "Because of:", rows, evidence_tree)
 
 
-def evidence_tree(lines: list[dict[str, Any]]) -> Any:
+def evidence_tree(lines: Sequence[dict[str, Any]]) -> Any:
     """The rows of ``Run.provenance`` as a tree, cut where it gets too long or deep."""
     from rich.text import Text
     from rich.tree import Tree

@@ -90,13 +90,19 @@ class Output:
         for line in text.split("\n"):
             self._console.print(f"  {one_line(line)}", soft_wrap=True)
 
-    def tree(self, key: str, heading: str, rows: Sequence[Any], tree: Any) -> None:
-        """A tree for people, made of ``rows``; for programs the rows."""
+    def tree(
+        self,
+        key: str,
+        heading: str,
+        rows: Sequence[Any],
+        drawn: Callable[[Sequence[Any]], Any],
+    ) -> None:
+        """A tree for people, as ``drawn`` makes it of the rows; for programs the rows."""
         if self._json:
             self._collected[key] = list(rows)
             return
         self._console.print(heading)
-        self._console.print(tree)
+        self._console.print(drawn(rows))
 
     def end(self) -> None:
         """Prints the JSON object, if that was asked for."""

@@ -49,11 +49,8 @@ class FactIndex:
     def refresh(self) -> None:
         """Brings the index up to date."""
         self.align()
-        outside = self.context.outside
-        if outside.embeds_here and (bare := self.ranking.lacking()):
-            texts = {record.id: text_of(record) for record in bare}
-            rows = outside.embedded_together([r.id for r in bare], texts.__getitem__)
-            self._take(bare, Embedded(np.stack(rows), outside.embedder_name))
+        if self.context.outside.embeds_here:
+            self._embed_together()
 
     def align(self) -> None:
         """Brings the index in line with the facts."""
@@ -88,10 +85,13 @@ class FactIndex:
     def restore(self) -> None:
         """Starts anew with other facts; elsewhere their vectors are asked for again."""
         self.clear()
+        if not self.context.outside.embeds_here:
+            self.align()
+            self._embed_together()
+
+    def _embed_together(self) -> None:
+        """Embeds the facts that have no vector, with what other memories wait for."""
         outside = self.context.outside
-        if outside.embeds_here:
-            return
-        self.align()
         if bare := self.ranking.lacking():
             texts = {record.id: text_of(record) for record in bare}
             rows = outside.embedded_together([r.id for r in bare], texts.__getitem__)

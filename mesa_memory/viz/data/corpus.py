@@ -17,6 +17,7 @@ from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
+from mesa_memory.viz.data.groups import Groups, grouped
 
 records = schema.records
 #: number of newest steps that are read again for records that have ended
@@ -37,6 +38,7 @@ class Corpus:
         vectors: shape (pieces, dim), float16; length 1 or zero.
         parts: the numbers of the pieces of all texts, one text after the other.
         starts: shape (texts,), where in ``parts`` a text begins.
+        groups: which of the pieces say the same.
         kinds: names of the kinds of record.
         lives: one row for each record, by ``seq``; fields seq, agent, kind, text
             (numbers of these) and valid_from, valid_to (NaN: until now).
@@ -49,6 +51,7 @@ class Corpus:
     vectors: np.ndarray
     parts: np.ndarray
     starts: np.ndarray
+    groups: Groups
     kinds: list[str]
     lives: np.ndarray
 
@@ -107,6 +110,7 @@ def corpus(run: Run, before: Corpus | None = None) -> Corpus:
         np.concatenate([old.vectors, vectors]),
         np.concatenate([old.parts, parts]),
         np.concatenate([old.starts, starts + len(old.parts)]),
+        grouped(pieces.names) if len(pieces.names) > len(old.pieces) else old.groups,
         kinds.names,
         lives,
     )
@@ -136,7 +140,7 @@ def _nothing(agents: list[Any]) -> Corpus:
     numbers = np.zeros(0, dtype=np.int64)
     return Corpus(
         *(agents, [], [], [], np.zeros((0, static().dim), dtype=np.float16)),
-        *(numbers, numbers, [], np.zeros(0, dtype=LIFE)),
+        *(numbers, numbers, grouped([]), [], np.zeros(0, dtype=LIFE)),
     )
 
 

@@ -14,7 +14,7 @@ from mesa_memory.core.stop_words import STOP_WORDS
 from mesa_memory.retrieval.bm25 import terms, words
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.corpus import Corpus, corpus, static
-from mesa_memory.viz.data.groups import Groups, Ticks, grouped
+from mesa_memory.viz.data.groups import Groups, Ticks
 
 #: share of the words in what counts as similar; the rest is the meaning
 WORDS_SHARE = 0.5
@@ -23,6 +23,9 @@ QUERY_WORDS = 24
 NO_TICKS: Ticks = MappingProxyType({})
 #: sentences that are compared at a time, in single precision
 BLOCK_SENTENCES = 16_384
+
+#: the similarities of no text
+_NOTHING = np.zeros(0, dtype=np.float32)
 
 _known: weakref.WeakKeyDictionary[Run, Corpus] = weakref.WeakKeyDictionary()
 _reading = threading.Lock()
@@ -36,13 +39,16 @@ class Found:
         corpus: the texts.
         similarity: shape (texts,), from 0 to 1; see ``found``.
         pieces: the same of their sentences, shape (pieces,).
-        groups: which sentences say the same.
     """
 
     corpus: Corpus
     similarity: np.ndarray
     pieces: np.ndarray
-    groups: Groups
+
+    @property
+    def groups(self) -> Groups:
+        """Which sentences say the same."""
+        return self.corpus.groups
 
 
 @dataclass(frozen=True)
@@ -78,7 +84,12 @@ class Holding:
 
 
 def found(run: Run, text: str, unlike: str = "") -> Found:
-    """How similar each text of a run is to one.
+    """How similar each text of a run is to one; see ``compared``."""
+    return compared(run, text, unlike)[0]
+
+
+def compared(run: Run, text: str, unlike: str = "") -> tuple[Found, Found | None]:
+    """How similar each text of a run is to one, and to another that is not meant.
 
     The similarity of a sentence is half the cosine of the embeddings, and half the
     share of the text's words that are in it, rare words counting more, as in BM25
@@ -87,8 +98,12 @@ def found(run: Run, text: str, unlike: str = "") -> Found:
     Args:
         run: its texts are read once, and then only what is new.
         text: what is looked for.
-        unlike: a sentence that is more similar to this one has no similarity, so that
-            a rumour is told from its denial, which has most of its words.
+        unlike: what is not meant. A sentence counts only for the one of the two that it
+            is more similar to, so that a rumour is told from its denial, which has most
+            of its words.
+
+    Returns:
+        The similarities to ``text``, and those to ``unlike``; None without it.
 
     Raises:
         ValueError: for a blank text.
@@ -97,15 +112,21 @@ def found(run: Run, text: str, unlike: str = "") -> Found:
         raise ValueError(f"a text to look for must have words, got {text!r}")
     with _reading:
         held = _known[run] = corpus(run, _known.get(run))
-    groups = grouped(held.pieces)
+    meant = _similarity(held, text) if held.texts else _NOTHING
+    if not unlike.strip():
+        return _found(held, meant), None
+    other = _similarity(held, unlike) if held.texts else _NOTHING
+    return (
+        _found(held, np.where(other < meant, meant, 0)),
+        _found(held, np.where(meant < other, other, 0)),
+    )
+
+
+def _found(held: Corpus, pieces: np.ndarray) -> Found:
     if not held.texts:
-        nothing = np.zeros(0, dtype=np.float32)
-        return Found(held, nothing, nothing, groups)
-    pieces = _similarity(held, text)
-    if unlike.strip():
-        pieces = np.where(_similarity(held, unlike) < pieces, pieces, 0)
+        return Found(held, _NOTHING, pieces)
     of_texts = np.maximum.reduceat(pieces[held.parts], held.starts)
-    return Found(held, of_texts.astype(np.float32), pieces, groups)
+    return Found(held, of_texts.astype(np.float32), pieces)
 
 
 def _similarity(held: Corpus, text: str) -> np.ndarray:
@@ -281,7 +302,7 @@ def nearest(
 
 
 def histogram(found: Found, bins: int = 50) -> list[int]:
-    """How many groups have a similarity in each of so many equal parts of 0 to 1."""
+    """How many groups have a similarity in each of ``bins`` equal parts of 0 to 1."""
     counts, _ = np.histogram(similarities(found), bins, (0.0, 1.0))
     return counts.tolist()
 

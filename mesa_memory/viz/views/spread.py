@@ -68,10 +68,8 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
     quick = len(source.steps) * len(source.agent_ids) < QUICK
     says = "Reading all texts of the run; only the first look takes long …"
     unlike = _unlike(selection)
-    found = use_answer(source, data.found, text, unlike, quick=quick, says=says)
-    other = use_answer(
-        source, data.found, unlike or text, text if unlike else "", quick=quick
-    )
+    answer = use_answer(source, data.compared, text, unlike, quick=quick, says=says)
+    found, other = answer or (None, None)
     least = _least(selection)
     chosen = selection.option("spread_kind", ALL)
     kind = chosen if found and chosen in found.corpus.kinds else None
@@ -82,8 +80,8 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
         [id(found), least, kind, marks],
     )
     against = solara.use_memo(
-        lambda: other and unlike and data.holding(other, least, kind),
-        [id(other), unlike, least, kind],
+        lambda: other and data.holding(other, least, kind),
+        [id(other), least, kind],
     )
     if found is None or held is None:
         return
@@ -92,7 +90,7 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
         Empty("No agent remembers any text yet. Make a step.")
         return
     Chosen(found, selection, least, kind)
-    Curve(held, against or None, selection, step)
+    Curve(held, against, selection, step)
     with solara.Div(classes=["mm-columns"]):
         Strip(source, selection, held, step)
         Holders(source, found, selection, What(least, kind, marks), step)
