@@ -34,7 +34,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
-from mesa_memory.recording.rows import prompt_hash
+from mesa_memory.runs.recording.rows import prompt_hash
 
 #: of a hundred prompts, so many get no answer, and as many one that says nothing
 DOWN, NONSENSE = 3, 2

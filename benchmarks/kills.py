@@ -30,7 +30,7 @@ import model2vec  # noqa: F401 - loaded here, once, and not by each of the proce
 import numpy as np
 import sqlalchemy as sa
 
-import mesa_memory.recording.resume
+import mesa_memory.runs.recording.resume
 import mesa_memory.stores.postgres
 import mesa_memory.stores.sqlite  # noqa: F401
 from benchmarks.killed_town import (

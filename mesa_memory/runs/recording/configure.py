@@ -16,7 +16,7 @@ from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
-from mesa_memory.recording.config import Recording, start
+from mesa_memory.runs.recording.config import Recording, start
 from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 
@@ -197,7 +197,7 @@ def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict
         return {}
     if location is None:
         return {"replay": None, "vectors": Vectors()}
-    from mesa_memory.recording import replay as replaying
+    from mesa_memory.runs.recording import replay as replaying
 
     miss = "raise" if on_miss is UNCHANGED else on_miss
     live = services.live_client

@@ -7,10 +7,10 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.recording.changes import Call, Changes, Recall
-from mesa_memory.recording.vectors import key_of
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.runs.recording.changes import Call, Changes, Recall
+from mesa_memory.runs.recording.vectors import key_of
 
 #: number of newest steps in which occurrences are counted; older work has ended
 COUNTED_STEPS = 64

@@ -14,12 +14,12 @@ import sqlalchemy as sa
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.snapshot import decode
 from mesa_memory.errors import RunInUse, StoreCorrupt
-from mesa_memory.recording import checkpoints
-from mesa_memory.recording.config import Attachment, Recording
-from mesa_memory.recording.paid_answers import PaidAnswers
-from mesa_memory.recording.parameters import made_with, merged, refuse_changes
-from mesa_memory.recording.stored_records import StoredRecords, last_number
-from mesa_memory.recording.vectors import RecordedVectors
+from mesa_memory.runs.recording import checkpoints
+from mesa_memory.runs.recording.config import Attachment, Recording
+from mesa_memory.runs.recording.paid_answers import PaidAnswers
+from mesa_memory.runs.recording.parameters import made_with, merged, refuse_changes
+from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
+from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.single_flight import CAPACITY
 from mesa_memory.stores.base import no_run, open_store

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.validate import whole
 from mesa_memory.hosts import mesa_arguments
-from mesa_memory.recording import parameters
-from mesa_memory.recording.checkpoints import memories
+from mesa_memory.runs.recording import parameters
+from mesa_memory.runs.recording.checkpoints import memories
 
 if TYPE_CHECKING:
-    from mesa_memory.recording.recorder import Recorder
+    from mesa_memory.runs.recording.recorder import Recorder
     from mesa_memory.runtime.services import Services
 
 #: packages on which a result depends
@@ -117,7 +117,7 @@ class Attachment:
         self, model: Any, services: "Services", recording: Recording
     ) -> "Recorder":
         """A recorder, muted until it is told where the run begins."""
-        from mesa_memory.recording.recorder import Recorder
+        from mesa_memory.runs.recording.recorder import Recorder
 
         of, flush = services.bus, services.flush
         recorder = Recorder(model, of, self.store, self.run, flush, recording)

@@ -9,8 +9,8 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts import mesa_arguments
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
-from mesa_memory.recording.rows import prompt_hash
-from mesa_memory.recording.vectors import RecordedVectors
+from mesa_memory.runs.recording.rows import prompt_hash
+from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.stores.base import Store, no_run, open_store
 from mesa_memory.stores.schema import calls, runs
 

@@ -35,7 +35,7 @@ from mesa_memory.core.arguments import (
 )
 from mesa_memory.errors import ParameterError
 from mesa_memory.hosts import mesa, mesa_arguments
-from mesa_memory.recording import construction
+from mesa_memory.runs.recording import construction
 
 _SOURCES = {
     name: getattr(np.random, name)

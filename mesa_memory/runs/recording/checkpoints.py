@@ -14,7 +14,7 @@ from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts import mesa
 from mesa_memory.memories.layers import memories_beside, memories_of
 from mesa_memory.memories.own_state import lost_state
-from mesa_memory.recording import parameters
+from mesa_memory.runs.recording import parameters
 
 _NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents

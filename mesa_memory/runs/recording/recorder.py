@@ -17,20 +17,20 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_steps import StepWatch
-from mesa_memory.recording import gc_tuning
-from mesa_memory.recording.changes import Call
-from mesa_memory.recording.checkpoints import (
+from mesa_memory.runs.recording import gc_tuning
+from mesa_memory.runs.recording.changes import Call
+from mesa_memory.runs.recording.checkpoints import (
     memories,
     snapshot,
     warn_of_beside,
     warn_of_lost,
 )
-from mesa_memory.recording.collector import Collector
-from mesa_memory.recording.config import Recording
-from mesa_memory.recording.holding import Holding
-from mesa_memory.recording.paid_answers import PaidAnswers, answer_row
-from mesa_memory.recording.rows import agent_row
-from mesa_memory.recording.step_batch import StepBatch
+from mesa_memory.runs.recording.collector import Collector
+from mesa_memory.runs.recording.config import Recording
+from mesa_memory.runs.recording.holding import Holding
+from mesa_memory.runs.recording.paid_answers import PaidAnswers, answer_row
+from mesa_memory.runs.recording.rows import agent_row
+from mesa_memory.runs.recording.step_batch import StepBatch
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.stores.base import Batch, Store
 from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer

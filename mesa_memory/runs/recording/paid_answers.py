@@ -11,9 +11,9 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.recording.changes import Call
-from mesa_memory.recording.replay import reply_of
-from mesa_memory.recording.rows import call_row, prompt_hash
+from mesa_memory.runs.recording.changes import Call
+from mesa_memory.runs.recording.replay import reply_of
+from mesa_memory.runs.recording.rows import call_row, prompt_hash
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.schema import unfinished_calls
 

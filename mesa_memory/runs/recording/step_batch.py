@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.snapshot import encode
-from mesa_memory.recording.changes import Changes
-from mesa_memory.recording.rows import call_row, closing, recall_row, record_row
-from mesa_memory.recording.vectors import row_of
+from mesa_memory.runs.recording.changes import Changes
+from mesa_memory.runs.recording.rows import call_row, closing, recall_row, record_row
+from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
 
 

@@ -12,8 +12,8 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.hosts.mesa import own_name
 from mesa_memory.llm.replay import response_data
-from mesa_memory.recording.changes import Call, Recall
 from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.runs.recording.changes import Call, Recall
 
 #: longest text of a record, for readers; the content is kept whole
 TEXT_CHARS = 2000
