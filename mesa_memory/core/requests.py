@@ -6,11 +6,14 @@ answers: ``text = yield from ask(request)``. ``run`` answers them blocking, ``ar
 anything with ``perform(effect)`` and ``aperform(effect)``.
 """
 
+import json
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Protocol
 
 from mesa_memory.core import replies
+from mesa_memory.core.content import count_tokens
 from mesa_memory.core.embedding import EmbedRequest
 from mesa_memory.errors import BadReply, EmbedderError, LLMError
 
@@ -64,6 +67,14 @@ class LLMRequest:
         the last one, they only grow.
         """
         return ((0, len(self.system)),) if self.system else ()
+
+    @cached_property
+    def tokens(self) -> int:
+        """Tokens of what is sent, at four characters to a token."""
+        texts = [message["content"] or "" for message in self.messages()]
+        if self.arguments:
+            texts.append(json.dumps(self.arguments, default=str))
+        return sum(map(count_tokens, texts))
 
     def messages(self) -> list[dict[str, str]]:
         """The chat messages, oldest first."""

@@ -220,8 +220,15 @@ class Names:
 
     def name(self, unique_id: Any) -> str:
         """The agent's own name; empty if it has none."""
-        self._find(unique_id)
-        return self._names.get(unique_id, "") if _is_id(unique_id) else ""
+        if not _is_id(unique_id):
+            return ""
+        known = self._agents.get(unique_id)
+        agent = None if known is None else known()
+        if agent is None:
+            self._find(unique_id)
+        else:  # asked for with each line of a prompt
+            self._note_name(unique_id, agent)
+        return self._names.get(unique_id, "")
 
     def has_mind(self, unique_id: Any) -> bool | None:
         """True if it has a memory or a model; None if it was never here."""
@@ -250,11 +257,14 @@ class Names:
         known = self._agents.get(unique_id)
         if known is None or known() is not agent:
             self._agents[unique_id] = weakref.ref(agent)
+        self._note_name(unique_id, agent)
+        parts = (_attribute(agent, "memory"), _attribute(agent, "llm"))
+        self._minds[unique_id] = any(part is not None for part in parts)
+
+    def _note_name(self, unique_id: Any, agent: Any) -> None:
         name = own_name(agent)
         if name or unique_id in self._names:
             self._names[unique_id] = name
-        parts = (_attribute(agent, "memory"), _attribute(agent, "llm"))
-        self._minds[unique_id] = any(part is not None for part in parts)
 
     def departed(self) -> list[list]:
         """Unique id and name of those who are no longer in the model."""

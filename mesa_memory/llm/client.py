@@ -17,7 +17,7 @@ from mesa_memory.core import redaction
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.render import count_tokens
-from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.errors import LLMError, LLMRejected
 from mesa_memory.hosts.litellm import be_quiet, guard_clients
 from mesa_memory.llm import pricing, provider_errors
@@ -128,8 +128,15 @@ class ProviderClient:
                         self.settings.deadline,
                     ) from redaction.cause(error)
             else:
-                latency = time.monotonic() - started
-                return replace(reply, attempts=tried.requests, latency=latency)
+                route = tried.route
+                return replace(
+                    reply,
+                    attempts=tried.requests,
+                    latency=time.monotonic() - started,
+                    client=route.client,
+                    form=route.form,
+                    without=route.without,
+                )
             await patience.sleep(wait)
 
     async def _attempt(
@@ -216,10 +223,8 @@ class ProviderClient:
             else:
                 self._answered = time.monotonic()
                 forms.answered(plan)
-                route = plan.route
-                return replace(
-                    reply, client=route.client, form=route.form, without=route.without
-                )
+                tried.route = plan.route
+                return reply
 
     def _negotiation(self, model: str, base: str | None) -> Negotiation:
         """What the model at an address takes, as far as it was found out by now."""
@@ -335,9 +340,11 @@ class _Tried:
         attempts: begun.
         more: requests sent besides, as the server refused their form.
         refused: True if the last attempt came when there was too much to do.
+        route: how the answered attempt went to its model.
     """
 
     attempts, more, refused = 0, 0, False
+    route = Route("")
 
     @property
     def requests(self) -> int:

@@ -10,7 +10,7 @@ from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.llm.ledger import Usage, prompt_tokens
+from mesa_memory.llm.ledger import Usage
 from mesa_memory.llm.price import Price
 
 #: tokens of a reply, as long as no reply of the model is known
@@ -81,7 +81,7 @@ class Forecaster:
         model = request.model or ""
         with self._lock:
             ratio = self._prompts[model].of(1.0)
-            prompt = round(prompt_tokens(request) * ratio)
+            prompt = round(request.tokens * ratio)
             cached = 0
             if price is not None and price.cached is not None:
                 begun = self._begins(request) * ratio
@@ -99,7 +99,7 @@ class Forecaster:
         model = request.model or ""
         with self._lock:
             ratio = self._prompts[model].of(1.0)
-            self._prompts[model].add(used.prompt_tokens, prompt_tokens(request))
+            self._prompts[model].add(used.prompt_tokens, request.tokens)
             self._replies[model, request.purpose].add(used.completion_tokens, 1)
             hit = self._cached[model]
             if expected.cached_tokens or used.cached_tokens:

@@ -3,7 +3,6 @@
 A cost is None when it is unknown, never zero: a sum with an unknown part is unknown.
 """
 
-import json
 import threading
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
@@ -58,9 +57,18 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """The sum; an unknown cost makes it unknown."""
-        both = zip(vars(self).values(), vars(other).values())
-        sums: Any = [None if a is None or b is None else a + b for a, b in both]
-        return Usage(*sums)
+        unknown = self.cost is None or other.cost is None
+        return Usage(
+            self.calls + other.calls,
+            self.attempts + other.attempts,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            None if unknown else self.cost + other.cost,  # type: ignore[operator]
+            self.latency + other.latency,
+            self.failures + other.failures,
+            self.cached_tokens + other.cached_tokens,
+            self.kept + other.kept,
+        )
 
 
 @dataclass(frozen=True)
@@ -86,6 +94,10 @@ class Budget:
             value = getattr(self, item.name)
             if value is not None:
                 (number if item.name == "cost" else whole)(item.name, value, 0)
+
+
+#: what a budget may limit
+LIMITS = tuple(item.name for item in fields(Budget))
 
 
 @dataclass(frozen=True)
@@ -231,15 +243,15 @@ class Ledger:
         return [((*k, step), used) for step, part in steps for k, used in part.items()]
 
     def _crossed(self, after: Usage) -> str:
-        for item in fields(Budget):
-            limit = getattr(self.budget, item.name)
-            value: Any = getattr(after, item.name)
+        for name in LIMITS:
+            limit = getattr(self.budget, name)
             if limit is None:
                 continue
+            value: Any = getattr(after, name)
             if value is None:
-                return f"the price of a call is unknown, but {item.name}={limit}"
+                return f"the price of a call is unknown, but {name}={limit}"
             if value > limit:
-                return f"{item.name} {value:g} of {limit:g}"
+                return f"{name} {value:g} of {limit:g}"
         return ""
 
 
@@ -270,7 +282,7 @@ def forecast(
         max_tokens: limit of the reply; None counts the reply as nothing.
         tier: the service tier that is asked for; empty for none.
     """
-    prompt, reply = prompt_tokens(request), max_tokens or 0
+    prompt, reply = request.tokens, max_tokens or 0
     return Usage(1, 1, prompt, reply, _cost(price, prompt, reply, tier))
 
 
@@ -289,21 +301,13 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     if reply.kept:
         return Usage(1, 0, kept=1)
     # No prompt is empty: a provider that says 0 has not counted.
-    prompt = reply.prompt_tokens or prompt_tokens(request)
+    prompt = reply.prompt_tokens or request.tokens
     completion = reply.completion_tokens or count_tokens(_said(reply))
     cached, cost = reply.cached_tokens or 0, reply.cost
     if cost is None and price is not None:
         cost = price.cost(prompt, completion, cached, reply.tier)
     sent = (1, reply.attempts, prompt, completion, cost, reply.latency)
     return Usage(*sent, cached_tokens=cached)
-
-
-def prompt_tokens(request: LLMRequest) -> int:
-    """Tokens of a prompt, at four characters to a token."""
-    texts = [message["content"] or "" for message in request.messages()]
-    if request.arguments:
-        texts.append(json.dumps(dict(request.arguments), default=str))
-    return sum(map(count_tokens, texts))
 
 
 def _said(reply: Reply) -> str:

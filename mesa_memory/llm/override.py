@@ -40,10 +40,11 @@ def is_replaced(llm: Any, name: str) -> bool:
 
 def override(llm: Any) -> "LLMOverride | None":
     """What answers in the place of Mesa-LLM's llm object; None if it is as it was made."""
-    if llm is None or not any(is_replaced(llm, name) for name in _ORIGINAL):
+    if llm is None:
         return None
-    blocking = is_replaced(llm, "generate")
-    return GenerateOverride(llm) if blocking else LLMOverride(llm)
+    if is_replaced(llm, "generate"):
+        return GenerateOverride(llm)
+    return LLMOverride(llm) if is_replaced(llm, "agenerate") else None
 
 
 class LLMOverride:

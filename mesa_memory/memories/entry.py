@@ -2,9 +2,9 @@
 
 import copy
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 from rich.console import Console
@@ -21,6 +21,27 @@ from mesa_memory.hosts.mesa import Names, own_name
 from mesa_memory.hosts.mesa_llm import MemoryEntry
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
+
+
+@dataclass(frozen=True)
+class _Lines:
+    """The events of an entry as lines, and what these depend on besides.
+
+    Attributes:
+        told: (kind, line), oldest first.
+        limit: longest text of a line, in characters.
+        names: of the agents in them, by unique id, as they were called then.
+    """
+
+    told: list[tuple[str, str]]
+    limit: int
+    names: dict[Any, str]
+
+    def hold(self, limit: int, naming: Naming) -> bool:
+        """True if they would be the same now: nobody is called otherwise."""
+        if limit != self.limit:
+            return False
+        return all(naming(agent) == name for agent, name in self.names.items())
 
 
 def _printable(text: str, encoding: str) -> str:
@@ -43,6 +64,7 @@ class Entry(MemoryEntry, SnapshotPart):
     events: tuple[MemoryRecord, ...]
     size: int | None = None  #: tokens, once a consolidation policy has asked
     lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
+    _lines: _Lines | None = None
 
     def __init__(
         self,
@@ -68,6 +90,14 @@ class Entry(MemoryEntry, SnapshotPart):
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
         return any(is_call(event.kind, event.content) for event in self.events)
+
+    def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
+        """See ``entry_told``; the lines are made once, as they are asked for often."""
+        if self._lines is None or not self._lines.hold(limit, naming):
+            names: dict[Any, str] = {}
+            told = _told(self, limit, partial(_noted, naming, names))
+            self._lines = _Lines(told, limit, names)
+        return self._lines.told
 
     def bind(self, agent: Any) -> None:
         """Makes this an entry of ``agent``."""
@@ -124,7 +154,7 @@ class Entry(MemoryEntry, SnapshotPart):
         return console.print(panel)
 
     def __getstate__(self) -> dict:
-        return {**vars(self), "_agent": None}
+        return {**vars(self), "_agent": None, "_lines": None}
 
     def __deepcopy__(self, memo: dict) -> "Entry":
         agent = memo.get(id(self.agent), self.agent)
@@ -202,8 +232,22 @@ def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
     """(kind, line) of each event of an entry, oldest first."""
     model = getattr(entry.agent, "model", None)
     naming = by_id if model is None else Names.of(model)
+    if isinstance(entry, Entry):
+        return entry.told(limit, naming)
+    return _told(entry, limit, naming)
+
+
+def _told(entry: MemoryEntry, limit: int, naming: Naming) -> list[tuple[str, str]]:
     events = merged(entry_events(entry))
     return [(k, render.event_text(k, c, limit, naming)) for k, c in events]
+
+
+def _noted(naming: Naming, names: dict[Any, str], unique_id: Any) -> str:
+    """An agent's name, which is noted."""
+    name = naming(unique_id)
+    if isinstance(unique_id, Hashable):  # all that an agent's id may be
+        names[unique_id] = name
+    return name
 
 
 def entry_snapshot(entry: MemoryEntry) -> Any:

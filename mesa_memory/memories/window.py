@@ -169,6 +169,8 @@ class Window(Layer):
         """Of each event's line; what is left of a long step is not told again."""
         if entry.lengths is not None:
             return entry.lengths
+        if not entry.calls:  # else a call and the action that came of it make one line
+            return [len(line) for line in entry_lines(entry, self.context.event_chars)]
         return [len(self.context.line(event)) for event in entry.events]
 
     def line_lengths(self, entry: Any) -> Sequence[int]:

@@ -140,9 +140,10 @@ class Connection:
         """What a user put in place of Mesa-LLM's llm object, if anything."""
         if self.services.replay is not None:
             return None
-        offline = (self.target()[0] or "").startswith("offline/")
-        if self._llm is None and (self.services.llm or offline):
-            return None
+        if self._llm is None:  # nobody has looked at it, nor put anything there
+            offline = (self.target()[0] or "").startswith("offline/")
+            if self.services.llm or offline:
+                return None
         try:
             return override(self.llm)
         except ValueError as error:  # no such provider, or no key

@@ -69,6 +69,19 @@ def test_speakers_and_those_in_sight_are_called_by_their_names():
     assert "- Agent 3 says: Hello." in bob.memory.get_prompt_ready()
 
 
+def test_whoever_is_renamed_is_called_so_in_what_was_read_before():
+    street = Street()
+    ada, _, third = street.people
+    ada.send_message("Good morning!", [third])
+    third.step()
+    third.memory.process_step()
+    assert "Ada (Agent 1) says" in third.memory.get_prompt_ready()
+    ada.name = "Lady Lovelace"
+    text = third.memory.get_prompt_ready()
+    assert "- Lady Lovelace (Agent 1) says: Good morning!" in text
+    assert "Ada (" not in text
+
+
 def test_impressions_are_of_somebody_with_a_name():
     street = Street(ImpressionMemory)
     ada, bob, _ = street.people
