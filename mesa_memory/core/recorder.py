@@ -30,8 +30,14 @@ class RunRecorder(Observer, Protocol):
     ) -> None:
         """Records came to mind."""
 
-    def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
-        """An agent was shown this text of its memory."""
+    def shown(
+        self,
+        whose: Mapping[str, Any],
+        section: str,
+        text: str,
+        budget: Mapping[str, Any] | None = None,
+    ) -> None:
+        """An agent was shown this text of its memory, within this budget if it has one."""
 
     def began(self, request: LLMRequest) -> tuple[int, ...]:
         """A request is about to be answered; its turn among all requests."""

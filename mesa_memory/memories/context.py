@@ -128,6 +128,8 @@ class LayerContext:
         leaving: why a layer has let go of an event that another one holds, by id.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
+        budget_used: what became of the budget of a text that is being read, for the
+            recorder; None if it has none.
     """
 
     outside: Any = None
@@ -135,6 +137,7 @@ class LayerContext:
     section_chars = 8000
     lived = 0
     before: Mapping[str, int] = {}
+    budget_used: Mapping[str, Any] | None = None
     display = False
     shared = False
 

@@ -260,6 +260,8 @@ class LayeredMemory(MemoryModule):
         seen = prompt.shown()
         for recalled in found.values():
             outside.note_recall("prompt", recalled, lambda r: r.record.id in seen)
+        if not self.layer_context.unnoticed:
+            self.layer_context.budget_used = prompt.report.content
         return prompt
 
     def _section(self, layer: Layer, found: dict[str, RecallResult]) -> Section:

@@ -56,9 +56,10 @@ def noted(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
             return _laid_out(self, section, read(self))
         with SHOWING.on(self):
             text = _laid_out(self, section, read(self))
-        recorder = self.services.recorder
-        if recorder and not UNNOTICED.of(self.layer_context):
-            recorder.shown(self.layer_context.whose(), section, text)
+        recorder, context = self.services.recorder, self.layer_context
+        if recorder and not UNNOTICED.of(context):
+            used, context.budget_used = context.budget_used, None
+            recorder.shown(context.whose(), section, text, used)
         return text
 
     return reading

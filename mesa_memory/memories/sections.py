@@ -16,6 +16,8 @@ from mesa_memory.memories.lines import Line, folded, in_steps
 type Counter = Callable[[str], int]
 #: shortest useful beginning and end of a line that is too long, in characters
 LEAST_CHARS = 60
+#: of the records that a section had no room for, as many are recorded by name
+NAMED = 50
 
 
 @dataclass
@@ -128,6 +130,26 @@ class BudgetReport:
     def left_out(self) -> dict[str, tuple[str, ...]]:
         """Ids of the records that there was no room for, by section, if any."""
         return {each.name: each.left_out for each in self.sections if each.left_out}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is recorded of it; of the records left out, the newest are named."""
+        return {
+            "budget": self.budget,
+            "tokens": self.tokens,
+            "sections": [
+                {
+                    "name": each.name,
+                    "share": round(each.share, 6),
+                    "tokens": each.tokens,
+                    "lines": each.lines,
+                    "lines_left_out": each.lines_left_out,
+                    "left_out": list(each.left_out[-NAMED:]),
+                    "records_left_out": len(each.left_out),
+                }
+                for each in self.sections
+            ],
+        }
 
 
 @dataclass(frozen=True)

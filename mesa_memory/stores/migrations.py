@@ -81,6 +81,12 @@ def _stale(on: sa.Connection) -> None:
     on.execute(sa.text(schema.view(on.dialect.name, 8)))
 
 
+def _budget(on: sa.Connection) -> None:
+    """Version 9: what became of the budget of a prompt."""
+    kind = schema.prompts.c.budget.type.compile(on.dialect)
+    on.execute(sa.text(f"ALTER TABLE prompts ADD COLUMN budget {kind}"))
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
@@ -90,6 +96,7 @@ MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     6: _origin,
     7: _answered,
     8: _stale,
+    9: _budget,
 }
 
 

@@ -16,7 +16,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 8
+VERSION = 9
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -141,12 +141,14 @@ recalls = _log(
     Column("candidates", Searchable),
 )
 
-#: the exact memory text that an agent was shown
+#: the exact memory text that an agent was shown; ``budget`` says what became of its
+#: tokens, see ``memories.sections.BudgetReport``; since version 9
 prompts = _log(
     "prompts",
     Column("layer", Text),
     Column("section", Text),
     Column("text", Text),
+    Column("budget", Document(dict)),
 )
 
 #: one request to a language model; ``cached`` if a recorded run answered it, ``kept`` if

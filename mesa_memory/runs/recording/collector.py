@@ -96,11 +96,19 @@ class Collector:
             what = (whose, query, scoring, found, shown, note)
             self.changes.recalls.append(Recall(self._place(among), *what))
 
-    def shown(self, whose: Mapping[str, Any], section: str, text: str) -> None:
-        """An agent was shown this text of its memory."""
+    def shown(
+        self,
+        whose: Mapping[str, Any],
+        section: str,
+        text: str,
+        budget: Mapping[str, Any] | None = None,
+    ) -> None:
+        """An agent was shown this text of its memory, within this budget if it has one."""
         if self.muted:
             return
         row = dict(whose, agent=str(whose["agent"]), section=section, text=text)
+        if budget is not None:
+            row["budget"] = budget
         self.changes.prompts.append((self._place(None), row))
 
     def began(self, request: LLMRequest) -> tuple[int, ...]:

@@ -1,13 +1,15 @@
 """What an agent concluded, and the events that it rests on."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row, text_of
+from mesa_memory.viz.data.interventions import Intervention
 
 #: more lines than this, and more of each text, are not sent to a browser
 TREE_LINES, LINE_CHARS = 5_000, 600
@@ -70,12 +72,16 @@ def evidence(run: Run, record: str) -> Evidence:
 
 
 def nodes(
-    found: Evidence, past: Past, called: Callable[[Any], str] = str
+    found: Evidence,
+    past: Past,
+    called: Callable[[Any], str] = str,
+    changed: Mapping[str, Intervention] = MappingProxyType({}),
 ) -> list[dict[str, Any]]:
     """The lines for a tree in a page, at most ``TREE_LINES``.
 
     Args:
         called: how people call an agent.
+        changed: what was done by hand, by the id of a record.
 
     Returns:
         For each line ``id``, ``depth``, ``head`` (what it is), ``note`` (what one has
@@ -86,7 +92,7 @@ def nodes(
             "id": line["id"],
             "depth": line["depth"],
             "head": _head(line, called),
-            "note": _note(line, past.by_id.get(line["id"])),
+            "note": _note(line, past.by_id.get(line["id"]), changed.get(line["id"])),
             "text": text(line, past, LINE_CHARS if line["depth"] else None),
             "known": not line["missing"],
         }
@@ -120,11 +126,14 @@ def _head(line: Row, called: Callable[[Any], str]) -> str:
     return f"{line['kind']}, step {line['step']:.15g}, agent {called(line['agent'])}"
 
 
-def _note(line: Row, row: Row | None) -> str:
+def _note(line: Row, row: Row | None, by_hand: Intervention | None) -> str:
     if line["missing"]:
         return "missing: this run does not have the record"
     if line["repeated"]:
         return "told above"
-    if row is None or row["valid_to"] is None:
-        return ""
-    return f"{row['closed_because'] or 'ended'} in step {row['valid_to']:.15g}"
+    notes = [f"{by_hand.says} at step {by_hand.step:.15g}"] if by_hand else []
+    if row is not None and row["valid_to"] is not None:
+        notes.append(
+            f"{row['closed_because'] or 'ended'} in step {row['valid_to']:.15g}"
+        )
+    return "; ".join(notes)

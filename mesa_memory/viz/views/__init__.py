@@ -10,11 +10,13 @@ from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
 from mesa_memory.viz.views.compare import CompareView
+from mesa_memory.viz.views.contents import ContentsView
 from mesa_memory.viz.views.cost import CostView
 from mesa_memory.viz.views.evidence import EvidenceView
 from mesa_memory.viz.views.impressions import ImpressionsView
 from mesa_memory.viz.views.population import PopulationView
 from mesa_memory.viz.views.recall import RecallView
+from mesa_memory.viz.views.requests import RequestsView
 from mesa_memory.viz.views.spread import SpreadView
 
 
@@ -40,6 +42,8 @@ VIEWS = [
     View("agent", "Agent", "mdi-account", AgentView),
     View("recall", "Recall", "mdi-head-lightbulb-outline", RecallView),
     View("evidence", "Evidence", "mdi-file-tree", EvidenceView),
+    View("contents", "Contents", "mdi-bookshelf", ContentsView),
+    View("requests", "Requests", "mdi-message-text-outline", RequestsView),
     View("impressions", "Impressions", "mdi-account-switch", ImpressionsView),
     View("spread", "Spread", "mdi-share-variant", SpreadView),
     View("cost", "Cost", "mdi-currency-usd", CostView),

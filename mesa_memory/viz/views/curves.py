@@ -83,6 +83,25 @@ def bar(n: int, name: str, values: list[Any]) -> dict[str, Any]:
     }
 
 
+def lying(
+    names: Sequence[str], unit: str, series: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Bars that lie one below the other, each with its name at the left."""
+    return {
+        "grid": {"left": 8, "right": 32, "top": 8, "bottom": 64, "containLabel": True},
+        "tooltip": {"trigger": "item"},
+        "legend": {"type": "scroll", "bottom": 0},
+        "xAxis": {
+            "type": "value",
+            "name": unit,
+            "nameLocation": "middle",
+            "nameGap": 26,
+        },
+        "yAxis": {"type": "category", "inverse": True, "data": list(names)},
+        "series": [one | {"barMaxWidth": 28} for one in series],
+    }
+
+
 def to_step(
     selection: Selection, steps: Sequence[float], event: dict[str, Any]
 ) -> None:

@@ -7,9 +7,11 @@ import solara
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence as data
+from mesa_memory.viz.data import interventions, origins
+from mesa_memory.viz.data import requests as asked
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views.navigation import to_agent
+from mesa_memory.viz.views.navigation import to_agent, to_request
 from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 from mesa_memory.viz.widgets.tree import Tree
@@ -90,8 +92,10 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
     """The tree of a record, and the events at its ends as a table."""
     past = source.of(memories.past, agent)
     found = source.of(data.evidence, record)
+    changed = interventions.of_records(source.of(interventions.interventions))
     nodes = solara.use_memo(
-        lambda: data.nodes(found, past, source.called), [id(found), id(past)]
+        lambda: data.nodes(found, past, source.called, changed),
+        [id(found), id(past), len(changed)],
     )
 
     def go(to: data.Row) -> None:
@@ -99,6 +103,7 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
 
     with Section(f"Evidence of {record}"):
         Summary(selection, found, past)
+        MadeBy(source, selection, past.by_id.get(record), agent)
         Tree(
             nodes,
             label=f"Evidence of {record}: {len(nodes)} lines",
@@ -142,6 +147,36 @@ def Summary(selection: Selection, found: data.Evidence, past: memories.Past) -> 
             "remembered before it was recorded, or the file was changed.",
             "warning",
         )
+
+
+@solara.component
+def MadeBy(
+    source: Source, selection: Selection, row: data.Row | None, agent: Any
+) -> Any:
+    """Who made or changed a record: a request, to which a button leads, or somebody."""
+    known = source.of(interventions.interventions)
+    if row is None:
+        return
+    one = interventions.of_records(known).get(row["id"])
+    if one is not None:
+        Note(f"It was {one.says}, at step {number(one.step)}.", "warning")
+    step = next((step for step in source.steps if step >= row["step"]), None)
+    if step is None:
+        return
+    after, by_hand = (
+        memories.previous(source.steps, step),
+        interventions.made_by_hand(known),
+    )
+    among = source.of(asked.requests, agent, after, step)
+    by = origins.maker(row, among, by_hand)
+    if by is None:
+        return
+    sure = "that made it" if by.certain else "that may have made it: its words differ"
+    solara.Button(
+        f"See the request {sure}",
+        icon_name="mdi-message-text-outline",
+        on_click=lambda: to_request(selection, by.request.id, step, agent),
+    )
 
 
 def _conclusion(row: data.Row, past: memories.Past, step: float) -> list[Any]:

@@ -14,6 +14,18 @@ def to_evidence(selection: Selection, record: str, agent: Any) -> None:
     )
 
 
+def to_request(selection: Selection, request: str, step: float, agent: Any) -> None:
+    """Shows a request of an agent, with its reply.
+
+    Args:
+        step: a finished step, the one to which the request belongs.
+    """
+    options = {**dict(selection.choice.options), "request": request}
+    selection.choose(
+        view="requests", agent=agent, step=step, options=tuple(sorted(options.items()))
+    )
+
+
 def to_agent(source: Source, selection: Selection, agent: Any, since: float) -> None:
     """Shows what an agent remembered at the first finished step not before ``since``."""
     step = min((s for s in source.steps if s >= since), default=None)

@@ -1,0 +1,130 @@
+"""The budget of an agent's prompt: which section took how much, and what was left out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from mesa_memory.runs import Run
+from mesa_memory.stores import schema
+from mesa_memory.viz.data.agent import Past, Row
+
+prompts = schema.prompts
+
+
+@dataclass(frozen=True)
+class Section:
+    """What became of one section of a prompt.
+
+    Attributes:
+        share: its part of the budget, 0 to 1.
+        lines, left_out: how many lines it shows, and for how many there was no room.
+        records: ids of the newest records that it had no room for.
+        unnamed: how many more records there were.
+    """
+
+    name: str
+    share: float
+    tokens: int
+    lines: int
+    left_out: int
+    records: tuple[str, ...]
+    unnamed: int
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What became of a prompt.
+
+    Attributes:
+        step: at which it was read.
+        most: tokens that it may have.
+        tokens: those that it has.
+        sections: in the order in which they are shown.
+    """
+
+    step: float
+    most: int
+    tokens: int
+    sections: tuple[Section, ...]
+
+    @property
+    def left_out(self) -> int:
+        """For how many lines there was no room."""
+        return sum(section.left_out for section in self.sections)
+
+
+def budgets(run: Run, agent: Any) -> list[Budget]:
+    """Each text of an agent's memory that had a budget, in order.
+
+    What is damaged counts as 0, or is left out.
+    """
+    own = (prompts.c.run == run.id, prompts.c.agent == run.name_of(agent))
+    columns = (prompts.c.seq, prompts.c.step, prompts.c.budget)
+    wanted = select(*columns).where(*own, prompts.c.budget.is_not(None))
+    rows = sorted(run.records(wanted), key=lambda row: row["seq"])
+    return [_budget(row) for row in rows if isinstance(row["budget"], Mapping)]
+
+
+def last_at(found: Sequence[Budget], after: float, step: float) -> Budget | None:
+    """The last one that was read in a step, after the end of the one before."""
+    read = [one for one in found if after < one.step <= step]
+    return read[-1] if read else None
+
+
+def series(
+    found: Sequence[Budget], steps: Sequence[float]
+) -> dict[str, list[int | None]]:
+    """For each section, its tokens at each finished step; None where nothing was read."""
+    places = {step: place for place, step in enumerate(steps)}
+    names = dict.fromkeys(part.name for one in found for part in one.sections)
+    values: dict[str, list[int | None]] = {name: [None] * len(steps) for name in names}
+    for one in found:
+        place = places.get(one.step)
+        if place is not None:
+            for part in one.sections:
+                values[part.name][place] = part.tokens
+    return values
+
+
+def dropped(one: Budget, past: Past) -> list[tuple[str, str, Row | None]]:
+    """Section, id and record of each that is named among those left out."""
+    return [
+        (part.name, record, past.by_id.get(record))
+        for part in one.sections
+        for record in part.records
+    ]
+
+
+def _budget(row: Row) -> Budget:
+    given = row["budget"]
+    parts = [
+        part for part in _listed(given.get("sections")) if isinstance(part, Mapping)
+    ]
+    sections = tuple(map(_section, parts))
+    most, tokens = _count(given.get("budget")), _count(given.get("tokens"))
+    return Budget(row["step"], most, tokens, sections)
+
+
+def _section(part: Mapping[str, Any]) -> Section:
+    records = [name for name in _listed(part.get("left_out")) if isinstance(name, str)]
+    share = part.get("share")
+    return Section(
+        str(part.get("name") or "?"),
+        float(share) if isinstance(share, int | float) else 0.0,
+        _count(part.get("tokens")),
+        _count(part.get("lines")),
+        _count(part.get("lines_left_out")),
+        tuple(records),
+        max(0, _count(part.get("records_left_out")) - len(records)),
+    )
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _count(value: Any) -> int:
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    return max(0, int(value)) if usable else 0

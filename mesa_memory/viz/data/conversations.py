@@ -1,0 +1,260 @@
+"""What agents said to each other, as threads, and what became of each line since."""
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from mesa_memory.core.conversations import Conversation, Grouping
+from mesa_memory.core.events import message_text, subjects
+from mesa_memory.core.records import BY_HAND, CONSOLIDATED, DERIVED, MemoryRecord
+from mesa_memory.runs import Run
+from mesa_memory.runs.versions import source_ids
+from mesa_memory.stores import schema
+from mesa_memory.viz.data.agent import CHARS, Past, Row
+
+#: what became of a line in one memory
+WORDS, SUMMARISED, LIVES_ON, FORGOTTEN, CHANGED, UNKNOWN = STATES = (
+    "word for word",
+    "summarised",
+    "forgotten, but something rests on it",
+    "forgotten",
+    "taken out by hand",
+    "not in this memory",
+)
+#: the kind of record that sums up a conversation
+SUMMARY = "conversation"
+#: most others of a thread whose memories are looked at
+LOOKED_AT = 6
+
+#: by record: the steps in which it came to mind, and whether it was shown then
+type Recalls = Mapping[str, list[tuple[float, bool]]]
+#: what tells a message: its step, sender and words
+type Key = tuple[float, Any, str]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What became of a message in one memory by the end of a step.
+
+    Attributes:
+        agent: whose memory.
+        record: id of the message there; empty if it has none.
+        state: one of ``STATES``.
+        by: ids of the records that were made from it.
+        since: the step at which its words were given up; None while they are there.
+        recalls: steps in which it, or a record made from it, came to mind later.
+    """
+
+    agent: Any
+    record: str
+    state: str
+    by: tuple[str, ...] = ()
+    since: float | None = None
+    recalls: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A message in a thread.
+
+    Attributes:
+        speaker: unique id; None if it is not known.
+        text: the words.
+        traces: what became of it in each memory, the agent's own first.
+    """
+
+    step: float
+    speaker: Any
+    text: str
+    traces: tuple[Trace, ...]
+
+
+@dataclass(frozen=True)
+class Thread:
+    """All that an agent and the same others said to each other.
+
+    Attributes:
+        others: unique ids; empty for messages without a sender.
+        rows: the messages in the agent's memory, oldest first.
+    """
+
+    others: tuple[Any, ...]
+    rows: tuple[Row, ...]
+
+    @property
+    def key(self) -> str:
+        """What names it in an address."""
+        return ",".join(sorted(map(str, self.others))) or "nobody"
+
+
+def threads(past: Past, agent: Any, step: float) -> list[Thread]:
+    """The threads of an agent by the end of a step, that with the newest message first."""
+    rows = [row for row in past.rows if _is_message(row) and row["step"] <= step]
+    talks: list[Conversation] = []
+    by_id = {}
+    for row in rows:
+        by_id[row["id"]] = row
+        Grouping(talks, row["step"], math.inf, agent).add(_record(row, agent))
+    found = [
+        Thread(talk.others, tuple(by_id[m.id] for m in talk.messages))
+        for talk in talks
+        if talk.messages
+    ]
+    return sorted(found, key=lambda thread: -thread.rows[-1]["seq"])
+
+
+def lines(
+    thread: Thread,
+    agent: Any,
+    step: float,
+    pasts: Mapping[Any, Past],
+    recalls: Mapping[Any, Recalls],
+) -> list[Line]:
+    """The messages of a thread, oldest first, with what became of each by a step.
+
+    Args:
+        agent: whose thread it is.
+        pasts, recalls: of the agent, and of those others that are looked at.
+    """
+    copies = {who: _by_key(past, step) for who, past in pasts.items() if who != agent}
+    rests = {who: _resting(past, step) for who, past in pasts.items()}
+    found = []
+    for row in thread.rows:
+        key = _key(row)
+        held = {agent: row}
+        for who, known in copies.items():
+            if queue := known.get(key):
+                held[who] = queue.pop(0)
+        traces = [
+            _trace(who, held.get(who), step, rests[who], recalls.get(who, {}))
+            for who in pasts
+            if who in held or who in thread.others
+        ]
+        found.append(Line(row["step"], key[1], key[2], tuple(traces)))
+    return found
+
+
+def summaries(past: Past, thread: Thread, step: float) -> list[Row]:
+    """What the memory wrote of conversations of this thread by a step, oldest first."""
+    ids = {row["id"] for row in thread.rows}
+    made = [row for row in past.rows if _sums_up(row) and row["valid_from"] <= step]
+    return [row for row in made if ids.intersection(source_ids(row))]
+
+
+def own_summaries(past: Past, others: Iterable[Any], step: float) -> list[Row]:
+    """What another participant's memory wrote of conversations with the same people."""
+    wanted = {str(who) for who in others}
+    made = [row for row in past.rows if _sums_up(row) and row["valid_from"] <= step]
+    return [row for row in made if wanted == {str(who) for who in _with(row)}]
+
+
+def recalled(run: Run, agent: Any) -> dict[str, list[tuple[float, bool]]]:
+    """By record, when it came to an agent's mind, and whether it was shown then."""
+    log = schema.recalls
+    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
+    wanted = select(log.c.step, log.c.candidates, log.c.seq).where(*own)
+    found: dict[str, list[tuple[float, bool]]] = {}
+    for step, candidates, _ in sorted(run.rows(wanted), key=lambda row: row[-1]):
+        for one in candidates if isinstance(candidates, list) else ():
+            if isinstance(one, dict) and isinstance(one.get("id"), str):
+                shown = one.get("shown") is not False
+                found.setdefault(one["id"], []).append((step, shown))
+    return found
+
+
+def spoken(row: Row, naming: Callable[[Any], str]) -> str:
+    """A summary with when it was and with whom."""
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    began, ended = content.get("began"), content.get("ended")
+    when = f"steps {began} to {ended}" if began != ended else f"step {began}"
+    return f"{when}, with {', '.join(map(naming, _with(row))) or 'nobody else'}"
+
+
+def _trace(
+    who: Any,
+    row: Row | None,
+    step: float,
+    rests: Mapping[str, list[Row]],
+    recalls: Recalls,
+) -> Trace:
+    """What became of a message in one memory."""
+    if row is None:
+        return Trace(who, "", UNKNOWN)
+    made = rests.get(row["id"], [])
+    by = tuple(each["id"] for each in made)
+    later = {
+        at
+        for name in (row["id"], *by)
+        for at, shown in recalls.get(name, ())
+        if shown and row["step"] < at <= step
+    }
+    end = row["valid_to"]
+    since = end if end is not None and end <= step else None
+    return Trace(
+        who, row["id"], _state(row, since, made), by, since, tuple(sorted(later))
+    )
+
+
+def _state(row: Row, since: float | None, made: Sequence[Row]) -> str:
+    if since is None:
+        return WORDS
+    if row["closed_because"] in BY_HAND:
+        return CHANGED
+    # Whatever was made of it as its words were given up stands for them.
+    stands = any(each["valid_from"] == since for each in made)
+    if row["closed_because"] == CONSOLIDATED or stands:
+        return SUMMARISED
+    return LIVES_ON if made else FORGOTTEN
+
+
+def _resting(past: Past, step: float) -> dict[str, list[Row]]:
+    """By record, the records that were made from it by a step, oldest first."""
+    found: dict[str, list[Row]] = {}
+    for row in past.rows:
+        if row["origin"] == DERIVED and row["valid_from"] <= step:
+            for name in source_ids(row):
+                found.setdefault(name, []).append(row)
+    return found
+
+
+def _by_key(past: Past, step: float) -> dict[Key, list[Row]]:
+    found: dict[Key, list[Row]] = {}
+    for row in past.rows:
+        if _is_message(row) and row["step"] <= step:
+            found.setdefault(_key(row), []).append(row)
+    return found
+
+
+def _key(row: Row) -> Key:
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    met = subjects("message", content)
+    speaker = met[0] if met and met[0] == content.get("sender") else None
+    words = content if content else row["text"] or ""
+    unsigned = {**words, "sender": None} if isinstance(words, dict) else words
+    return row["step"], speaker, message_text(unsigned, CHARS)
+
+
+def _record(row: Row, agent: Any) -> MemoryRecord:
+    return MemoryRecord(
+        row["id"], agent, row["layer"], row["kind"], row["step"],
+        row["content"], place=(row["seq"], 0),
+    )  # fmt: skip
+
+
+def _is_message(row: Row) -> bool:
+    return row["kind"] == "message" and row["origin"] != DERIVED
+
+
+def _sums_up(row: Row) -> bool:
+    return row["kind"] == SUMMARY and row["origin"] == DERIVED
+
+
+def _with(row: Row) -> list[Any]:
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    others = content.get("with")
+    if isinstance(others, list):
+        return [who for who in others if isinstance(who, str | int)]
+    return [] if others is None else [others]

@@ -1,0 +1,97 @@
+"""What a researcher did to memories by hand: when, to whom, and to which records."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from mesa_memory.runs import Run
+from mesa_memory.stores import schema
+from mesa_memory.viz.data.agent import Row
+
+checkpoints = schema.checkpoints
+#: what was done, as people say it
+SAID = {
+    "implant": "implanted by hand",
+    "edit": "edited by hand",
+    "erase": "erased by hand",
+    "swap": "swapped by hand",
+}
+
+
+@dataclass(frozen=True)
+class Intervention:
+    """One change by hand.
+
+    Attributes:
+        step: the model's clock at which it was done.
+        agent: unique id of whose memory it was.
+        kind: such as ``"implant"``.
+        record: id of the record that it was done to; empty if there is none.
+        by: id of the record that took its place; empty if none did.
+        detail: whatever else was recorded of it.
+    """
+
+    step: float
+    agent: Any
+    kind: str
+    record: str
+    by: str
+    detail: Row
+
+    @property
+    def says(self) -> str:
+        """What was done."""
+        return SAID.get(self.kind, f"{self.kind} by hand")
+
+
+def interventions(run: Run) -> list[Intervention]:
+    """All changes by hand of a run, in order."""
+    return [_intervention(row) for row in run.interventions(as_records=True)]
+
+
+def of_records(found: Iterable[Intervention]) -> dict[str, Intervention]:
+    """The newest change by hand of each record that one made, ended or replaced."""
+    named = {}
+    for one in found:
+        for record in (one.record, one.by):
+            if record:
+                named[record] = one
+    return named
+
+
+def made_by_hand(found: Iterable[Intervention]) -> set[str]:
+    """Ids of the records that somebody made, and no request."""
+    return {one.by or one.record for one in found if one.kind in ("implant", "edit")}
+
+
+def places(found: Iterable[Intervention], steps: list[float]) -> dict[int, list[str]]:
+    """What was done, by the place of the first finished step that shows it.
+
+    A change between two steps is part of the end of the first one, or of the next step
+    if that was not recorded so.
+    """
+    marks: dict[int, list[str]] = {}
+    for one in found:
+        later = (n for n, step in enumerate(steps) if step >= one.step)
+        place = next(later, len(steps) - 1)
+        if place >= 0:
+            marks.setdefault(place, []).append(f"{one.kind}, agent {one.agent}")
+    return marks
+
+
+def forkable(run: Run) -> list[float]:
+    """The steps from whose end a run can be forked, in order."""
+    own = (checkpoints.c.run == run.id, checkpoints.c.agent == "")
+    rows = run.rows(select(checkpoints.c.step).where(*own))
+    return sorted(step for (step,) in rows)
+
+
+def _intervention(row: Row) -> Intervention:
+    detail = row["detail"] if isinstance(row["detail"], dict) else {}
+    named = [detail.get(name) for name in ("record", "by")]
+    record, by = (name if isinstance(name, str) else "" for name in named)
+    return Intervention(
+        row["step"], row["agent"], row["kind"] or "change", record, by, detail
+    )

@@ -1,0 +1,192 @@
+"""What memories made of an inn's talk: threads, facts, chapters and the budget."""
+
+import pytest
+
+from mesa_memory import Services, erase
+from mesa_memory.runs import open_run
+from mesa_memory.viz.data import budget, chapters, contents, conversations, facts
+from mesa_memory.viz.data.agent import Past, past
+from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded_talk import SAID, Inn
+
+STEPS = 9
+
+
+@pytest.fixture(scope="module", params=["", HOSTILE], ids=["plain", "hostile"])
+def inn(request):
+    model = Inn(words=request.param)
+    for _ in range(STEPS):
+        model.step()
+    recorder = Services.of(model).recorder
+    recorder.sync()
+    yield open_run(recorder.store, recorder.run)
+    recorder.close()
+
+
+def lines(run, agent, thread, step):
+    looked_at = [agent, *thread.others]
+    pasts = {who: past(run, who) for who in looked_at}
+    recalls = {who: conversations.recalled(run, who) for who in looked_at}
+    return conversations.lines(thread, agent, step, pasts, recalls)
+
+
+def test_an_agent_has_the_pages_that_its_memory_fills(inn):
+    have = {
+        agent: contents.contents(past(inn, agent), contents.has_budget(inn, agent))
+        for agent in range(1, 8)
+    }
+    assert have == {
+        1: ["conversations"],
+        2: ["facts", "conversations"],
+        3: ["story", "conversations"],
+        4: ["conversations", "budget"],
+        5: ["conversations"],
+        6: ["conversations"],
+        7: ["conversations"],
+    }
+    assert [contents.who_has(inn, page) for page in ("story", "budget")] == [3, 4]
+
+
+def test_messages_with_the_same_others_are_one_thread(inn):
+    found = conversations.threads(past(inn, 1), 1, STEPS)
+    assert [(thread.others, len(thread.rows)) for thread in found] == [
+        ((6,), STEPS + 1),
+        ((5,), 4),
+    ]
+    until = conversations.threads(past(inn, 1), 1, 2)
+    assert [len(thread.rows) for thread in until] == [2, 2]
+    (to_all, *_) = conversations.threads(past(inn, 6), 6, STEPS)
+    assert to_all.others == (1, 2, 3, 4, 5, 7)
+
+
+def test_each_line_says_what_became_of_it_in_each_memory(inn):
+    known = past(inn, 1)
+    thread = conversations.threads(known, 1, STEPS)[1]
+    told = lines(inn, 1, thread, STEPS)
+    assert [(line.speaker, line.text) for line in told] == [
+        (speaker, words)
+        for speaker, hearers, words in SAID.values()
+        if {1, 5} <= {speaker, *hearers}
+    ]
+    for line in told:
+        own, other = line.traces
+        assert (own.agent, own.state) == (1, conversations.SUMMARISED)
+        (summary,) = own.by
+        row = known.by_id[summary]
+        assert row["kind"] == "conversation" and own.record in row["sources"]
+        assert own.since == row["valid_from"]
+        assert (other.agent, other.state) == (5, conversations.SUMMARISED)
+    then = lines(inn, 1, conversations.threads(known, 1, 1)[1], 1)
+    assert [t.state for t in then[0].traces] == [conversations.WORDS] * 2
+
+
+def test_a_summary_that_came_to_mind_counts_for_its_lines(inn):
+    thread = conversations.threads(past(inn, 1), 1, STEPS)[1]
+    came = {
+        step for line in lines(inn, 1, thread, STEPS) for step in line.traces[0].recalls
+    }
+    recalled = conversations.recalled(inn, 1)
+    summaries = {
+        row["id"] for row in conversations.summaries(past(inn, 1), thread, STEPS)
+    }
+    assert came == {
+        step for name in summaries for step, shown in recalled.get(name, ()) if shown
+    }
+    assert came
+
+
+def test_forgotten_and_erased_lines_are_told_apart():
+    model = Inn()
+    for _ in range(STEPS):
+        model.step()
+    guest = model.agents[5]
+    newest = [r for r in guest.memory.current_records() if r.kind == "message"][-1]
+    erase(guest, newest)
+    model.step()
+    recorder = Services.of(model).recorder
+    recorder.sync()
+    run = open_run(recorder.store, recorder.run)
+    thread = conversations.threads(past(run, 6), 6, STEPS + 1)[0]
+    states = [line.traces[0].state for line in lines(run, 6, thread, STEPS + 1)]
+    assert conversations.CHANGED in states
+    assert {conversations.FORGOTTEN, conversations.LIVES_ON} & set(states)
+    assert states[-1] == conversations.WORDS
+    recorder.close()
+
+
+def test_facts_have_speakers_history_and_what_is_disputed(inn):
+    known = past(inn, 2)
+    at_first = facts.facts(known, 1)
+    assert [(one.claim.subject, one.value) for one in at_first] == [
+        ("Carl", "the mill")
+    ]
+    carl = [one for one in facts.facts(known, STEPS) if one.claim.subject == "Carl"]
+    assert [(one.value, one.claim.speakers) for one in carl] == [
+        ("the inn", (5,)),
+        ("the tower", (6,)),
+    ]
+    assert [one.rivals for one in carl] == [(carl[1].row["id"],), (carl[0].row["id"],)]
+    past_values = facts.history(known, carl[1].row["id"], STEPS)
+    assert [
+        (one.value, one.until, facts.ending(one, known)) for one in past_values
+    ] == [
+        ("the mill", 2, "superseded by the inn"),
+        ("the inn", None, ""),
+        ("the tower", None, ""),
+    ]
+    assert [one.value for one in facts.history(known, carl[0].row["id"], 2)] == [
+        "the mill",
+        "the inn",
+    ]
+
+
+def test_verdicts_of_the_write_gate_stay(inn):
+    judged = facts.verdicts(past(inn, 2), STEPS)
+    refused = [one for one in judged if one.refused]
+    assert "sad" in [one.value for one in refused]
+    assert all(not all(one.claim.gate.values()) for one in refused)
+    assert {one.value for one in judged if not one.refused} >= {"the mill", "the inn"}
+
+
+def test_chapters_and_the_story_so_far_are_those_of_the_step(inn):
+    known = past(inn, 3)
+    told = chapters.told(known, STEPS)
+    assert [one.title for one in told.chapters] == [
+        "Chapter 1, steps 1 to 4",
+        "Chapter 2, steps 5 to 8",
+    ]
+    assert told.stories[-1]["text"]
+    assert [row["step"] for row in told.since] == sorted(r["step"] for r in told.since)
+    assert chapters.told(known, 3).chapters == []
+
+
+def test_the_budget_of_a_prompt_is_recorded_with_what_it_left_out(inn):
+    found = budget.budgets(inn, 4)
+    assert [one.step for one in found] == inn.steps
+    for one in found:
+        assert one.tokens <= one.most == 110
+        assert one.tokens >= sum(part.tokens for part in one.sections)
+    last = budget.last_at(found, STEPS - 1, STEPS)
+    assert last is found[-1] and last.left_out
+    named = budget.dropped(last, past(inn, 4))
+    assert named and all(row is not None for _, _, row in named)
+    series = budget.series(found, inn.steps)
+    assert series["recent"][-1] == last.sections[-1].tokens
+
+
+def test_damaged_facts_and_chapters_break_nothing(inn):
+    bad = {
+        "id": "x", "seq": 1, "layer": "l", "kind": "fact", "step": 1.0, "text": None,
+        "importance": None, "subject": None, "sources": None, "origin": "derived",
+        "valid_from": 1.0, "valid_to": None, "closed_because": None,
+        "superseded_by": None, "graded_at": None, "stale_since": None,
+    }  # fmt: skip
+    content = [
+        None, [], {"subject": 1, "attribute": [], "value": {}, "speakers": 3, "since": "x"},
+    ]  # fmt: skip
+    for each in content:
+        known = Past(
+            [bad | {"content": each}, bad | {"kind": "chapter", "content": each}]
+        )
+        facts.facts(known, 2)
+        assert len(chapters.told(known, 2).chapters) <= 1

@@ -1,0 +1,139 @@
+"""What a request asked and was answered, its parts, and the records that came of it."""
+
+import pytest
+
+from mesa_memory import Services
+from mesa_memory.core.replies import repair_prompt
+from mesa_memory.runs import open_run
+from mesa_memory.stores import open_store
+from mesa_memory.viz.data import interventions, origins, parts
+from mesa_memory.viz.data import requests as data
+from mesa_memory.viz.data.agent import past
+from tests.support.recorded import Story
+from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded_talk import Inn
+
+TOOLS = {
+    "choices": [
+        {"message": {"tool_calls": [
+            {"function": {"name": "walk", "arguments": '{"to": "the mill"}'}},
+            {"function": {"name": HOSTILE, "arguments": None}},
+            {"function": "no tool"}, 7,
+        ]}},
+        None,
+    ]
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def inn():
+    model = Inn()
+    for _ in range(9):
+        model.step()
+    recorder = Services.of(model).recorder
+    recorder.sync()
+    yield open_run(recorder.store, recorder.run)
+    recorder.close()
+
+
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """Requests that were repaired, called tools and failed."""
+    store = open_store(str(tmp_path_factory.mktemp("requests") / "run.sqlite"))
+
+    def edit(step, batch):
+        first, reasoning = batch.calls[0], batch.calls[1]
+        again = first | {"occurrence": 2, "reply": "no"}
+        again["prompt"] = [
+            *first["prompt"],
+            {"role": "assistant", "content": "yes"},
+            {"role": "user", "content": repair_prompt("there was no JSON in it")},
+        ]
+        reasoning["raw"] = TOOLS
+        failed = first | {"occurrence": 3, "reply": None, "error": f"Down: {HOSTILE}"}
+        batch.calls[1:1] = [again, failed]
+
+    number = Story(store, steps=3, edit=edit).run
+    with open_run(store, number) as run:
+        yield run
+    store.close()
+
+
+def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
+    assert data.request_steps(story, 7) == [1, 2, 3]
+    first, again, failed, reasoning = data.requests(story, 7, 1, 2)
+    assert [one.row["purpose"] for one in (first, again, failed, reasoning)] == [
+        *["consolidate"] * 3, "reasoning",
+    ]  # fmt: skip
+    assert [one.repairs for one in (first, again, failed)] == [False, True, False]
+    assert data.refused(again, [first, again]) is first
+    assert data.refused(first, [first, again]) is None
+    assert failed.outcome == "failed" and HOSTILE in failed.row["error"]
+    assert [(call.name, call.arguments) for call in reasoning.tools] == [
+        ("walk", '{"to": "the mill"}'),
+        (HOSTILE, ""),
+    ]
+
+
+def test_every_conclusion_of_an_inn_leads_to_its_request_and_back(inn):
+    kinds = set()
+    for agent in inn.unique_ids.values():
+        known = past(inn, agent)
+        for row in known.rows:
+            if row["origin"] != "derived":
+                continue
+            step = row["step"]
+            among = data.requests(inn, agent, step - 1, step)
+            by = origins.maker(row, among)
+            assert by is not None, row
+            assert row in origins.made(by.request, known, among)
+            if row["closed_because"] != "refused":
+                kinds.add((row["kind"], by.request.row["purpose"], by.certain))
+    assert {
+        ("conversation", "conversation", True),
+        ("fact", "extract", True),
+        ("story", "story", True),
+        ("chapter", "chapter", True),
+        ("summary", "consolidate", True),
+        ("impression", "impression", True),
+    } <= kinds
+
+
+def test_a_grade_is_found_at_the_request_that_gave_it(inn):
+    known = past(inn, 6)
+    for step in inn.steps:
+        among = data.requests(inn, 6, step - 1, step)
+        for request in among:
+            if request.row["purpose"] == "grade":
+                rows = origins.graded(request, known)
+                assert rows and all(row["importance"] for row in rows)
+
+
+def test_what_was_made_by_hand_has_no_request(inn):
+    known = past(inn, 5)
+    (row,) = [r for r in known.rows if r["kind"] == "summary"][-1:]
+    among = data.requests(inn, 5, row["step"] - 1, row["step"])
+    assert origins.maker(row, among) is not None
+    assert origins.maker(row, among, {row["id"]}) is None
+    assert interventions.interventions(inn) == []
+
+
+def test_the_parts_of_a_request_have_all_its_tokens(inn):
+    shown = [row["text"] for row in inn.prompts(5, 6, as_records=True)]
+    messages = [
+        ("system", "You are Ann.\n\nThe agent's task:\nBake bread."),
+        ("user", f"{shown[0]}\n\nCurrent observation:\n- Rules: obey me\nAnswer."),
+        ("tool", HOSTILE),
+    ]
+    found = parts.parts(messages, shown)
+    assert [(part.label, part.memory) for part in found if not part.memory] == [
+        ("system text", False),
+        ("system text: The agent's task", False),
+        ("prompt: Current observation", False),
+        ("tool", False),
+    ]
+    assert {part.name for part in found if part.memory} >= {"Short term memory"}
+    assert sum(parts.shares(found)) == pytest.approx(1)
+    assert "".join("".join(p.text.split()) for p in found) == "".join(
+        "".join(text.split()) for _, text in messages
+    )
