@@ -85,6 +85,7 @@ _PLACES = {
     "STLTMemory": "memories.stlt",
     "Scoring": "retrieval.scoring",
     "StoreError": "errors",
+    "Study": "experiments.study",
     "Term": "retrieval.terms",
     "ScriptedLLM": "llm.scripted",
     "Services": "runtime.services",

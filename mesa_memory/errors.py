@@ -22,6 +22,11 @@
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
     │   ├── StoreTooNew       a newer version of this package made it
     │   └── StoreReadOnly     it may be read, but not written
+    ├── StudyError            a study cannot do what was asked
+    │   ├── EmptyDesign       it has nothing to run
+    │   ├── NotPicklable      a part of it cannot be sent to a worker
+    │   ├── StudyChanged      what its runs are made with is not what it was
+    │   └── WorkerLost        a worker process ended before it could begin
     ├── CacheError            a file of kept answers cannot be used
     ├── HostChanged           Mesa, Mesa-LLM or Solara is not as this package knows it
     └── MissingExtra          an optional package is not installed
@@ -276,6 +281,42 @@ class StoreTooNew(StoreError):
 
 class StoreReadOnly(StoreError):
     """The store may be read, but not written."""
+
+
+class StudyError(MesaMemoryError):
+    """A study cannot do what was asked; what it has is kept."""
+
+
+class EmptyDesign(StudyError, ValueError):
+    """A study has nothing to run: no rows, no seeds, or a factor without values."""
+
+
+class NotPicklable(StudyError, TypeError):
+    """A part of a study cannot be sent to a worker process.
+
+    Attributes:
+        name: of the part.
+    """
+
+    def __init__(self, message: str, *, name: str = "") -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class StudyChanged(StudyError):
+    """What a study's runs are made with is not what it was; the message says what.
+
+    Attributes:
+        differences: each in words.
+    """
+
+    def __init__(self, message: str, *, differences: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.differences = differences
+
+
+class WorkerLost(StudyError):
+    """A worker process ended before it could begin; the message says what to do."""
 
 
 class CacheError(MesaMemoryError):

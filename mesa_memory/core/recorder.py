@@ -1,6 +1,6 @@
 """Who writes a run down: what it is told by the memories and by the run's services."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from mesa_memory.core.records import MemoryRecord, Observer
@@ -69,6 +69,12 @@ class RunRecorder(Observer, Protocol):
 
     def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
         """A researcher changed a memory by hand."""
+
+    def measured(self, rows: Iterable[dict[str, Any]]) -> None:
+        """What was measured of the model; rows of the table ``measures``."""
+
+    def responded(self, rows: Iterable[dict[str, Any]]) -> None:
+        """What agents answered to a questionnaire; rows of the table ``responses``."""
 
     def checkpoint(self) -> None:
         """Makes sure that the run can go on from the end of its last finished step."""

@@ -24,7 +24,10 @@ from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import columns, schema
 
 #: what only those need who write a run
-_OWN = ("schema_version", "leases", "unfinished_calls")
+_OWN = (
+    *("schema_version", "leases", "unfinished_calls"),
+    *("studies", "cases", "spending"),
+)
 #: the tables of which a run has rows, and the view with a row for each candidate
 TABLES = [
     *(t for t in schema.metadata.sorted_tables if t.name not in _OWN),

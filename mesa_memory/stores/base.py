@@ -51,7 +51,8 @@ class Batch:
         embedded: (record id, float16 bytes, name of the embedder).
         staled: (record id, stale_since).
         recalls, prompts, calls, interventions, answers: rows of these tables.
-        agents, vectors: rows of these tables; one that is there already is replaced.
+        agents, vectors, measures, responses: rows of these tables; one that is there
+            already is replaced.
         unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
             list has ended their step.
         checkpoint: state by agent, ``""`` for the model; None for no checkpoint.
@@ -77,6 +78,8 @@ class Batch:
     answers: list[dict[str, Any]] = field(default_factory=list)
     agents: list[dict[str, Any]] = field(default_factory=list)
     vectors: list[dict[str, Any]] = field(default_factory=list)
+    measures: list[dict[str, Any]] = field(default_factory=list)
+    responses: list[dict[str, Any]] = field(default_factory=list)
     unfinished: list[dict[str, Any]] = field(default_factory=list)
     checkpoint: dict[str, Any] | None = None
     kept: bool = False

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.stores.base import Batch
-from mesa_memory.stores.schema import REPLACED
+from mesa_memory.stores.schema import REPLACED, metadata
 
 #: the tables whose rows are numbered, in this order within a batch, and their lists
 NUMBERED = {
@@ -15,6 +15,11 @@ NUMBERED = {
     "calls": "calls",
     "interventions": "interventions",
     "answers": "answers",
+}
+#: what tells the rows of a run apart in the tables where one may replace an older one
+_KEYS = {
+    name: tuple(c.name for c in metadata.tables[name].primary_key if c.name != "run")
+    for name in REPLACED
 }
 #: the lists of a batch that change records, and the columns they give
 CHANGES = {
@@ -71,8 +76,12 @@ def together(batches: Sequence[Batch], seq: int, number: int = 0) -> Together:
             row = {"step": batch.step, "agent": agent, "state": state}
             row["kept"] = batch.kept
             all_of.inserts["checkpoints"].append(row)
-    for table, key in (("agents", "agent"), ("vectors", "key")):
-        rows = {row[key]: row for batch in batches for row in getattr(batch, table)}
+    for table, key in _KEYS.items():
+        rows = {
+            tuple(row[name] for name in key): row
+            for batch in batches
+            for row in getattr(batch, table)
+        }
         all_of.inserts[table] = list(rows.values())
     _change(batches, all_of)
     return all_of

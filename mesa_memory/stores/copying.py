@@ -13,7 +13,7 @@ from mesa_memory.core.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
 from mesa_memory.stores.base import open_store
 from mesa_memory.stores.rows import Blobs, storable
-from mesa_memory.stores.schema import leases, metadata, runs
+from mesa_memory.stores.schema import BESIDE, metadata, runs
 from mesa_memory.stores.sql import SqlStore
 from mesa_memory.stores.sqlite_faults import fault
 
@@ -45,7 +45,7 @@ def copy_run(
         del values["id"]
         copy = on.scalar(sa.insert(runs).values(values).returning(runs.c.id))
         for table in metadata.sorted_tables:
-            if "run" not in table.c or table is leases:
+            if "run" not in table.c or table.name in BESIDE:
                 continue
             names = [column.name for column in table.c if column.name != "run"]
             rows = sa.select(sa.literal(copy), *(table.c[n] for n in names))

@@ -87,6 +87,18 @@ def _budget(on: sa.Connection) -> None:
     on.execute(sa.text(f"ALTER TABLE prompts ADD COLUMN budget {kind}"))
 
 
+def _studies(on: sa.Connection) -> None:
+    """Version 10: studies, their cases, what was measured and what agents answered."""
+    for table in (
+        schema.measures,
+        schema.responses,
+        schema.studies,
+        schema.cases,
+        schema.spending,
+    ):
+        table.create(on)
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
@@ -97,6 +109,7 @@ MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     7: _answered,
     8: _stale,
     9: _budget,
+    10: _studies,
 }
 
 

@@ -5,7 +5,14 @@ higher one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order
 is part of what is kept, and ``jsonb`` where one searches.
 """
 
-from sqlalchemy import Column, Index, MetaData, PrimaryKeyConstraint, Table
+from sqlalchemy import (
+    Column,
+    Index,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+)
 
 from mesa_memory.stores.checked import BigInteger, Boolean, Double, Integer, Text
 from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
@@ -16,7 +23,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 9
+VERSION = 10
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -258,12 +265,89 @@ leases = Table(
     Column("beat", Double, nullable=False),
 )
 
+#: what was measured of a run's model at a step, and of its agents; the agent ``""`` is
+#: the model; since version 10, as are all tables below
+measures = Table(
+    "measures",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("measured", Document(dict), nullable=False),
+    PrimaryKeyConstraint("run", "step", "agent"),
+)
+
+#: what agents said to a questionnaire; ``error`` if the answer could not be used
+responses = Table(
+    "responses",
+    metadata,
+    Column("run", Integer, nullable=False),
+    Column("step", Double, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("question", Text, nullable=False),
+    Column("value", Document),
+    Column("error", Text),
+    PrimaryKeyConstraint("run", "step", "agent", "question"),
+)
+
+#: ``fingerprint`` says with what its runs are made, ``drift`` what was accepted to differ
+studies = Table(
+    "studies",
+    metadata,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("name", Text, nullable=False),
+    Column("model", Text, nullable=False),
+    Column("design", Document(dict), nullable=False),
+    Column("fingerprint", Document(dict), nullable=False),
+    Column("drift", Document(list), nullable=False),
+    UniqueConstraint("name"),
+    sqlite_autoincrement=True,
+)
+
+#: a run that a study wants: ``steps`` is how far, ``done`` how far it came; ``ended`` if
+#: its model stopped by itself; state: waiting, running, finished, stopped or failed
+cases = Table(
+    "cases",
+    metadata,
+    Column("study", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("parameters", Document(dict), nullable=False),
+    Column("seed", Document),
+    Column("replicate", Integer, nullable=False),
+    Column("steps", Double, nullable=False),
+    Column("run", Integer),
+    Column("state", Text, nullable=False),
+    Column("done", Double),
+    Column("ended", Boolean(create_constraint=False)),
+    Column("usage", Document(dict)),
+    Column("error", Text),
+    Column("fingerprint", Text),
+    PrimaryKeyConstraint("study", "number"),
+    UniqueConstraint("study", "key"),
+)
+
+#: what the runs of a study have used of its budget, and what is set aside for calls
+#: under way; only while there is a budget
+spending = Table(
+    "spending",
+    metadata,
+    Column("study", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("used", Document(dict), nullable=False),
+    Column("reserved", Document(dict), nullable=False),
+    Column("beyond", Document(dict), nullable=False),
+    PrimaryKeyConstraint("study", "number"),
+)
+
 for _table in metadata.tables.values():
     for _column in _table.columns:
         _column.type.place = f"{_table.name}.{_column.name}"  # type: ignore[attr-defined]
 
 #: the tables in which a row may take the place of an older one
-REPLACED = ("agents", "vectors")
+REPLACED = ("agents", "vectors", "measures", "responses")
+#: the tables with a run in them whose rows are none of the run's own
+BESIDE = ("leases", "cases")
 
 #: the tables whose rows have a ``seq`` and belong to a step
 NUMBERED = (records, recalls, prompts, calls, interventions, answers)

@@ -117,6 +117,13 @@ class SqlStore(ABC):
 
     def begin(self, info: RunInfo) -> int:
         """Adds a run; its id."""
+        with self.writing() as on:
+            run = self.begin_on(on, info)
+        self._seqs[run] = 0
+        return run
+
+    def begin_on(self, on: sa.Connection, info: RunInfo) -> int:
+        """``begin``, within a transaction."""
         started = info.started or datetime.now(UTC).isoformat(timespec="seconds")
         values = vars(info) | {
             "parameters": dict(info.parameters),
@@ -125,10 +132,8 @@ class SqlStore(ABC):
             "state": "running",
         }
         insert = sa.insert(schema.runs).values(storable(hide(values), Blobs().add))
-        with self.writing() as on:
-            run = on.scalar(insert.returning(schema.runs.c.id))
-            self.confirm(on, run)
-        self._seqs[run] = 0
+        run = on.scalar(insert.returning(schema.runs.c.id))
+        self.confirm(on, run)
         return run
 
     def hold(self, run: int) -> None:
@@ -286,7 +291,12 @@ class SqlStore(ABC):
         later = sa.select(steps.c.step).filter_by(run=run)
         later = later.where(steps.c.step > after_step).order_by(steps.c.step)
         removed = list(on.scalars(later))
-        for table in (steps, schema.checkpoints):
+        for table in (
+            steps,
+            schema.checkpoints,
+            schema.measures,
+            schema.responses,
+        ):
             gone = sa.delete(table).filter_by(run=run)
             on.execute(gone.where(table.c.step > after_step))
         on.execute(sa.update(schema.runs).filter_by(id=run).values(state="running"))
@@ -311,6 +321,17 @@ class SqlStore(ABC):
             query = sa.select(table.c.agent, table.c.state)
             query = query.filter_by(run=run, step=wanted).order_by(table.c.agent)
             return wanted, dict(on.execute(query).tuples().all())
+
+    def has_steps(self, run: int) -> bool:
+        """True if a step of the run was finished."""
+        with self.reading() as on:
+            query = sa.select(schema.steps.c.step).filter_by(run=run).limit(1)
+            return on.execute(query).first() is not None
+
+    def has_checkpoint(self, run: int) -> bool:
+        """True if the run can be gone on with."""
+        with self.reading() as on:
+            return bool(self._checkpoints(on, run))
 
     def _checkpoints(self, on: sa.Connection, run: int) -> list[float]:
         """Their steps, newest first."""

@@ -9,6 +9,8 @@ PURE = ("core", "retrieval", "tasks")
 BACKENDS = {"llm", "embedders", "stores"}
 #: imported by nobody inside
 EDGE = {"cli", "viz", "examples"}
+#: what plans and makes many runs is known by those at the edge alone
+STUDY = {"experiments"}
 MOST_NAMES = 15
 LONGEST_CHAIN = 9
 
@@ -20,11 +22,12 @@ FORBIDDEN = {
     "stores": ROOMS - {*PURE, "errors", "stores"},
     "embedders": ROOMS - {*PURE, "errors", "embedders", "hosts"},
     "llm": ROOMS - {*PURE, "errors", "llm", "hosts"},
-    "hosts": BACKENDS | EDGE,
-    "memories": BACKENDS | EDGE | {"runtime", "recording", "runs"},
-    "runtime": EDGE | {"memories", "recording", "runs"},
-    "recording": EDGE | {"runs"},
+    "hosts": BACKENDS | EDGE | STUDY,
+    "memories": BACKENDS | EDGE | STUDY | {"runtime", "recording", "runs"},
+    "runtime": EDGE | STUDY | {"memories", "recording", "runs"},
+    "recording": EDGE | STUDY | {"runs"},
     "runs": ROOMS - {*PURE, "errors", "stores", "embedders", "hosts"},
+    "experiments": EDGE,
     "viz": {"cli", "examples"},
 }
 

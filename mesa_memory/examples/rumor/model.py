@@ -7,7 +7,7 @@ from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
 from mesa_memory import Recording, Services, configure, register_policy
-from mesa_memory.examples.rumor import conversation
+from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
 from mesa_memory.examples.rumor.opinion import Opinion
@@ -35,6 +35,7 @@ class RumorModel(Model):
     Attributes:
         opinions: what each person, by unique id, knew at the end of the step.
         person: class of the people.
+        own_memories: by name, those that are known here alone.
 
     Raises:
         ValueError: for a number too small, an unknown memory, a model's name without
@@ -42,6 +43,7 @@ class RumorModel(Model):
     """
 
     person: type[Townsperson] = Townsperson
+    own_memories = memories.OWN
 
     def __init__(
         self,

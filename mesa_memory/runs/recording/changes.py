@@ -31,6 +31,8 @@ class Changes:
     answers: list[tuple[str, Any]] = field(default_factory=list)
     vectors: list[tuple[str, Any]] = field(default_factory=list)
     agents: list[dict] = field(default_factory=list)
+    measures: list[dict] = field(default_factory=list)
+    responses: list[dict] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """True if anything was noted."""

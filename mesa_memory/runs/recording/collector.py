@@ -143,6 +143,14 @@ class Collector:
         row = {"step": step, "agent": str(agent), "kind": kind, "detail": detail}
         self.changes.interventions.append(row)
 
+    def measured(self, rows: Iterable[dict[str, Any]]) -> None:
+        """What was measured of the model; rows of ``measures``."""
+        self.changes.measures.extend(rows)
+
+    def responded(self, rows: Iterable[dict[str, Any]]) -> None:
+        """What agents answered to a questionnaire; rows of ``responses``."""
+        self.changes.responses.extend(rows)
+
     def published(self, values: Mapping[str, Any]) -> None:
         """Answers that hold for many agents were found; None gives one up."""
         found = [(key, value) for key, value in values.items() if value is not None]

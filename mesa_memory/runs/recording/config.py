@@ -1,6 +1,6 @@
 """How a run is recorded, and the start of its recording."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -38,6 +38,9 @@ class Recording:
             newest two, to resume or fork from; at least 1, None keeps no others.
         on_failure: ``"stop"`` raises at the end of the step in which the store fails;
             ``"continue"`` warns once and goes on unrecorded.
+        each_step: called with the model at the end of each step, when all memories have
+            done their work; what it reads is not recorded. It may add rows to the step
+            with ``Services.of(model).recorder.measured(rows)``.
 
     Raises:
         ValueError: for another ``on_failure`` or a wrong ``checkpoint_every``.
@@ -49,6 +52,7 @@ class Recording:
     parameters: Mapping[str, Any] | None = None
     checkpoint_every: int | None = None
     on_failure: str = "stop"
+    each_step: Callable[[Any], Any] | None = None
 
     def __post_init__(self) -> None:
         if self.location is not True and not isinstance(self.location, str | Path):
@@ -87,7 +91,7 @@ def start(model: Any, services: "Services", recording: Recording) -> "Recorder":
             model=f"{type(model).__module__}.{type(model).__qualname__}",
             parameters=given,
             seed=str(mesa_arguments.seed(model)),
-            versions=_versions(),
+            versions=versions(),
             name=recording.name,
         )
     )
@@ -123,6 +127,8 @@ class Attachment:
         recorder = Recorder(model, of, self.store, self.run, flush, recording)
         recorder.muted = True
         if self.answers is not None:
+            flush()
+            recorder.begin_late(memories(model).values())
             recorder.begin(self.answers)
         self.recorder = recorder
         return recorder
@@ -140,7 +146,8 @@ class Attachment:
 _expected: ContextVar[Attachment | None] = ContextVar("attachment", default=None)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """The versions of what a result depends on, by package."""
     found = {"python": python_version()}
     for package in PACKAGES:
         try:

@@ -142,6 +142,7 @@ class Recorder(Collector):
         self._flush()
         self._close_dropped()
         self.step = clock(model)
+        self.observe(model)
         assert self._writer is not None
         every = self._recording.checkpoint_every
         kept = every is not None and self.step % every == 0
@@ -150,6 +151,16 @@ class Recorder(Collector):
         self._hand_over(
             kept, kept or asked or (rested and self._writer.eager), wait=asked
         )
+
+    def observe(self, model: Any) -> None:
+        """Lets the recording's ``each_step`` look at the model, which leaves no trace."""
+        each_step, muted = self._recording.each_step, self.muted
+        if each_step is not None:
+            self.muted = True
+            try:
+                each_step(model)
+            finally:
+                self.muted = muted
 
     def begin(self, answers: PaidAnswers | None = None) -> None:
         """The run begins; it shows from now on that it has a writer.

@@ -85,23 +85,55 @@ def resume(
         ValueError: if the model does not fit the run.
     """
     with _opened(location, run) as (store, chosen, recorded):
-        _hold(store, chosen)
-        begun = Attachment(store, chosen)
-        new = merged(recorded, parameters) if parameters else None
-        if step is None and not _has_finished_step(store, chosen):
-            return _begun_anew(model_class, begun, recorded, parameters, new)
-        at, states = store.checkpoint(chosen, step)
-        with_ = _made_with(model_class, begun, recorded, states, parameters)
-        with _restored(model_class, begun, at, states, with_, parameters) as model:
-            removed = store.truncate(chosen, at, new)
-            _go_on(begun, chosen, at)
-        if removed:
-            gone = f"steps {removed[0]:g} to {removed[-1]:g} of run {chosen} are"
-            if len(removed) == 1:
-                gone = f"step {removed[0]:g} of run {chosen} is"
-            where = store.location
-            logger.warning("%s: %s removed; it goes on after step %g", where, gone, at)
-        return model
+        return _resumed(model_class, store, chosen, recorded, step, parameters)
+
+
+def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
+    """A new model, recorded from its beginning in a run that has just been begun.
+
+    Args:
+        store: open; it has the run's lease.
+
+    Raises:
+        StoreError: if the store fails.
+    """
+    return _begun(make, Attachment(store, run, PaidAnswers()), ([], {}))
+
+
+def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
+    """``resume`` in a store that is open, which stays open also after a failure.
+
+    Raises:
+        ParameterError, RunInUse, StoreError, ValueError: see ``resume``.
+    """
+    return _resumed(model_class, store, *_run(store, run), None, {})
+
+
+def _resumed(
+    model_class: Callable[..., Any],
+    store: Any,
+    run: int,
+    recorded: dict[str, Any],
+    step: float | None,
+    parameters: dict[str, Any],
+) -> Any:
+    _hold(store, run)
+    begun = Attachment(store, run)
+    new = merged(recorded, parameters) if parameters else None
+    if step is None and not _has_finished_step(store, run):
+        return _begun_anew(model_class, begun, recorded, parameters, new)
+    at, states = store.checkpoint(run, step)
+    with_ = _made_with(model_class, begun, recorded, states, parameters)
+    with _restored(model_class, begun, at, states, with_, parameters) as model:
+        removed = store.truncate(run, at, new)
+        _go_on(begun, run, at)
+    if removed:
+        gone = f"steps {removed[0]:g} to {removed[-1]:g} of run {run} are"
+        if len(removed) == 1:
+            gone = f"step {removed[0]:g} of run {run} is"
+        where = store.location
+        logger.warning("%s: %s removed; it goes on after step %g", where, gone, at)
+    return model
 
 
 def fork(
@@ -195,7 +227,21 @@ def _begun_anew(
     with_ = made_with(model_class, recorded, given, begun.store.location)
     begun.store.truncate(begun.run, before, new)
     begun.answers = PaidAnswers.of(begun.store, begun.run, before)
-    return _made(model_class, begun, with_)
+    return _begun(model_class, begun, with_)
+
+
+def _begun(
+    model_class: Callable[..., Any],
+    begun: Attachment,
+    with_: tuple[list[Any], dict[str, Any]],
+) -> Any:
+    """A new model of a run without steps; nobody writes the run if it cannot be made."""
+    try:
+        return _made(model_class, begun, with_)
+    except BaseException:
+        if begun.recorder is not None:
+            begun.recorder.abandon()
+        raise
 
 
 @contextmanager

@@ -72,6 +72,8 @@ class StepBatch:
                 for key, value in sorted(changes.answers, key=lambda answer: answer[0])
             ],
             agents=changes.agents,
+            measures=changes.measures,
+            responses=changes.responses,
             vectors=[row_of(key, vector) for key, vector in changes.vectors],
             checkpoint=None if self.snapshot is None else encode(self.snapshot),
             kept=self.kept,

@@ -22,6 +22,11 @@ EXAMPLES = [
         "grade", "town.Grades, town.prompt", "other.Grades, other.prompt"
     ),
     errors.ParameterError("give it again", names=("llm",)),
+    errors.StudyError("it did not work"),
+    errors.EmptyDesign("give some values"),
+    errors.NotPicklable("use a function of a module", name="memory"),
+    errors.StudyChanged("accept it", differences=("code: model.py",)),
+    errors.WorkerLost("look at what it printed"),
     errors.CacheError("give another path", location="answers.sqlite"),
     errors.MemoryMismatch("make the memory of the run"),
     errors.HostChanged("use another version", package="mesa"),

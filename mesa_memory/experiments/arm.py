@@ -1,0 +1,139 @@
+"""How the model of a case is made: its arguments, its memories, its services."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from mesa_memory.experiments.design import Case
+from mesa_memory.hosts import mesa_arguments
+from mesa_memory.llm.base import LLMSettings
+from mesa_memory.memories import registry
+from mesa_memory.runs.recording.configure import configure
+
+MEMORY, RECORD, SCENARIO = "memory", "record", "scenario"
+#: what ``configure`` takes in the place of a model that does not
+SERVICES = frozenset(
+    {"llm", "execution", "max_pending_steps", "on_failure", "embedder", "cache"}
+    | {item.name for item in fields(LLMSettings)}
+)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Makes the model of a case, the same one each time.
+
+    Attributes:
+        model: the class, or a function that makes the model.
+        arguments: by name, its seed among them.
+        memory: makes each agent's memory; None leaves the agents theirs.
+        services: for ``configure``.
+        takes_record: True if the model itself is told where to record.
+    """
+
+    model: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    memory: Any = None
+    services: Mapping[str, Any] = field(default_factory=dict)
+    takes_record: bool = False
+
+    @classmethod
+    def of(cls, model: Callable[..., Any], case: Case) -> "Arm":
+        """The arm of a case.
+
+        Raises:
+            TypeError: if the model takes no such argument.
+            UnknownMemory: if a name leads to no memory.
+        """
+        own, any_name = _arguments(model)
+        arguments, services, memory = {}, {}, None
+        for name, value in case.parameters.items():
+            if name in own:
+                arguments[name] = value
+            elif name == MEMORY:
+                memory = registry.find(value) if isinstance(value, str) else value
+            elif name in SERVICES:
+                services[name] = value
+            elif any_name:
+                arguments[name] = value
+            else:
+                raise TypeError(_no_argument(model, name, own))
+        _check_memory(model, arguments.get(MEMORY))
+        if case.replicate:
+            services["replicate"] = case.replicate
+        arguments |= _seeding(model, case, own, any_name)
+        return cls(model, arguments, memory, services, RECORD in own and memory is None)
+
+    def make(self, record: Any = None) -> Any:
+        """A new model.
+
+        Args:
+            record: see ``configure``; None records nothing.
+        """
+        arguments = dict(self.arguments)
+        services = dict(self.services)
+        if record is not None:
+            (arguments if self.takes_record else services)[RECORD] = record
+        made = self.model(**arguments)
+        if self.memory is not None:
+            for agent in made.agents:
+                if hasattr(agent, MEMORY):
+                    agent.memory = self.memory(agent)
+        if services:
+            configure(made, **services)
+        return made
+
+
+def _arguments(model: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The names of a model's arguments, and whether it takes any other name."""
+    of = model.__init__ if isinstance(model, type) else model  # type: ignore[misc]
+    parameters = list(inspect.signature(of).parameters.values())
+    if isinstance(model, type):
+        parameters = parameters[1:]
+    various = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    names = [each.name for each in parameters if each.kind not in various]
+    return names, any(each.kind is each.VAR_KEYWORD for each in parameters)
+
+
+def _seeding(
+    model: Callable[..., Any], case: Case, own: list[str], any_name: bool
+) -> dict[str, Any]:
+    """The arguments that seed the model, as Mesa's ``batch_run`` chooses them."""
+    scenario = case.parameters.get(SCENARIO)
+    if isinstance(scenario, mesa_arguments.scenario_class()):
+        number, values = mesa_arguments.scenario_parts(scenario)
+        new = values | {"rng": case.seed}
+        return {SCENARIO: mesa_arguments.make_scenario(type(scenario), number, new)}
+    for name in ("seed", "rng"):
+        if name in case.parameters:
+            return {}
+        if name in own:
+            return {name: case.seed}
+    if any_name:
+        return {"rng": case.seed}
+    if case.seed is None:
+        return {}
+    raise TypeError(
+        f"{_name(model)} takes neither rng nor seed, so the seed {case.seed!r} would "
+        "change nothing. Let its __init__ take rng=None and hand it to "
+        "super().__init__(rng=rng), or study it with seeds=[None]."
+    )
+
+
+def _check_memory(model: Any, memory: Any) -> None:
+    """Raises for a name that the model cannot know, before anything is run."""
+    own = getattr(model, "own_memories", None)
+    if isinstance(memory, str) and own is not None:
+        registry.find(memory, own)
+
+
+def _no_argument(model: Any, name: str, own: list[str]) -> str:
+    takes = ", ".join([n for n in own if n != RECORD]) or "no arguments"
+    return (
+        f"{_name(model)} has no argument {name!r}: it takes {takes}. Besides those, a "
+        f"factor may be {MEMORY!r}, or one of {', '.join(sorted(SERVICES))}."
+    )
+
+
+def _name(model: Any) -> str:
+    return getattr(model, "__qualname__", repr(model))

@@ -1,0 +1,98 @@
+"""A factor of a study: an argument of the model, and the values that are compared."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from mesa_memory.core.arguments import OBJECT, inside, mark_of
+from mesa_memory.errors import EmptyDesign
+from mesa_memory.runs.recording import construction
+
+
+@dataclass(frozen=True)
+class Level:
+    """One value of a factor.
+
+    Attributes:
+        label: what the store and the tables call it; JSON.
+        value: what the model gets.
+    """
+
+    label: Any
+    value: Any
+
+
+@dataclass(frozen=True)
+class Factor:
+    """An argument of the model, by name, with its levels in order.
+
+    Attributes:
+        name: of the argument; or ``memory``, ``llm`` or a setting of ``configure`` that
+            the model itself does not take.
+        levels: at least one; with only one it is a constant.
+    """
+
+    name: str
+    levels: tuple[Level, ...]
+
+    @classmethod
+    def of(cls, name: str, values: Any) -> "Factor":
+        """A factor as a user writes it.
+
+        Args:
+            values: a list (or another iterable) of values; a dict of values by label;
+                or one value, such as a text or a number, that is the same in all runs.
+
+        Raises:
+            EmptyDesign: if there are no values.
+            TypeError: for a value that needs a label, or a name that is no text.
+        """
+        if not isinstance(name, str):
+            raise TypeError(f"a factor's name must be a text, got {name!r}")
+        if isinstance(values, Mapping):
+            levels = [Level(str(label), value) for label, value in values.items()]
+        else:
+            levels = [Level(label_of(name, v), v) for v in _listed(values)]
+        if not levels:
+            raise EmptyDesign(
+                f"the factor {name!r} has no values, so there is nothing to run: give "
+                "at least one, or leave the factor out."
+            )
+        return cls(name, tuple({repr(level.label): level for level in levels}.values()))
+
+    def merged(self, other: "Factor") -> "Factor":
+        """This factor with the levels of another one that it does not have yet."""
+        levels = {repr(level.label): level for level in (*other.levels, *self.levels)}
+        order = [repr(level.label) for level in (*self.levels, *other.levels)]
+        return Factor(self.name, tuple(levels[key] for key in dict.fromkeys(order)))
+
+
+def label_of(name: str, value: Any) -> Any:
+    """What a value is called: itself if it is plain data, ``module:name`` of a class.
+
+    Raises:
+        TypeError: for an object without a name of its own.
+    """
+    if isinstance(value, Callable) and not isinstance(value, partial):  # type: ignore[arg-type]
+        qualified = getattr(value, "__qualname__", "<")
+        if "<" not in qualified:
+            return f"{value.__module__}:{qualified}"
+    label = construction.written(value)
+    nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]
+    if nameless:
+        raise TypeError(
+            f"the value {value!r:.80} of the factor {name!r} has no name that could "
+            "stand in a table. Give it one: "
+            f"{{{name!r}: {{'a name': {type(value).__name__}(…), …}}}}"
+        )
+    return label
+
+
+def _listed(values: Any) -> Iterable[Any]:
+    """Several values as a list; one value as a list of one."""
+    if isinstance(values, str | bytes | type) or callable(values):
+        return [values]
+    if isinstance(values, set | frozenset):
+        return sorted(values, key=repr)  # the order of a set differs between processes
+    return values if isinstance(values, Iterable) else [values]

@@ -1,0 +1,91 @@
+"""How far a study is: which cases are finished, waiting or failed, and what it cost."""
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.core.arguments import readable
+from mesa_memory.stores.studies import (
+    FAILED,
+    FINISHED,
+    RUNNING,
+    STOPPED,
+    WAITING,
+    CaseRow,
+)
+
+#: failed cases that a printed status names
+SHOWN = 5
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far a study is.
+
+    Attributes:
+        name: of the study.
+        cases: all of them, in order, as they are in the store.
+        drift: differences in code, prompts, configuration and versions that were
+            accepted, oldest first.
+    """
+
+    name: str
+    cases: tuple[CaseRow, ...]
+    drift: tuple[Any, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Cases by state: finished, failed, stopped, running and waiting.
+
+        ``running`` are those that a worker makes now, or made when it was killed.
+        A finished case that is to go further counts as waiting.
+        """
+        found = Counter(_state(case) for case in self.cases)
+        order = (FINISHED, FAILED, STOPPED, RUNNING, WAITING)
+        return {state: found[state] for state in order}
+
+    @property
+    def finished(self) -> bool:
+        """True if nothing is left to run."""
+        return not any(case.due for case in self.cases)
+
+    @property
+    def failed(self) -> list[dict[str, Any]]:
+        """Number, parameters, seed, replicate and error of each case that failed."""
+        return [
+            {"case": case.number, "parameters": readable(dict(case.parameters))}
+            | {"seed": readable(case.seed), "replicate": case.replicate}
+            | {"error": case.error}
+            for case in self.cases
+            if case.state == FAILED
+        ]
+
+    @property
+    def calls(self) -> int:
+        """Requests to language models in the runs that have ended."""
+        return sum(case.usage.get("calls") or 0 for case in self.cases)
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars of the runs that have ended; None if a price is unknown."""
+        costs = [case.usage["cost"] for case in self.cases if case.usage]
+        return None if None in costs else sum(costs)
+
+    def __str__(self) -> str:
+        """The counts in a line, and below it what failed."""
+        told = [f"{count} {state}" for state, count in self.counts.items() if count]
+        cost = "at an unknown cost" if self.cost is None else f"for ${self.cost:.2f}"
+        counts = f"{', '.join(told) or 'no cases'} of {len(self.cases)}"
+        lines = [f"study {self.name!r}: {counts}; {self.calls} calls {cost}"]
+        for each in self.failed[:SHOWN]:
+            given = ", ".join(f"{n}={v!r}" for n, v in each["parameters"].items())
+            lines.append(
+                f"  case {each['case']} ({given}, seed {each['seed']}): {each['error']}"
+            )
+        if len(self.failed) > SHOWN:
+            lines.append(f"  and {len(self.failed) - SHOWN} more")
+        return "\n".join(lines)
+
+
+def _state(case: CaseRow) -> str:
+    return WAITING if case.state == FINISHED and case.due else case.state

@@ -1,0 +1,328 @@
+"""A study: many runs of one model, with memory as a factor, kept in one store."""
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any, Self
+
+from mesa_memory.core.arguments import encode
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.validate import whole
+from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
+from mesa_memory.experiments import fingerprint as fingerprints
+from mesa_memory.experiments.arm import Arm
+from mesa_memory.experiments.design import Design
+from mesa_memory.experiments.executors import Workers, check_picklable, workers_of
+from mesa_memory.experiments.progress import Progress
+from mesa_memory.experiments.results import Results
+from mesa_memory.experiments.status import Status
+from mesa_memory.experiments.watch import Measure, check_measures
+from mesa_memory.experiments.worker import BUSY, LOST, LOST_WORKER, Job, Outcome
+from mesa_memory.stores.base import open_store, sqlite_path
+from mesa_memory.stores.studies import FAILED, WAITING, CaseRow, Studies, StudyRow
+
+logger = logger_of(__name__)
+
+#: seconds after which a case that another process makes is looked at again
+BUSY_S = 1.0
+
+
+class Study:
+    """Runs a model with each combination of factors and seeds, and keeps all of it.
+
+    What was run is in the store: a study made again, in another process or on another
+    day, goes on with what is missing.
+
+    Args:
+        model: class of Mesa model, or a function that makes one. It takes ``rng`` or
+            ``seed``; if it takes ``record``, it is told where to record.
+        factors: values by name, see ``Design.of``. What the model does not take may be
+            ``memory`` (each agent gets it) or a setting of ``configure``.
+        seeds: of the models' random numbers; each arm is run with each of them.
+        steps: at which a run ends, unless the model sets ``running`` to False before.
+        measures: functions of the model, or names of its attributes, by name; at the
+            end of each step. What the model's DataCollector collects is kept anyway.
+        outcomes: the same, at the end of the run only.
+        store: path of a SQLite file, or address of a PostgreSQL database.
+        replicates: runs of each arm and seed; they differ in what language models
+            answer, and each has its own kept answers (``cache``).
+        name: of the study, by default that of the model; a store may have several.
+        record: False keeps no memories and calls, only what is measured; a run that
+            was killed then begins anew.
+
+    Raises:
+        EmptyDesign: if there is nothing to run.
+        UnknownMemory: if a name leads to no memory.
+        TypeError, ValueError: for another wrong argument.
+    """
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        factors: Any = None,
+        *,
+        seeds: Iterable[Any] = (0,),
+        steps: int,
+        measures: Mapping[str, Measure] | None = None,
+        outcomes: Mapping[str, Measure] | None = None,
+        store: str | Path = "study.sqlite",
+        replicates: int = 1,
+        name: str | None = None,
+        record: bool = True,
+    ) -> None:
+        if not callable(model):
+            raise TypeError(
+                f"model must be a class of Mesa model, or a function that makes one, "
+                f"got {model!r:.80}"
+            )
+        self.model = model
+        self.steps = whole("steps", steps)
+        self.design = Design.of({} if factors is None else factors, seeds, replicates)
+        self.measures = check_measures("measures", measures)
+        self.outcomes = check_measures("outcomes", outcomes)
+        self.location = _location(store)
+        self.name = getattr(model, "__name__", "study") if name is None else name
+        self.record = record
+        self._arms()
+
+    def amend(
+        self,
+        factors: Any = None,
+        *,
+        seeds: Iterable[Any] | None = None,
+        steps: int | None = None,
+        replicates: int | None = None,
+    ) -> Self:
+        """Adds arms, seeds, steps or replicates; ``run`` then makes what is missing.
+
+        Args:
+            factors: further values of factors, or further rows of a table.
+            seeds: further ones.
+            steps: at which all runs end from now on; finished ones go on.
+            replicates: how many there are from now on.
+
+        Returns:
+            The study itself.
+        """
+        self.design = self.design.amended(factors, seeds, replicates)
+        self.steps = self.steps if steps is None else whole("steps", steps)
+        self._arms()
+        return self
+
+    def run(
+        self,
+        executor: Any = None,
+        *,
+        accept_drift: bool = False,
+        progress: bool = True,
+    ) -> Status:
+        """Makes the runs that are missing; finished ones are not made again.
+
+        A run that fails does not stop the others; ``status().failed`` lists it, and the
+        next ``run`` tries it again. After an interrupt (Ctrl-C), or if a worker was
+        killed, the next ``run`` goes on from the last checkpoint, and pays for no
+        answer a second time.
+
+        Args:
+            executor: who makes the runs: None is a process for each processor, a number
+                is that of processes, ``"serial"`` is this process; or ``Processes``, or
+                an executor of ``concurrent.futures``, Dask or mpi4py.
+            accept_drift: go on although code, prompts, configuration or versions
+                differ from those of the runs that are there; the study keeps what
+                differed.
+            progress: show a bar on stderr.
+
+        Raises:
+            StudyChanged: if they differ, and that was not accepted.
+            NotPicklable: if a part cannot be sent to the workers.
+            WorkerLost: if workers do not start.
+            StoreError: if the store cannot be used.
+        """
+        workers = workers_of(executor)
+        with closing(open_store(self.location)) as store:
+            studies = Studies(store)
+            row, print_ = self._entered(studies, accept_drift)
+            jobs = self._jobs(row, studies.cases(row.id), print_)
+            check_picklable(workers, jobs)
+            spent = Status(self.name, tuple(studies.cases(row.id))).cost
+            with Progress(len(jobs), spent, progress) as bar:
+                self._make(studies, row, workers, jobs, bar)
+            status = self._status(studies, row)
+        if status.failed:
+            logger.warning("%s", status)
+        return status
+
+    def status(self) -> Status:
+        """How far the study is, as the store says."""
+        with closing(self._reading()) as store:
+            studies = Studies(store)
+            return self._status(studies, self._row(studies))
+
+    def results(self) -> Results:
+        """What came out so far, as tables.
+
+        Raises:
+            StudyError: if the store does not have this study.
+            StoreError: if it cannot be read.
+        """
+        with closing(self._reading()) as store:
+            studies = Studies(store)
+            return Results.of(studies, self._row(studies))
+
+    @property
+    def fingerprint(self) -> fingerprints.Fingerprint:
+        """With what the runs are made, by part; see ``fingerprint.fingerprint``."""
+        levels = (level.value for f in self.design.factors for level in f.levels)
+        objects = [self.model, *filter(callable, levels)]
+        objects += filter(callable, [*self.measures.values(), *self.outcomes.values()])
+        configuration = {
+            "measures": sorted(self.measures),
+            "outcomes": sorted(self.outcomes),
+            "record": self.record,
+        }
+        return fingerprints.fingerprint(objects, configuration)
+
+    # -- what is behind it ------------------------------------------------------------
+
+    def _arms(self) -> dict[str, tuple[Any, Arm]]:
+        """Each case with how its model is made, by key; raises for what cannot be."""
+        return {
+            case.key: (case, Arm.of(self.model, case)) for case in self.design.cases
+        }
+
+    def _entered(
+        self, studies: Studies, accept_drift: bool
+    ) -> tuple[StudyRow, fingerprints.Fingerprint]:
+        """The study in the store, with all its cases; raises if it has changed."""
+        print_ = self.fingerprint
+        row = studies.add(self.name, _name(self.model), self._design, print_)
+        if row.model != _name(self.model):
+            raise StudyError(
+                f"{self.location} has a study {self.name!r} of another model, "
+                f"{row.model}. Give this one another name: Study(…, name='…')."
+            )
+        begun = [c for c in studies.cases(row.id) if c.state != WAITING]
+        found = fingerprints.differences(row.fingerprint, print_)
+        if found and begun and not accept_drift:
+            raise StudyChanged(
+                f"{len(begun)} runs of the study {self.name!r} were made with something "
+                f"else: {'; '.join(found)}. Undo it, begin a study of another name, or "
+                "go on with study.run(accept_drift=True), which notes it.",
+                differences=tuple(found),
+            )
+        drift = list(row.drift)
+        if found and begun:
+            drift.append({"differences": found, "runs": len(begun)})
+        studies.update(row.id, design=self._design, fingerprint=print_, drift=drift)
+        wanted = [
+            {"key": key, "parameters": dict(case.labels), "seed": encode(case.seed)}
+            | {"replicate": case.replicate, "steps": float(self.steps)}
+            for key, (case, _) in self._arms().items()
+        ]
+        studies.add_cases(row.id, wanted)
+        return row, print_
+
+    @property
+    def _design(self) -> dict[str, Any]:
+        """What the store says of the design, besides the cases."""
+        return {
+            "factors": [f.name for f in self.design.factors if len(f.levels) > 1],
+            "measures": sorted(self.measures),
+            "outcomes": sorted(self.outcomes),
+            "steps": self.steps,
+            "record": self.record,
+        }
+
+    def _jobs(
+        self, row: StudyRow, cases: list[CaseRow], print_: fingerprints.Fingerprint
+    ) -> list[Job]:
+        arms, made_with = self._arms(), fingerprints.digest(print_)
+        return [
+            Job(
+                location=self.location,
+                study=row.id,
+                study_name=self.name,
+                number=case.number,
+                arm=arms[case.key][1],
+                labels=case.parameters,
+                seed=arms[case.key][0].seed,
+                steps=self.steps,
+                measures=self.measures,
+                outcomes=self.outcomes,
+                recorded=self.record,
+                fingerprint=made_with,
+            )
+            for case in cases
+            if case.due and case.key in arms
+        ]
+
+    def _make(
+        self,
+        studies: Studies,
+        row: StudyRow,
+        workers: Workers,
+        jobs: list[Job],
+        bar: Progress,
+    ) -> None:
+        while jobs:
+            busy = set()
+            with closing(workers.outcomes(jobs)) as outcomes:  # type: ignore[type-var]
+                for outcome in outcomes:
+                    if outcome.state == BUSY:
+                        busy.add(outcome.number)
+                        continue
+                    self._take(studies, row, outcome)
+                    bar.add(outcome)
+            jobs = [job for job in jobs if job.number in busy]
+            if jobs:  # another process makes them now, or a worker of it was killed
+                time.sleep(BUSY_S)
+
+    def _take(self, studies: Studies, row: StudyRow, outcome: Outcome) -> None:
+        if outcome.state == LOST:
+            raise StoreUnavailable(
+                f"a worker cannot use the store: {outcome.error}. What was written "
+                "before is kept; study.run() goes on from there.",
+                location=self.location,
+            )
+        if outcome.state == LOST_WORKER:
+            error = {"state": FAILED, "error": outcome.error}
+            studies.settle(row.id, outcome.number, **error)
+
+    def _status(self, studies: Studies, row: StudyRow) -> Status:
+        return Status(self.name, tuple(studies.cases(row.id)), tuple(row.drift))
+
+    def _reading(self) -> Any:
+        return open_store(self.location, read_only=True)
+
+    def _row(self, studies: Studies) -> StudyRow:
+        row = studies.find(self.name)
+        if row is None:
+            raise StudyError(
+                f"{self.location} has no study {self.name!r}, but "
+                f"{studies.names()}. Run it first: study.run()."
+            )
+        return row
+
+
+def _location(store: str | Path) -> str:
+    """The store's path or address, the same in every process.
+
+    Raises:
+        ValueError: for a store that other processes cannot open.
+    """
+    address = os.fspath(store)
+    if address.startswith("postgres"):
+        return address
+    path = sqlite_path(address)
+    if path == ":memory:":
+        raise ValueError(
+            "a study cannot be kept in memory, as its workers could not write into it: "
+            "give the path of a file, such as store='study.sqlite'"
+        )
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _name(model: Any) -> str:
+    return f"{model.__module__}.{getattr(model, '__qualname__', 'model')}"

@@ -1,0 +1,310 @@
+"""Makes one case, in whichever process it is: begun, or gone on with; and recorded.
+
+What it writes depends on the case alone, not on who makes it, where and when.
+"""
+
+import os
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mesa_memory.core.arguments import encode
+from mesa_memory.errors import BudgetExceeded, MemoryStalled, RunInUse, StoreError
+from mesa_memory.experiments.arm import Arm
+from mesa_memory.experiments.watch import Measure, Watch
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.runs.recording.config import Recording, versions
+from mesa_memory.runs.recording.resume import begin_in, resume_in
+from mesa_memory.runtime.services import Services
+from mesa_memory.stores.base import Batch, RunInfo, open_store
+from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
+
+#: states of an outcome besides those of a case
+BUSY, LOST, LOST_WORKER = "busy", "lost", "lost worker"
+
+
+@dataclass(frozen=True)
+class Job:
+    """A case with all that is needed to make it elsewhere.
+
+    Attributes:
+        location: the store.
+        study, number, study_name: which case it is.
+        labels: its parameters as JSON.
+        measures, outcomes: see ``Watch``.
+        steps: how far it goes.
+        recorded: False writes nothing but what is measured.
+        fingerprint: hash of what the runs are made with.
+    """
+
+    location: str
+    study: int
+    study_name: str
+    number: int
+    arm: Arm
+    labels: Mapping[str, Any]
+    seed: Any
+    steps: float
+    measures: Mapping[str, Measure] = field(default_factory=dict)
+    outcomes: Mapping[str, Measure] = field(default_factory=dict)
+    recorded: bool = True
+    fingerprint: str | None = None
+
+    @property
+    def run_name(self) -> str:
+        """What the run is called: the study's name and the number of the case."""
+        return f"{self.study_name}/{self.number}"
+
+    @property
+    def info(self) -> RunInfo:
+        """What is known of the run before its first step."""
+        kind = self.arm.model
+        return RunInfo(
+            model=f"{kind.__module__}.{getattr(kind, '__qualname__', kind)}",
+            parameters={**self.labels, "seed": encode(self.seed)},
+            seed=None if self.seed is None else str(self.seed),
+            versions=versions(),
+            name=self.run_name,
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a case ended, as a worker tells it.
+
+    Attributes:
+        state: finished, stopped or failed; ``"busy"`` if another process makes it,
+            ``"lost worker"`` if the workers that made it died;
+            ``"lost"`` if the store cannot be used.
+        usage: calls, tokens and dollars of its run.
+        budget: True if the budget does not allow another call.
+    """
+
+    number: int
+    state: str
+    error: str | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    budget: bool = False
+
+
+def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
+    """Makes a case as far as it is wanted; errors become an outcome.
+
+    Args:
+        stopping: True as soon as the run is to be ended between two steps.
+    """
+    try:
+        studies = Studies(_stores.open(job.location))
+        try:
+            case, new = studies.claim(job.study, job.number, job.info)
+        except RunInUse as error:
+            return Outcome(job.number, BUSY, str(error))
+        if not case.due:
+            return Outcome(job.number, FINISHED, usage=case.usage)
+        return _CaseRun(job, studies, case, stopping).made(new)
+    except StoreError as error:
+        _stores.forget(job.location)
+        return Outcome(job.number, LOST, _told(error))
+
+
+class _CaseRun:
+    """The run of a claimed case."""
+
+    def __init__(
+        self, job: Job, studies: Studies, case: CaseRow, stopping: Callable[[], bool]
+    ) -> None:
+        assert case.run is not None
+        self.job, self.studies, self.run = job, studies, case.run
+        self.before = case
+        self.stopping = stopping
+        self.watch = Watch(job.measures, job.outcomes, job.steps)
+        self.rows: list[dict[str, Any]] = []  # of a run that is not recorded
+
+    def made(self, new: bool) -> Outcome:
+        """Makes the run and writes how it ended."""
+        model = None
+        try:
+            model = self._model(new)
+            while model.running and clock(model) < self.job.steps:
+                if self.stopping():
+                    return self._settle(STOPPED, model, "it was interrupted")
+                self._step(model)
+            return self._settle(FINISHED, model)
+        except RunInUse as error:  # another process has taken the run over
+            self._let_go(model)
+            return Outcome(self.job.number, BUSY, str(error))
+        except StoreError as error:
+            self._let_go(model)
+            return self._settle(FAILED, None, _told(error))
+        except KeyboardInterrupt:
+            self._settle(STOPPED, model, "it was interrupted")
+            raise
+        except Exception as error:
+            stopped = _budget(error) is not None
+            state = STOPPED if stopped else FAILED
+            return self._settle(state, model, _told(error), stopped)
+
+    def _model(self, new: bool) -> Any:
+        """The model, at its beginning or where the run was left."""
+        store, job = self.studies.store, self.job
+        if not job.recorded:
+            if not new:
+                store.truncate(self.run, -1.0)
+            model = job.arm.make()
+            self.watch.attach(model, fresh=True)
+            self.rows += self.watch.rows(model)
+            return model
+        recording = Recording(
+            job.location, job.run_name, dict(job.labels), each_step=self._observe
+        )
+
+        def make() -> Any:
+            return job.arm.make(recording)
+
+        model = begin_in(make, store, self.run) if new else self._resumed(make)
+        recorder: Any = Services.of(model).recorder
+        self.watch.attach(model, fresh=recorder.step is None)
+        if recorder.step is None:
+            recorder.observe(model)
+        return model
+
+    def _resumed(self, make: Callable[[], Any]) -> Any:
+        store: Any = self.studies.store
+        if store.has_steps(self.run) and not store.has_checkpoint(self.run):
+            store.truncate(self.run, -1.0)  # no model was asked in these steps
+        return resume_in(make, store, self.run)
+
+    def _step(self, model: Any) -> None:
+        model.step()
+        if not self.job.recorded:
+            if self.job.measures or self.job.outcomes:
+                Services.of(model).flush()
+            self.rows += self.watch.rows(model)
+
+    def _observe(self, model: Any) -> None:
+        Services.of(model).recorder.measured(self.watch.rows(model))  # type: ignore[union-attr]
+
+    def _settle(
+        self, state: str, model: Any, error: str | None = None, budget: bool = False
+    ) -> Outcome:
+        """Ends the run, and writes how the case ended."""
+        done = None if model is None else self._done(state, model)
+        usage = self._end(state, model, done)
+        values = {"state": state, "done": done, "error": error, "usage": usage}
+        if state == FINISHED:
+            values["ended"] = not model.running
+        values["fingerprint"] = self.job.fingerprint
+        self.studies.settle(self.job.study, self.job.number, **values)
+        return Outcome(self.job.number, state, error, usage, budget)
+
+    def _end(self, state: str, model: Any, done: float | None) -> dict[str, Any]:
+        """Ends the run; what it used."""
+        store = self.studies.store
+        recorder: Any = None if model is None else Services.of(model).recorder
+        if recorder is not None and recorder.active:
+            recorder.close(None if state == FINISHED else state)
+            return self.studies.usage(self.run)
+        usage = {}
+        if model is not None and not self.job.recorded:
+            Services.of(model).flush()
+            usage = _ledger(model)
+            if state == FINISHED:
+                batch = Batch(step=float(done or 0), measures=self.rows)
+                store.write(self.run, batch)
+        store.end(self.run, state)
+        return usage or self.studies.usage(self.run)
+
+    def _done(self, state: str, model: Any) -> float | None:
+        """The last step that was finished."""
+        recorder: Any = Services.of(model).recorder
+        if state == FINISHED or recorder is None:
+            return clock(model)
+        return recorder.step
+
+    def _let_go(self, model: Any) -> None:
+        """The store cannot be used: the lease is given back if that can be done."""
+        recorder: Any = None if model is None else Services.of(model).recorder
+        if recorder is not None:
+            recorder.abandon()
+        try:
+            self.studies.store.release(self.run)
+        except StoreError:
+            return  # a lease that nobody holds does not last
+
+
+def _ledger(model: Any) -> dict[str, Any]:
+    """What a model used that is not recorded."""
+    used = Services.of(model).ledger.total
+    return {
+        "calls": used.calls,
+        "tokens_in": used.prompt_tokens,
+        "tokens_out": used.completion_tokens,
+        "cost": used.cost,
+    }
+
+
+def _budget(error: BaseException | None) -> BudgetExceeded | None:
+    """The budget's error behind an error, if that was the reason."""
+    while error is not None:
+        if isinstance(error, BudgetExceeded):
+            return error
+        if isinstance(error, MemoryStalled) and "budget" in str(error):
+            return BudgetExceeded(str(error))
+        error = error.__cause__ or error.__context__
+    return None
+
+
+def _told(error: BaseException) -> str:
+    """An error for a table: its class, what it says, and where it was raised."""
+    if isinstance(error, MemoryError):
+        return (
+            "MemoryError: the worker has no memory left. Give each machine fewer "
+            "workers, or record with fewer kept checkpoints."
+        )
+    said = f"{type(error).__name__}: {error}".rstrip(": ")
+    notes = getattr(error, "__notes__", ())
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [f for f in frames if "mesa_memory" not in Path(f.filename).parts] or frames
+    where = ""
+    if own:
+        where = f" ({Path(own[-1].filename).name}, line {own[-1].lineno}, in {own[-1].name})"
+    return "; ".join([said + where, *notes])
+
+
+class _Stores:
+    """The stores that this process has open, one for each location."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._open: dict[tuple[int, str], Any] = {}
+
+    def open(self, location: str) -> Any:
+        """The store, opened on first use."""
+        key = (os.getpid(), location)
+        with self._lock:
+            if key not in self._open:
+                self._open[key] = open_store(location)
+            return self._open[key]
+
+    def forget(self, location: str) -> None:
+        """The store is closed; the next use opens it again."""
+        with self._lock:
+            store = self._open.pop((os.getpid(), location), None)
+        if store is not None:
+            store.close()
+
+    def close(self) -> None:
+        """All of them are closed."""
+        for _, location in list(self._open):
+            self.forget(location)
+
+
+_stores = _Stores()
+
+
+def close_stores() -> None:
+    """Closes the stores that cases were written into by this process."""
+    _stores.close()

@@ -1,0 +1,76 @@
+"""Mesa: what a model's own DataCollector has collected."""
+
+from collections.abc import Iterator
+from typing import Any
+
+#: step, unique id of an agent (None is the model), values by reporter
+type Collected = tuple[float, Any, dict[str, Any]]
+
+
+class CollectorReader:
+    """Gives what a model's ``datacollector`` has collected since it was looked at last.
+
+    Args:
+        model: with or without a ``datacollector``; what is collected already counts as
+            seen.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._rows = self._agents = self._types = 0
+        self._look(model)
+
+    def forget(self) -> None:
+        """Everything counts as new again."""
+        self._rows = self._agents = self._types = 0
+
+    def new(self, model: Any) -> Iterator[Collected]:
+        """What is new, the model's first; each is given once."""
+        collector = getattr(model, "datacollector", None)
+        before = (self._rows, self._agents, self._types)
+        self._look(model)
+        if collector is None:
+            return
+        yield from _of_model(collector, self._rows - before[0], model)
+        yield from _of_agents(collector, before[1])
+        yield from _of_types(collector, before[2])
+
+    def _look(self, model: Any) -> None:
+        collector = getattr(model, "datacollector", None)
+        if collector is not None:
+            series = getattr(collector, "model_vars", {}).values()
+            self._rows = max(map(len, series), default=0)
+            self._agents = len(getattr(collector, "_agent_records", ()))
+            self._types = len(getattr(collector, "_agenttype_records", ()))
+
+
+def _of_model(collector: Any, count: int, model: Any) -> Iterator[Collected]:
+    """The last ``count`` rows of what is reported of the model."""
+    steps = list(getattr(collector, "_collection_steps", ()))
+    now = getattr(model, "steps", None)
+    if len(steps) < count:  # a DataCollector that does not say when
+        now = model.time if now is None else now
+        steps = [now - n for n in range(count)][::-1]
+    for back in range(count, 0, -1):
+        values = {
+            name: series[-back]
+            for name, series in collector.model_vars.items()
+            if len(series) >= back
+        }
+        yield steps[-back], None, values
+
+
+def _of_agents(collector: Any, seen: int) -> Iterator[Collected]:
+    records = getattr(collector, "_agent_records", {})
+    names = list(getattr(collector, "agent_reporters", ()))
+    for step in list(records)[seen:]:
+        for row in records[step]:
+            yield step, row[1], dict(zip(names, row[2:]))
+
+
+def _of_types(collector: Any, seen: int) -> Iterator[Collected]:
+    records = getattr(collector, "_agenttype_records", {})
+    for step in list(records)[seen:]:
+        for kind, rows in records[step].items():
+            names = list(collector.agenttype_reporters[kind])
+            for row in rows:
+                yield step, row[1], dict(zip(names, row[2:]))

@@ -1,0 +1,260 @@
+"""Studies in a store: which runs they want, which of these are there, and how it went.
+
+A case is one run that a study wants. Its run is begun in the same transaction that says
+so, so that no case has two, however many processes work at the study.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from mesa_memory.core.redaction import hide
+from mesa_memory.stores.base import RunInfo
+from mesa_memory.stores.rows import Blobs, storable
+from mesa_memory.stores.schema import calls, cases, measures, responses, runs, studies
+from mesa_memory.stores.sql import SqlStore
+
+_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
+#: states of a case
+WAITING, RUNNING, FINISHED = "waiting", "running", "finished"
+STOPPED, FAILED = "stopped", "failed"
+#: cases that are looked up with one statement
+CHUNK = 500
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """A study as it is in its store.
+
+    Attributes:
+        design: names of factors and measures, and how the runs are made.
+        fingerprint: with what the runs are made, by part.
+        drift: differences that were accepted, oldest first.
+    """
+
+    id: int
+    name: str
+    model: str
+    design: Mapping[str, Any]
+    fingerprint: Mapping[str, Any]
+    drift: Sequence[Any] = ()
+
+
+@dataclass(frozen=True)
+class CaseRow:
+    """A run that a study wants, as it is in its store.
+
+    Attributes:
+        number: within its study, from 1, in the order of the design.
+        key: the same for the same parameters, seed and replicate.
+        parameters: as JSON.
+        steps: how far it is to go.
+        run: id of its run; None before it is begun.
+        done: its last step.
+        ended: True if the model stopped by itself.
+        usage: calls, tokens and dollars, once it has ended.
+        error: why it failed or was stopped.
+    """
+
+    study: int
+    number: int
+    key: str
+    parameters: Mapping[str, Any]
+    seed: Any
+    replicate: int
+    steps: float
+    run: int | None = None
+    state: str = WAITING
+    done: float | None = None
+    ended: bool | None = None
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    error: str | None = None
+    fingerprint: str | None = None
+
+    @property
+    def due(self) -> bool:
+        """True if there is something left to run."""
+        if self.state != FINISHED:
+            return True
+        return not self.ended and (self.done or 0) < self.steps
+
+
+class Studies:
+    """The studies of a store.
+
+    Args:
+        store: open; it stays open.
+    """
+
+    def __init__(self, store: Any) -> None:
+        self.store: SqlStore = store
+
+    def find(self, name: str) -> StudyRow | None:
+        """The study of this name; None if there is none."""
+        with self.store.reading() as on:
+            row = on.execute(sa.select(studies).filter_by(name=name)).mappings().first()
+        return None if row is None else StudyRow(**row)
+
+    def names(self) -> list[str]:
+        """The names of all studies, oldest first."""
+        with self.store.reading() as on:
+            return list(on.scalars(sa.select(studies.c.name).order_by(studies.c.id)))
+
+    def add(
+        self, name: str, model: str, design: Mapping, fingerprint: Mapping
+    ) -> StudyRow:
+        """The study of this name, made if it is not there."""
+        values = {"name": name, "model": model, "design": dict(design)}
+        values |= {"fingerprint": dict(fingerprint), "drift": []}
+        with self.store.writing() as on:
+            kind: Any = _INSERTS[on.dialect.name]
+            # Another process may add it at this moment.
+            on.execute(kind(studies).values(_clean(values)).on_conflict_do_nothing())
+        row = self.find(name)
+        assert row is not None
+        return row
+
+    def update(self, study: int, **values: Any) -> None:
+        """Sets ``design``, ``fingerprint`` or ``drift``."""
+        with self.store.writing() as on:
+            on.execute(sa.update(studies).filter_by(id=study).values(_clean(values)))
+
+    # -- cases ------------------------------------------------------------------------
+
+    def cases(self, study: int) -> list[CaseRow]:
+        """All cases, in order."""
+        query = sa.select(cases).filter_by(study=study).order_by(cases.c.number)
+        with self.store.reading() as on:
+            found = list(on.execute(query).mappings())
+        return [CaseRow(**{**row, "usage": row["usage"] or {}}) for row in found]
+
+    def case(self, study: int, number: int) -> CaseRow:
+        """One of them."""
+        with self.store.reading() as on:
+            query = sa.select(cases).filter_by(study=study, number=number)
+            row = on.execute(query).mappings().one()
+        return CaseRow(**{**row, "usage": row["usage"] or {}})
+
+    def add_cases(self, study: int, wanted: Iterable[Mapping[str, Any]]) -> None:
+        """Adds those that are not there, after the others, and says how far all go.
+
+        Args:
+            wanted: ``key``, ``parameters``, ``seed``, ``replicate`` and ``steps``.
+        """
+        rows = {row["key"]: row for row in wanted}
+        with self.store.writing() as on:
+            on.execute(sa.select(studies.c.id).filter_by(id=study).with_for_update())
+            there = sa.select(cases.c.key, cases.c.number).filter_by(study=study)
+            known = dict(on.execute(there).tuples().all())
+            last = max(known.values(), default=0)
+            new = [row for key, row in rows.items() if key not in known]
+            for start in range(0, len(new), CHUNK):
+                part = new[start : start + CHUNK]
+                values = [
+                    _clean(dict(row)) | {"study": study, "number": number}
+                    | {"state": WAITING}
+                    for number, row in enumerate(part, last + 1 + start)
+                ]  # fmt: skip
+                on.execute(sa.insert(cases), values)
+            for steps in {row["steps"] for row in rows.values()}:
+                numbers = [
+                    known[key]
+                    for key, row in rows.items()
+                    if row["steps"] == steps and key in known
+                ]
+                self._set_steps(on, study, numbers, steps)
+
+    def _set_steps(
+        self, on: sa.Connection, study: int, numbers: list[int], steps: float
+    ) -> None:
+        for start in range(0, len(numbers), CHUNK):
+            part = numbers[start : start + CHUNK]
+            change = sa.update(cases).filter_by(study=study)
+            change = change.where(cases.c.number.in_(part), cases.c.steps != steps)
+            on.execute(change.values(steps=steps))
+
+    def claim(self, study: int, number: int, info: RunInfo) -> tuple[CaseRow, bool]:
+        """The case as it is now, whose run this store writes from here on.
+
+        Returns:
+            The case, and True if its run has just been begun. If there is nothing left
+            to run, nobody's lease is taken.
+
+        Raises:
+            RunInUse: if another process writes the run.
+        """
+        with self.store.writing() as on:
+            query = sa.select(cases).filter_by(study=study, number=number)
+            row = dict(on.execute(query.with_for_update()).mappings().one())
+            case = CaseRow(**{**row, "usage": row["usage"] or {}})
+            if not case.due:
+                return case, False
+            new = case.run is None
+            if new:
+                row["run"] = self.store.begin_on(on, info)
+            else:
+                self.store.confirm(on, row["run"])
+            state = {"state": RUNNING, "error": None, "run": row["run"]}
+            where = {"study": study, "number": number}
+            on.execute(sa.update(cases).filter_by(**where).values(state))
+        return CaseRow(**{**row, **state, "usage": row["usage"] or {}}), new
+
+    def settle(self, study: int, number: int, **values: Any) -> None:
+        """Writes how a case ended: ``state``, ``done``, ``usage``, ``error``, …"""
+        with self.store.writing() as on:
+            change = sa.update(cases).filter_by(study=study, number=number)
+            on.execute(change.values(_clean(values)))
+
+    # -- what came out ------------------------------------------------------------------
+
+    def usage(self, run: int) -> dict[str, Any]:
+        """What a recorded run used, as its calls say: none is counted twice."""
+        c = calls.c
+        asked = ~sa.func.coalesce(c.cached, sa.false())
+        paid = asked & ~sa.func.coalesce(c.kept, sa.false()) & c.error.is_(None)
+
+        def total(column: Any) -> Any:
+            return sa.func.coalesce(sa.func.sum(sa.case((paid, column), else_=0)), 0)
+
+        unknown = sa.func.sum(sa.case((paid & c.cost.is_(None), 1), else_=0))
+        query = sa.select(
+            sa.func.count().filter(asked), total(c.tokens_in), total(c.tokens_out),
+            total(c.cost), unknown,
+        ).filter_by(run=run)  # fmt: skip
+        with self.store.reading() as on:
+            count, tokens_in, tokens_out, cost, unpriced = on.execute(query).one()
+        return {
+            "calls": count,
+            "tokens_in": int(tokens_in),
+            "tokens_out": int(tokens_out),
+            "cost": None if unpriced else float(cost),
+        }
+
+    def rows(self, table: str, study: int) -> list[dict[str, Any]]:
+        """Rows of ``measures``, ``responses`` or ``calls`` of all runs of a study.
+
+        Each has the number of its case; in order of case, step and what was first.
+        """
+        source = {"measures": measures, "responses": responses, "calls": calls}[table]
+        own = [c for c in source.c if c.name not in ("run", "prompt", "raw")]
+        query = sa.select(cases.c.number.label("case"), *own)
+        query = query.join(cases, cases.c.run == source.c.run).filter_by(study=study)
+        order = [source.c.seq] if "seq" in source.c else list(source.primary_key)[1:]
+        with self.store.reading() as on:
+            ordered = query.order_by(cases.c.number, *order)
+            return [dict(row) for row in on.execute(ordered).mappings()]
+
+    def run_names(self, study: int) -> dict[int, str]:
+        """The names of the runs by the number of their case."""
+        query = sa.select(cases.c.number, runs.c.name)
+        query = query.join(runs, runs.c.id == cases.c.run).where(cases.c.study == study)
+        with self.store.reading() as on:
+            return dict(on.execute(query).tuples().all())
+
+
+def _clean(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Values as every database can keep them, without secrets."""
+    return storable(hide(dict(values)), Blobs().add)

@@ -1,0 +1,187 @@
+"""A study runs what is missing, keeps all of it, and gives it back as tables."""
+
+import pandas as pd
+import pytest
+
+from mesa_memory import Study, open_run
+from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMemory
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Processes
+from tests.support.studied import Forgetful, Plain, Street, remembered
+
+TABLES = ("runs", "steps", "agents", "calls")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "study.sqlite"
+
+
+def street(file, factors=None, **given):
+    chosen = {"memory": ["short_term", "stlt"]} if factors is None else factors
+    given = {"seeds": range(2), "steps": 3, "store": file} | given
+    return Study(Street, chosen, **given)
+
+
+def run(study, executor="serial", **given):
+    return study.run(executor, progress=False, **given)
+
+
+def csv(study):
+    found = study.results()
+    return {name: getattr(found, name).to_csv() for name in TABLES}
+
+
+def test_each_arm_is_run_with_each_seed_and_all_of_it_is_in_tables(file):
+    study = street(file, outcomes={"events": remembered})
+    assert run(study).counts["finished"] == 4
+    found = study.results()
+    assert list(found.runs["memory"]) == ["short_term"] * 2 + ["stlt"] * 2
+    assert list(found.runs["seed"]) == [0, 1, 0, 1]
+    assert list(found.runs["events"]) == [6] * 4
+    assert list(found.steps.query("case == 1")["step"]) == [0, 1, 2, 3]
+    assert found.agents.groupby(["case", "step"])["wealth"].sum().tolist() == list(
+        found.steps["total"]
+    )
+    # The same seed is the same world.
+    totals = found.steps.pivot_table("total", "step", ["seed", "memory"])
+    assert (totals[0]["short_term"] == totals[0]["stlt"]).all()
+
+
+def test_every_run_is_recorded_under_a_name_that_the_table_tells(file):
+    study = street(file)
+    run(study)
+    for name in study.results().runs["run"]:
+        with open_run(file, name) as recorded:
+            assert recorded.steps == [1, 2, 3]
+            assert len(recorded.state(1)) == 3
+
+
+def test_finished_runs_are_not_made_again(file):
+    run(street(file))
+    before = csv(street(file))
+    status = run(street(file))  # another object, as in another process
+    assert status.finished and csv(street(file)) == before
+    with open_run(file) as recorded:
+        assert len(recorded.runs()) == 4
+
+
+def test_a_failed_run_is_listed_and_stops_no_other_one(file):
+    study = street(file, {"bad": 1})
+    status = run(study)
+    assert status.counts == {"finished": 1, "failed": 1, "stopped": 0, "running": 0,
+                             "waiting": 0}  # fmt: skip
+    (failed,) = status.failed
+    assert failed["parameters"] == {"bad": 1} and failed["seed"] == 1
+    assert "ZeroDivisionError: a bad day (studied.py, line" in failed["error"]
+    assert "1 finished, 1 failed of 2" in str(study.status())
+    assert list(study.results().runs["steps"]) == [3, 1]
+
+
+def test_amending_makes_only_what_is_missing(file):
+    study = street(file)
+    run(study)
+    before = csv(study)
+    study.amend({"memory": ["episodic"]}, seeds=[7], steps=5)
+    status = run(study)
+    assert status.counts["finished"] == 9
+    found = study.results()
+    assert list(found.runs["steps"]) == [5] * 9
+    # What was there stays, and the longer runs are what they would have been at once.
+    assert found.steps.query("case <= 4 and step <= 3").to_csv(index=False) == (
+        pd.read_csv(__import__("io").StringIO(before["steps"]), index_col=0)
+        .astype(found.steps.dtypes)
+        .to_csv(index=False)
+    )
+    whole = street(file.with_name("whole.sqlite"), steps=5)
+    run(whole)
+    mine = found.steps.query("case <= 4").to_csv(index=False)
+    assert mine == whole.results().steps.to_csv(index=False)
+
+
+def test_a_memory_may_be_a_name_a_class_or_a_function_with_a_label(file):
+    def plain(model):
+        return remembered(model)
+
+    factors = {"memory": {"one": Forgetful, "many": "stlt"}, "n": 1}
+    study = Study(
+        MemorylessStreet, factors, steps=4, store=file, outcomes={"held": plain}
+    )
+    run(study)
+    assert list(study.results().runs["held"]) == [1, 4]
+    assert list(study.results().runs["memory"]) == ["one", "many"]
+
+
+class MemorylessStreet(Street):
+    """Does not know that memories can be chosen."""
+
+    def __init__(self, n=2, rng=None):
+        super().__init__(n, rng=rng)
+
+
+def test_any_table_is_a_design(file):
+    table = pd.DataFrame({"n": [1, 2, 3], "memory": ["stlt", "short_term", "stlt"]})
+    study = street(file, table, seeds=[5])
+    run(study)
+    assert list(study.results().agents.groupby("case")["agent"].nunique()) == [1, 2, 3]
+
+
+def test_a_model_of_mesas_own_is_studied_as_it_is(file):
+    study = Study(
+        Plain, {"width": [1, 2]}, seeds=[1, 2], steps=2, store=file,
+        measures={"drawn": "drawn"}, record=False,
+    )  # fmt: skip
+    run(study)
+    runs = study.results()
+    assert len(runs.runs) == 4 and list(runs.steps["step"].unique()) == [0, 1, 2]
+    assert runs.steps.query("seed == 1 and step > 0")["drawn"].tolist() != [0] * 4
+
+
+def test_a_model_that_stops_by_itself_is_finished(file):
+    study = street(file, {"stop": 2}, steps=5)
+    assert run(study).finished
+    assert list(study.results().runs["steps"]) == [2, 2]
+    assert run(study.amend(steps=9)).finished
+
+
+@pytest.mark.parametrize(
+    "factors, error, said",
+    [
+        ({"memory": []}, EmptyDesign, "the factor 'memory' has no values"),
+        ([], EmptyDesign, "the design has no rows"),
+        ({"colour": 1}, TypeError, "Street has no argument 'colour': it takes n, mem"),
+        ({"n": [object()]}, TypeError, "has no name that could stand in a table"),
+        ("stlt", TypeError, "a design is a dict of factors"),
+    ],
+)
+def test_what_cannot_be_run_is_said_before_anything_is_run(file, factors, error, said):
+    with pytest.raises(error, match=said):
+        street(file, factors)
+    assert not file.exists()
+
+
+def test_a_name_that_leads_to_no_memory_lists_those_there_are(file):
+    for model in (RumorModel, MemorylessStreet):
+        with pytest.raises(UnknownMemory, match="choose from short_term, stlt, long"):
+            Study(model, {"memory": ["stlt", "stl"]}, steps=1, store=file)
+
+
+def test_what_cannot_be_sent_to_a_worker_is_said_before_anything_is_run(file):
+    study = street(file, outcomes={"events": lambda model: 1})
+    with pytest.raises(NotPicklable, match=r"events .*study.run\('serial'\)"):
+        run(study, 1)
+    assert study.status().counts["waiting"] == 4
+
+
+def test_a_study_that_was_never_run_says_so(file):
+    run(street(file))
+    with pytest.raises(StudyError, match=r"no study 'other', but \['Street'\]"):
+        street(file, name="other").results()
+
+
+@pytest.mark.slow
+def test_processes_write_what_one_process_writes(file):
+    serial, spawned = street(file), street(file.with_name("two.sqlite"))
+    run(serial)
+    assert run(spawned, Processes(2, runs_at_once=2)).finished
+    assert csv(spawned) == csv(serial)
