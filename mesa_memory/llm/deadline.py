@@ -2,8 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from typing import Any
 
 
 class Patience:
@@ -15,21 +14,33 @@ class Patience:
     def __init__(self, seconds: float) -> None:
         self.left = seconds
 
-    @asynccontextmanager
-    async def attempt(self, timeout: float) -> AsyncIterator[None]:
-        """Ends the attempt after ``timeout``, or when nothing is left.
+    def attempt(self, timeout: float) -> "_Attempt":
+        """Around an attempt: ends it after ``timeout``, or when nothing is left.
 
         Raises:
             TimeoutError: then.
         """
-        began = time.monotonic()
-        try:
-            async with asyncio.timeout(min(timeout, self.left)):
-                yield
-        finally:
-            self.left -= time.monotonic() - began
+        return _Attempt(self, timeout)
 
     async def sleep(self, seconds: float) -> None:
         """Waits for the next attempt."""
         self.left -= seconds
         await asyncio.sleep(seconds)
+
+
+class _Attempt:
+    """An attempt under way, whose time is taken off."""
+
+    def __init__(self, patience: Patience, timeout: float) -> None:
+        self._patience = patience
+        self._limit = asyncio.timeout(min(timeout, patience.left))
+        self._began = time.monotonic()
+
+    async def __aenter__(self) -> None:
+        await self._limit.__aenter__()
+
+    async def __aexit__(self, *raised: Any) -> None:
+        try:
+            await self._limit.__aexit__(*raised)
+        finally:
+            self._patience.left -= time.monotonic() - self._began

@@ -98,6 +98,7 @@ class Budget:
 
 #: what a budget may limit
 LIMITS = tuple(item.name for item in fields(Budget))
+UNLIMITED = Budget()
 
 
 @dataclass(frozen=True)
@@ -195,20 +196,14 @@ class Ledger:
             BudgetExceeded: if it would cross the budget; nothing is set aside.
         """
         with self._lock:
-            after = self._total + self._reserved + forecast
-            crossed = self._crossed(after)
-            if crossed:
-                raise BudgetExceeded(
-                    f"this call would cross the budget: {crossed}. Nothing was sent; "
-                    "raise the limit with configure(model, budget=Budget(…)).",
-                    purpose=request.purpose,
-                    agent=request.agent,
-                    step=request.step,
-                )
-            if self._reserved.calls and self._crossed(after + self._beyond):
-                ended: Future[None] = Future()
-                self._waiting.append(ended)
-                return ended
+            if self.budget != UNLIMITED:
+                after = self._total + self._reserved + forecast
+                if crossed := self._crossed(after):
+                    raise _exceeded(request, crossed)
+                if self._reserved.calls and self._crossed(after + self._beyond):
+                    ended: Future[None] = Future()
+                    self._waiting.append(ended)
+                    return ended
             beyond = _most(self._excess, reply or Usage())
             self._reserved = self._reserved + forecast
             self._beyond = self._beyond + beyond
@@ -253,6 +248,16 @@ class Ledger:
             if value > limit:
                 return f"{name} {value:g} of {limit:g}"
         return ""
+
+
+def _exceeded(request: LLMRequest, crossed: str) -> BudgetExceeded:
+    return BudgetExceeded(
+        f"this call would cross the budget: {crossed}. Nothing was sent; raise the "
+        "limit with configure(model, budget=Budget(…)).",
+        purpose=request.purpose,
+        agent=request.agent,
+        step=request.step,
+    )
 
 
 def _count(usage: dict[tuple, Usage], key: tuple, used: Usage) -> None:

@@ -123,7 +123,7 @@ class CommitQueue:
             else:
                 self._runner = None
                 going_on = self._continue(flow, performer, effect)
-                context.run(background.submit, going_on)
+                context.run(background.spawn, going_on)
 
     def settle(self, deferred: bool) -> None:
         """Waits until everything queued is settled.

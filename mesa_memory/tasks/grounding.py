@@ -203,7 +203,9 @@ class Terms:
         names: set[str] = set()
         runs: list[str] = []
         cleaned = _INSIDE.sub("", _COUNTERS.sub(" ", text))
-        tokens, language = _tokens(cleaned), _language(_split(cleaned))
+        tokens = _tokens(cleaned)
+        lower = map(str.lower, tokens) if cleaned.isascii() else _split(cleaned)
+        language = _language(lower)
         empty = _function_words()[language]
         plain = {token: _word(token) for token in tokens}
         for token, word in plain.items():
@@ -360,7 +362,10 @@ def _quotes(text: str, lines: Sequence[str]) -> bool:
     quote = _plain_words(text)
     if len(quote) < QUOTED:
         return False
+    least = sum(map(len, quote))
     for line in lines:
+        if len(line) < least and line.isascii():  # whose sound is no longer
+            continue
         said = _plain_words(_HEAD.sub("", line, count=1))
         ends = range(len(said) - len(quote) + 1)
         if len(said) < len(quote) + 2 or quote[0] not in said:
@@ -370,8 +375,9 @@ def _quotes(text: str, lines: Sequence[str]) -> bool:
     return False
 
 
-def _plain_words(text: str) -> list[str]:
-    return [_word(token).sound for token in _tokens(text)]
+@lru_cache(maxsize=1024)
+def _plain_words(text: str) -> tuple[str, ...]:
+    return tuple(_word(token).sound for token in _tokens(text))
 
 
 def _such_as(terms: Terms) -> str:
