@@ -51,6 +51,7 @@ _PLACES = {
     "EveryBatch": "memories.consolidation",
     "FactMemory": "memories.fact",
     "Facts": "memories.facts",
+    "From": "experiments.prefixes",
     "FrontHalf": "memories.consolidation",
     "Grader": "memories.grading",
     "ImpressionMemory": "memories.impression",
@@ -100,6 +101,7 @@ _PLACES = {
     "configure": "runs.recording.configure",
     "edit": "memories.interventions",
     "erase": "memories.interventions",
+    "estimate": "experiments.forecast",
     "fork": "runs.recording.resume",
     "implant": "memories.interventions",
     "open_run": "runs",
@@ -107,6 +109,7 @@ _PLACES = {
     "register_policy": "llm.policy",
     "resume": "runs.recording.resume",
     "route_reasoning": "runtime.reasoning",
+    "run_arms": "experiments.prefixes",
     "swap": "memories.interventions",
     "wrap": "runtime.reasoning",
 }

@@ -14,6 +14,7 @@ from mesa_memory.cli.cost import cost
 from mesa_memory.cli.dashboard import dashboard
 from mesa_memory.cli.demo import demo
 from mesa_memory.cli.diff import diff
+from mesa_memory.cli.estimate import estimate
 from mesa_memory.cli.export import copy, export, migrate
 from mesa_memory.cli.inspect import inspect
 from mesa_memory.cli.runs import runs
@@ -108,5 +109,7 @@ def batch(
             console.print(f"Wrote {path}", soft_wrap=True)
 
 
-for _command in (demo, runs, inspect, cost, dashboard, diff, copy, export, migrate):
+for _command in (
+    *(demo, estimate, runs, inspect, cost, dashboard, diff, copy, export, migrate),
+):
     main.add_command(_command)

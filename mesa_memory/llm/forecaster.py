@@ -3,25 +3,17 @@
 A budget goes by the most that a call may use; this is what it is expected to use.
 """
 
-import hashlib
-import json
 import threading
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from dataclasses import dataclass
 
 from mesa_memory.core.requests import LLMRequest
+from mesa_memory.llm.beginnings import Beginnings
 from mesa_memory.llm.ledger import Usage
 from mesa_memory.llm.price import Price
 
 #: tokens of a reply, as long as no reply of the model is known
 REPLY_TOKENS = 100
-#: tokens by which a provider's cache grows, and of the shortest prompt that it keeps
-#: (OpenAI's numbers)
-CACHED_TOKENS, LEAST_CACHED = 128, 1024
-#: characters to a token, where nobody has counted
-CHARS = 4
-#: most beginnings of prompts that are remembered, the newest
-BEGINNINGS = 50_000
 
 
 @dataclass
@@ -52,7 +44,7 @@ class Forecaster:
         self._prompts: dict[str, _Ratio] = defaultdict(_Ratio)
         self._replies: dict[tuple, _Ratio] = defaultdict(_Ratio)
         self._cached: dict[str, _Ratio] = defaultdict(_Ratio)
-        self._begun: OrderedDict[bytes, None] = OrderedDict()
+        self._begun = Beginnings()
 
     def forked(self) -> None:
         """In a child process: no thread of the parent holds it."""
@@ -84,7 +76,7 @@ class Forecaster:
             prompt = round(request.tokens * ratio)
             cached = 0
             if price is not None and price.cached is not None:
-                begun = self._begins(request) * ratio
+                begun = self._begun.read(request) * ratio
                 cached = round(begun * self._cached[model].of(1.0))
             reply = self._reply(request.purpose, model)
         reply = reply if max_tokens is None else min(reply, max_tokens)
@@ -108,21 +100,3 @@ class Forecaster:
 
     def _reply(self, purpose: str, model: str) -> int:
         return round(self._replies[model, purpose].of(REPLY_TOKENS))
-
-    def _begins(self, request: LLMRequest) -> int:
-        """Tokens at the beginning of a prompt that began an earlier one."""
-        text = json.dumps(
-            [request.arguments, request.messages()], default=str, ensure_ascii=False
-        ).encode("utf-8", "surrogatepass")
-        step, known = CACHED_TOKENS * CHARS, 0
-        digest = hashlib.blake2b((request.model or "").encode())
-        for end in range(step, len(text) + 1, step):
-            digest.update(text[end - step : end])
-            begun = digest.digest()[:16]
-            if begun in self._begun:
-                known = end // CHARS
-                self._begun.move_to_end(begun)
-            self._begun[begun] = None
-        while len(self._begun) > BEGINNINGS:
-            self._begun.popitem(last=False)
-        return known if known >= LEAST_CACHED else 0

@@ -60,9 +60,9 @@ class Price:
 
     def cost(
         self,
-        prompt_tokens: int,
-        completion_tokens: int,
-        cached_tokens: int = 0,
+        prompt_tokens: float,
+        completion_tokens: float,
+        cached_tokens: float = 0,
         tier: str = "",
     ) -> float:
         """US dollars for one call.

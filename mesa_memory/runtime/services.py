@@ -41,6 +41,7 @@ from mesa_memory.llm.ledger import (
 from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.llm.tokens import count_tokens
+from mesa_memory.runtime import stand_in
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -87,7 +88,7 @@ class Services:
         self.max_pending_steps = 10
         self.on_failure = "retry"
         self.recorder: RunRecorder | None = None
-        self.replay: Any = None
+        self.replay: Any = stand_in.current()
         self.answers: AnswerCache | None = None
         self.replicate = 0
         self.shared = SingleFlight()

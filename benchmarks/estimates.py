@@ -1,0 +1,192 @@
+"""How far the forecast of a run, made from short pilots, is from what the run uses.
+
+    python -m benchmarks.estimates [--agents 30] [--steps 100] [--memory NAME,NAME]
+        [--world rumor,planning] [--processes 2] [--json]
+
+Each example is run whole, once with every memory, against a stand-in for a provider that
+counts as a provider does: tokens by the model's own tokenizer, what lies in a prefix that
+it has read before (as OpenAI documents its cache), and dollars by model, tier and cache.
+It shares no code with the forecast, which is made first, from pilots alone. ``rumor`` is
+the example; ``planning`` is the same town with rules, tools and Mesa-LLM's CoT, whose
+prompts are long enough to be cached.
+"""
+
+import argparse
+import json
+import time
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache, partial
+from multiprocessing import get_context
+from typing import Any
+
+import litellm
+
+from benchmarks.prefixes import Planner, PlanningTown, planned
+from benchmarks.tables import show
+from mesa_memory import Services, configure, register_policy
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments.forecast import estimate
+from mesa_memory.llm import pricing
+from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.memories.registry import OURS
+from tests.support.prefix_cache import PrefixCache
+
+#: a model whose price list has no cache, one that has, and its flex tier
+PRICED = (
+    ("openai/gpt-4-turbo", ""),
+    ("openai/gpt-5-mini", ""),
+    ("openai/gpt-5-mini", "flex"),
+)
+#: most that a forecast may be off
+ALLOWED = 0.15
+
+
+class Provider:
+    """Answers offline, and counts and prices as several models would."""
+
+    def __init__(self) -> None:
+        self._offline, self._caches = (
+            OfflineLLM(),
+            {m: PrefixCache() for m, _ in PRICED},
+        )
+        self.sums: dict[tuple[str, str], dict[str, float]] = {
+            which: dict.fromkeys(("prompt", "cached", "reply", "cost"), 0.0)
+            for which in PRICED
+        }
+
+    def price(self, model: str | None) -> Any:
+        """Of the first model, for the ledger."""
+        return pricing.price(PRICED[0][0])
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The offline answer, with what a provider says of it."""
+        reply = self._offline.complete(request)
+        body = {"messages": request.messages(), **request.arguments}
+        tools = json.dumps(body.get("tools") or "", default=str)
+        words = [m["content"] or "" for m in body["messages"]] + [tools]
+        said, used = answered(reply), {}
+        for model in self._caches:
+            seen = self._caches[model].read(body | {"response_format": None})
+            prompt = sum(tokens(text, model) for text in words)
+            used[model] = (prompt, tokens(said, model), min(seen, prompt))
+        for model, tier in PRICED:
+            price, counts = pricing.price(model), used[model]
+            assert price is not None
+            if price.cached is None:
+                counts = (*counts[:2], 0)
+            sums = self.sums[model, tier]
+            for name, count in zip(("prompt", "reply", "cached"), counts, strict=True):
+                sums[name] += count
+            sums["cost"] += price.cost(*counts, tier)
+        first = used[PRICED[0][0]]
+        told = {"prompt_tokens": first[0], "completion_tokens": first[1]}
+        return Reply(**{**vars(reply), **told, "cost": None})
+
+
+def answered(reply: Reply) -> str:
+    """What a model has to write for a reply, the tools that it calls included."""
+    choices = getattr(reply.raw, "choices", None)
+    called = (choices and getattr(choices[0].message, "tool_calls", None)) or ()
+    return (reply.text or "") + "".join(str(c.function) for c in called)
+
+
+@cache
+def tokens(text: str, model: str) -> int:
+    """As the model's own tokenizer counts."""
+    return litellm.token_counter(model=model, text=text) if text else 0
+
+
+def planning(n_agents: int, memory: str, rng: Any = None, llm: str = "offline") -> Any:
+    """The town with rules, tools and CoT."""
+    Planner.block = 5
+    town = PlanningTown(n_agents, memory, llm=llm, rng=rng)
+    model = register_policy("planner", planned)
+    for person in town.agents:
+        person.llm.llm_model = model
+    return town
+
+
+WORLDS = {"rumor": RumorModel, "planning": planning}
+
+
+def counted(world: str, memory: str, agents: int, steps: int) -> tuple[int, Provider]:
+    """Calls of a whole run, and what the provider counted."""
+    model, provider = WORLDS[world](n_agents=agents, memory=memory, rng=7), Provider()
+    configure(model, llm=provider, execution="blocking")
+    for _ in range(steps):
+        model.step()
+    services = Services.of(model)
+    services.flush()
+    return services.ledger.total.calls, provider
+
+
+def compared(case: tuple[str, str], agents: int, steps: int) -> dict[str, Any]:
+    """One row: how far the forecast is from the count, in percent."""
+    world, memory = case
+    began = time.perf_counter()
+    told = estimate(
+        WORLDS[world],
+        {"n_agents": agents, "memory": memory},
+        steps=steps,
+        llm=list(dict.fromkeys(m for m, _ in PRICED)),
+        tiers=("", "flex"),
+    )
+    pilot = time.perf_counter() - began
+    calls, provider = counted(world, memory, agents, steps)
+    whole = time.perf_counter() - began - pilot
+    forecast = {(each.model, each.tier): each for each in told.priced}
+    row: dict[str, Any] = {"example": world, "memory": memory, "calls": calls}
+    row["calls_%"] = off(told.calls.value, calls)
+    for (model, tier), sums in provider.sums.items():
+        own = forecast[model, tier]
+        name = f"{model.partition('-')[2]}{tier and '_' + tier}"
+        if not tier:
+            all_tokens = own.prompt.value + own.completion.value
+            row[f"{name}_tokens_%"] = off(all_tokens, sums["prompt"] + sums["reply"])
+        row[f"{name}_$_%"] = off(own.cost.value, sums["cost"])  # type: ignore[union-attr]
+    own, sums = forecast[PRICED[1]], provider.sums[PRICED[1]]
+    row["cached"] = sums["cached"] / max(sums["prompt"], 1)
+    row["cached_forecast"] = own.cached.value / max(own.prompt.value, 1)
+    cost, low_high = own.cost, 1.645 * own.cost.error  # type: ignore[union-attr]
+    row["within"] = abs(cost.value - sums["cost"]) <= low_high  # type: ignore[union-attr]
+    row["interval_%"] = 100 * low_high / max(cost.value, 1e-12)  # type: ignore[union-attr]
+    row["pilot"] = sum(n * t for n, t in told.pilots) / (agents * steps)
+    row["seconds"], row["pilot_seconds"] = whole, pilot
+    return row
+
+
+def off(forecast: float, count: float) -> float:
+    """The difference in percent of the count."""
+    return 100 * (forecast / count - 1) if count else 0.0 if not forecast else 999.0
+
+
+def main() -> None:
+    """Prints the table, and says whether all is within what is allowed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", type=int, default=30)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--memory", default=",".join(OURS))
+    parser.add_argument("--world", default=",".join(WORLDS))
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    memories, worlds = options.memory.split(","), options.world.split(",")
+    cases = [(world, memory) for world in worlds for memory in memories]
+    one = partial(compared, agents=options.agents, steps=options.steps)
+    with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
+        rows = list(pool.map(one, cases))
+    if options.json:
+        print(json.dumps(rows))
+    else:
+        title = (
+            f"Forecast against count, {options.agents} agents, {options.steps} steps"
+        )
+        show(title, rows, 1)
+    compared_in = [key for key in rows[0] if key.endswith("_%") and key != "interval_%"]
+    worst = max(abs(row[key]) for row in rows for key in compared_in)
+    print(f"the farthest forecast is off by {worst:.1f}% (allowed: {ALLOWED:.0%})")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,267 @@
+"""What runs will cost, before they are paid: calls, tokens and dollars, with an interval.
+
+Short runs without a language model (pilots) count requests by purpose. One is long, to
+see how memories fill up; one has more agents, to see what grows with their number.
+"""
+
+import inspect
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from mesa_memory.core.validate import number, whole
+from mesa_memory.experiments.estimate import Estimate, Line, Priced
+from mesa_memory.experiments.growth import Sum, total
+from mesa_memory.experiments.pilot import COUNTED, Pilot, run_pilot
+from mesa_memory.llm.policy import PROVIDER, Turn
+from mesa_memory.llm.price import FREE, Price
+
+#: names of the argument that says how many agents there are, the likeliest first
+AGENTS = (
+    "n_agents", "num_agents", "number_of_agents", "agents", "n_people", "people",
+    "population", "population_size", "n", "N",
+)  # fmt: skip
+#: steps of agents in all pilots together
+EFFORT = 1200
+#: share of them that goes to the long pilot, share of the steps that it has at most,
+#: and the fewest steps and agents of a pilot
+LONG, SHARE, FEWEST_STEPS, FEWEST_AGENTS = 0.65, 0.5, 20, 6
+#: standard error between two runs that differ in their seed, relative
+BETWEEN_SEEDS = 0.03
+
+
+def estimate(
+    model_class: Callable[..., Any],
+    parameters: Mapping[str, Any] | None = None,
+    *,
+    steps: int,
+    llm: str | Sequence[str] = (),
+    tiers: str | Sequence[str] = ("",),
+    cached: float | None = None,
+    replies: Mapping[str, float] | None = None,
+    agents: str | None = None,
+    runs: int = 1,
+    prices: Mapping[str, Any] | None = None,
+    policy: Callable[[Turn], Any] | None = None,
+    effort: int = EFFORT,
+    seed: int | None = 0,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Estimate:
+    """What runs of a model will use and cost; nothing is sent, recorded or paid.
+
+    If the run is not longer than the pilots may be, the pilot is the whole run.
+
+    Args:
+        model_class: makes the model; an argument ``llm`` gets ``"offline"`` in pilots.
+        parameters: of the model.
+        steps: of a run.
+        llm: names of the models to be priced, such as ``"openai/gpt-5-mini"``.
+        tiers: service tiers to be priced, such as ``"flex"``; empty for none.
+        cached: share of the prompt tokens that the provider reads from its cache, 0 to
+            1; None works it out from the prompts, as OpenAI documents its cache.
+        replies: tokens of a reply by purpose, where you know better than the pilot: a
+            language model may say more than the offline answers do.
+        agents: name of the argument that is the number of agents; None looks for
+            ``AGENTS``. Without one, all pilots have all agents.
+        runs: how many runs there will be, as by seeds.
+        prices: prices of models that litellm's list does not have, by name: a ``Price``
+            or US dollars per prompt token and per reply token.
+        policy: what agents say who reason with a provider's model.
+        effort: agents times steps in all pilots.
+        seed: of the pilots.
+        progress: called with the agent-steps that are done, and of how many.
+
+    Raises:
+        ValueError: for a number out of its range.
+    """
+    given = dict(parameters or {})
+    whole("steps", steps), whole("runs", runs), whole("effort", effort)
+    if cached is not None and number("cached", cached) > 1:
+        raise ValueError(f"cached must be a share from 0 to 1, got {cached!r}")
+    name, many = _agents(model_class, given, agents)
+
+    def run(n: int | None, length: int, tell: Callable[[int], None]) -> Pilot:
+        made_with = given if n is None or name is None else given | {name: n}
+        return run_pilot(model_class, made_with, length, seed, policy, tell)
+
+    planned = _planned(many, steps, effort, name is not None)
+    pilots = list(_run_all(planned, run, progress))
+    count = many if many is not None else round(pilots[0].agents)
+    lines = tuple(_scaled(line, replies or {}) for line in _lines(pilots, count, steps))
+    models = [llm] if isinstance(llm, str) else list(llm)
+    named = [tiers] if isinstance(tiers, str) else list(tiers)
+    priced = tuple(
+        _priced(lines, pilots[0], model, tier, cached, runs, prices or {})
+        for model in models
+        for tier in named
+    )
+    sizes = tuple((round(p.agents), p.steps) for p in pilots)
+    return Estimate(count, steps, runs, lines, priced, sizes)
+
+
+# -- the pilots ------------------------------------------------------------------------
+
+
+def _agents(
+    model_class: Callable[..., Any], given: Mapping[str, Any], name: str | None
+) -> tuple[str | None, int | None]:
+    """The argument that is the number of agents, and the number; None if unknown."""
+    try:
+        takes = inspect.signature(model_class).parameters
+    except (TypeError, ValueError):
+        return None, None
+    if name is not None and name not in takes and name not in given:
+        raise ValueError(
+            f"agents={name!r} is to be the argument that says how many agents there "
+            f"are, but the model takes {', '.join(takes)}"
+        )
+    for candidate in (name,) if name else AGENTS:
+        default = takes[candidate].default if candidate in takes else None
+        value = given.get(candidate, default)
+        if isinstance(value, int) and not isinstance(value, bool) and value > 0:
+            return candidate, value
+    return None, None
+
+
+def agents_argument(model_class: Callable[..., Any]) -> str:
+    """The argument of a model that is the number of agents.
+
+    Raises:
+        ValueError: if it has none of ``AGENTS``.
+    """
+    takes = inspect.signature(model_class).parameters
+    found = next((name for name in AGENTS if name in takes), None)
+    if found is None:
+        raise ValueError(
+            "the model has no argument for the number of agents that is known "
+            f"here ({', '.join(AGENTS)}); it takes {', '.join(takes)}"
+        )
+    return found
+
+
+def _planned(
+    many: int | None, steps: int, effort: int, scalable: bool
+) -> list[tuple[int | None, int]]:
+    """Agents (None: as they are) and steps of each pilot, the long one first."""
+    if many is None or not scalable:
+        return [(None, min(steps, max(FEWEST_STEPS, round(SHARE * steps))))]
+    if many * steps <= effort:
+        return [(None, steps)]
+    longest = max(
+        FEWEST_STEPS, min(round(SHARE * steps), effort // (2 * FEWEST_AGENTS))
+    )
+    length = min(steps, longest)
+    few = min(many, max(FEWEST_AGENTS, round(LONG * effort / length)))
+    if few >= many:
+        return [(None, max(length, min(steps, effort // many)))]
+    rest = effort - few * length
+    wide = min(many, max(2 * few, rest // FEWEST_STEPS))
+    return [(few, length), (wide, max(2, min(length, rest // wide)))]
+
+
+def _run_all(
+    planned: Sequence[tuple[int | None, int]],
+    run: Callable[[int | None, int, Callable[[int], None]], Pilot],
+    progress: Callable[[int, int], None],
+) -> Iterable[Pilot]:
+    whole_work, before = sum((n or 1) * t for n, t in planned), 0
+    for n, t in planned:
+
+        def tell(step: int, done: int = before, each: int = n or 1) -> None:
+            progress(done + each * step, whole_work)
+
+        yield run(n, t, tell)
+        before += (n or 1) * t
+
+
+# -- from pilots to runs ---------------------------------------------------------------
+
+
+def _lines(pilots: Sequence[Pilot], agents: int, steps: int) -> Iterable[Line]:
+    purposes = sorted({purpose for pilot in pilots for purpose in pilot.counts})
+    for purpose in purposes:
+        sums = [
+            _grown(pilots, purpose, column, agents, steps)
+            for column in range(len(COUNTED))
+        ]
+        yield Line(purpose, *sums)
+
+
+def _grown(
+    pilots: Sequence[Pilot], purpose: str, column: int, agents: int, steps: int
+) -> Sum:
+    """One count of one purpose, for all agents and steps of a run."""
+    long = pilots[0].per_agent(purpose)[:, column]
+    told = total(long[1:], steps)
+    factor, error = 1.0, 0.0
+    if len(pilots) > 1:
+        factor, error = _by_agents(pilots[0], pilots[1], purpose, column, agents)
+    value = (told.value + float(long[0])) * agents * factor
+    relative = math.hypot(told.error / told.value if told.value else 0.0, error)
+    return Sum(value, value * math.hypot(relative, BETWEEN_SEEDS))
+
+
+def _by_agents(
+    long: Pilot, wide: Pilot, purpose: str, column: int, agents: int
+) -> tuple[float, float]:
+    """By what an agent's share changes with the number of agents, and its error."""
+    both = min(long.steps, wide.steps) + 1
+    few = long.per_agent(purpose)[:both, column]
+    many = wide.per_agent(purpose)[:both, column]
+    if not few.sum() or not many.sum():
+        return 1.0, BETWEEN_SEEDS
+    reach = math.log(agents / long.agents) / math.log(wide.agents / long.agents)
+    factor = float(many.sum() / few.sum()) ** reach
+    return factor, abs(math.log(factor)) / 4 if reach > 1 else BETWEEN_SEEDS
+
+
+def _scaled(line: Line, replies: Mapping[str, float]) -> Line:
+    """A line with replies as long as the user says."""
+    if line.purpose not in replies:
+        return line
+    each = number(f"replies[{line.purpose!r}]", replies[line.purpose])
+    said = Sum(line.calls.value * each, line.calls.error * each)
+    return Line(line.purpose, line.calls, line.prompt, line.cached, said)
+
+
+# -- prices ------------------------------------------------------------------------------
+
+
+def price_of(model: str, prices: Mapping[str, Any]) -> Price | None:
+    """What a named model costs; None if nobody knows."""
+    if model in prices:
+        return Price.of(prices[model])
+    if model.partition("/")[0] == PROVIDER or model == PROVIDER:
+        return FREE
+    from mesa_memory.llm.pricing import price
+
+    return price(model)
+
+
+def _priced(
+    lines: Sequence[Line],
+    pilot: Pilot,
+    model: str,
+    tier: str,
+    share: float | None,
+    runs: int,
+    prices: Mapping[str, Any],
+) -> Priced:
+    """All lines at the price of one model in one tier."""
+    price, none = price_of(model, prices), Sum(0.0, 0.0)
+    prompt, cached, said, cost = none, none, none, none
+    reads = price is not None and price.in_tier(tier).cached is not None
+    for line in lines:
+        prompts, replies = pilot.tokens_for(line.purpose, model)
+        own, words = line.prompt * prompts, line.completion * replies
+        read = own * share if share is not None else line.cached * prompts
+        read = read if reads or share is not None else none
+        if price is not None:
+            dollars = price.cost(own.value, words.value, read.value, tier)
+            cost += Sum(dollars, price.cost(own.error, words.error, 0, tier))
+        prompt, cached, said = prompt + own, cached + read, said + words
+    prompt, cached, said, cost = (
+        Sum(each.value * runs, each.error * math.sqrt(runs))
+        for each in (prompt, cached, said, cost)
+    )
+    return Priced(model, tier, prompt, cached, said, None if price is None else cost)

@@ -1,0 +1,153 @@
+"""What runs will cost is known beforehand, and nothing is sent for it."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    LongTermMemory,
+    Services,
+    STLTMemory,
+    configure,
+    estimate,
+    open_run,
+)
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.llm.price import Price
+
+TOWN = {"n_agents": 12, "memory": "stlt"}
+
+
+def played(steps, **given):
+    town = RumorModel(**{"rng": 4} | given)
+    for _ in range(steps):
+        town.step()
+    Services.of(town).flush()
+    return Services.of(town).ledger.total
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("memory", ["stlt", "episodic", "fact", "layered"])
+def test_a_run_longer_and_larger_than_the_pilots_is_foretold_within_15_percent(memory):
+    given = {"n_agents": 16, "memory": memory}
+    told = estimate(RumorModel, given, steps=70, effort=500)
+    assert sum(agents * steps for agents, steps in told.pilots) < 0.5 * 16 * 70
+    rows = {r["quantity"]: r for r in told.beside(played(70, **given), as_records=True)}
+    for name in ("calls", "prompt_tokens", "completion_tokens"):
+        assert abs(rows[name]["difference"]) < 0.15, rows[name]
+
+
+def test_a_run_as_short_as_a_pilot_is_counted_whole():
+    told = estimate(RumorModel, TOWN, steps=10, seed=4)
+    used = played(10, **TOWN)
+    assert told.pilots == ((12, 10),)
+    assert told.calls.value == used.calls
+    rows = told.beside(used, as_records=True)
+    assert [row["difference"] for row in rows[:2]] == [0, 0]
+
+
+def test_prices_are_by_model_tier_cache_and_number_of_runs():
+    cheap = Price(1e-6, 2e-6, cached=5e-7, tiers={"flex": Price(5e-7, 1e-6)})
+    told = estimate(
+        RumorModel,
+        TOWN,
+        steps=6,
+        runs=3,
+        llm=["own/cheap", "own/unknown"],
+        tiers=["", "flex"],
+        cached=0.5,
+        prices={"own/cheap": cheap},
+    )
+    rows = told.costs(as_records=True)
+    assert [(r["model"], r["tier"]) for r in rows] == [
+        ("own/cheap", ""), ("own/cheap", "flex"), ("own/unknown", ""),
+        ("own/unknown", "flex"),
+    ]  # fmt: skip
+    plain, flex, *unknown = rows
+    prompt, said = plain["prompt_tokens"], plain["completion_tokens"]
+    assert plain["cached_tokens"] == pytest.approx(prompt / 2, abs=2)
+    assert plain["cost"] == pytest.approx(prompt * 0.75e-6 + said * 2e-6, rel=0.01)
+    assert flex["cost"] == pytest.approx(prompt * 5e-7 + said * 1e-6, rel=0.01)
+    assert plain["cost_low"] < plain["cost"] < plain["cost_high"]
+    assert [row["cost"] for row in unknown] == [None, None]
+    once = estimate(RumorModel, TOWN, steps=6)
+    assert told.calls.value == 3 * once.calls.value
+
+
+def test_replies_can_be_as_long_as_the_user_knows_them_to_be():
+    told = estimate(RumorModel, TOWN, steps=6, replies={"reasoning": 250})
+    rows = {row["purpose"]: row for row in told.purposes(as_records=True)}
+    assert rows["reasoning"]["completion_tokens"] == 250 * rows["reasoning"]["calls"]
+
+
+class Neighbour(LLMAgent):
+    def step(self):
+        self.reasoning.plan(prompt="What now?")
+
+
+class Street(mesa.Model):
+    """Configured for a provider, as a user has it who is about to pay."""
+
+    def __init__(self, n_agents=3, record=None, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="openai/gpt-5-mini", record=record, attempts=1)
+        for _ in range(n_agents):
+            agent = Neighbour(self, CoTReasoning, "openai/gpt-5-mini")
+            agent.memory = STLTMemory(agent)
+
+    def step(self):
+        self.agents.do("step")
+
+
+def test_nothing_is_sent_or_recorded_for_an_estimate(tmp_path, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    file = tmp_path / "run.sqlite"
+    told = estimate(Street, {"record": file}, steps=4, llm="openai/gpt-5-mini")
+    assert not file.exists()
+    rows = {row["purpose"]: row for row in told.purposes(as_records=True)}
+    assert rows["reasoning"]["calls"] >= 3 * 4
+    assert told.costs(as_records=True)[0]["cost"] > 0
+
+
+def test_a_forecast_stands_beside_a_recorded_run(tmp_path):
+    file = tmp_path / "run.sqlite"
+    used = played(6, **TOWN, record=file)
+    told = estimate(RumorModel, TOWN, steps=6, seed=4)
+    with open_run(file) as run:
+        rows = {r["quantity"]: r for r in told.beside(run, as_records=True)}
+    assert rows["calls"]["counted"] == used.calls == rows["calls"]["forecast"]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"steps": 0}, "steps must be >= 1"),
+        ({"cached": 2}, "a share from 0 to 1"),
+        ({"agents": "people"}, "the model takes n_agents"),
+        ({"runs": 0}, "runs must be >= 1"),
+        ({"replies": {"reasoning": -1}}, "replies"),
+    ],
+)
+def test_a_wrong_number_is_refused(given, said):
+    with pytest.raises(ValueError, match=said):
+        estimate(RumorModel, TOWN, **{"steps": 2} | given)
+
+
+def test_an_estimate_says_which_models_it_has():
+    told = estimate(RumorModel, TOWN, steps=2, llm="openai/gpt-5-mini", tiers=["flex"])
+    with pytest.raises(ValueError, match="openai/gpt-5-mini flex"):
+        told.beside({}, "openai/other")
+
+
+class Quiet(mesa.Model):
+    def __init__(self, rng=None):
+        super().__init__(rng=rng)
+        agent = mesa.Agent(self)
+        agent.memory = LongTermMemory(agent)
+
+
+def test_a_model_that_asks_nothing_costs_nothing():
+    told = estimate(Quiet, steps=50, llm="openai/gpt-5-mini")
+    assert told.calls.value == 0
+    assert told.costs(as_records=True)[0]["cost"] == 0
