@@ -5,6 +5,7 @@ model they name.
 """
 
 import inspect
+import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -77,6 +78,7 @@ class Meter:
 
     def __init__(self, policy: Callable[[Turn], Any] | None = None) -> None:
         self.step = 0
+        self._lock = threading.Lock()
         self._offline = OfflineLLM()
         self._speaker = register_policy(SPEAKER, policy or (lambda turn: _SAID))
         self._begun = Beginnings()
@@ -87,17 +89,14 @@ class Meter:
 
     def complete(self, request: LLMRequest) -> Reply:
         """An answer, the same in every process."""
-        reply = self._answered(request)
-        used = usage_of(request, reply)
-        prompt, said = request.tokens, used.completion_tokens
-        cached = min(self._begun.read(request), prompt)
-        self._counts[request.purpose][self.step] += (1, prompt, cached, said)
-        self._samples[request.purpose].offer(request, reply)
+        with self._lock:
+            reply = self._answered(request)
+            used = usage_of(request, reply)
+            prompt, said = request.tokens, used.completion_tokens
+            cached = min(self._begun.read(request), prompt)
+            self._counts[request.purpose][self.step] += (1, prompt, cached, said)
+            self._samples[request.purpose].offer(request, reply)
         return reply
-
-    async def acomplete(self, request: LLMRequest) -> Reply:
-        """``complete``, for event loops."""
-        return self.complete(request)
 
     def again(self) -> "Meter":
         """Copies of the model are counted, too."""
