@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from mesa_memory.core.records import MemoryRecord, Observer
+from mesa_memory.core.records import MemoryRecord, Observer, Part
 from mesa_memory.core.requests import LLMRequest, Reply
 
 
@@ -27,6 +27,7 @@ class RunRecorder(Observer, Protocol):
         note: str,
         shown: Callable[[Any], bool],
         among: int | None = None,
+        part: Part | None = None,
     ) -> None:
         """Records came to mind."""
 

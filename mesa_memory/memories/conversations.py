@@ -10,6 +10,7 @@ from mesa_memory.core.records import CONSOLIDATED, DERIVED, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import EmbedderError
+from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.indexing import EventIndex
 from mesa_memory.memories.layer import Layer
@@ -284,9 +285,17 @@ class Conversations(Layer):
 
     def recent(self) -> list[Line]:
         """The newest turns of each conversation that is not summarised."""
-        shown = [talk.messages[-self.short_term_turns :] for talk in self.under_way()]
-        said = sorted((m for some in shown for m in some), key=lambda m: m.place)
-        return [self.line(message) for message in said]
+        said = [message for talk in self.under_way() for message in self.turns(talk)]
+        return [self.line(message) for message in sorted(said, key=lambda m: m.place)]
+
+    def turns(self, talk: Conversation) -> list[MemoryRecord]:
+        """The newest messages of a conversation; in a laid-out request they leave in
+        blocks, so that up to a block less one more are shown.
+        """
+        older = max(0, len(talk.messages) - self.short_term_turns)
+        if (layout := LAID_OUT.of(self.context)) is not None:
+            older -= older % layout.block
+        return talk.messages[older:]
 
     def threads(self) -> list[str]:
         """The newest turns of each conversation that is not summarised, as a text.
@@ -297,7 +306,7 @@ class Conversations(Layer):
         return list(map(self._thread, talks))
 
     def _thread(self, talk: Conversation) -> str:
-        shown = talk.messages[-self.short_term_turns :]
+        shown = self.turns(talk)
         left_out = len(talk.messages) - len(shown)
         others = listed(map(self.context.names, talk.others))
         over = ", which is over" if talk.closed is not None else ""

@@ -338,6 +338,7 @@ class Facts(Layer):
             since=min(known.since, claim.since),
             last=max(known.last, claim.last),
             strength=known.strength + claim.strength,
+            gate=claim.gate,
         )
         return self._renew(record, stronger, sources)
 
@@ -374,10 +375,8 @@ class Facts(Layer):
             earlier: ids of its evidence of before.
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
-        fields = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}
-        return self.context.open(
-            KIND, self.now, claim.content, part=self.part, **fields
-        )
+        own = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}
+        return self.context.open(KIND, self.now, claim.content, part=self.part, **own)
 
     def _forget(self) -> None:
         """Closes what exceeds the number of facts, the weakest and oldest first."""

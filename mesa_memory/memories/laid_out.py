@@ -31,12 +31,9 @@ class Appended:
     """
 
     def __init__(self, lines: Iterable[Line], limit: int, block: int) -> None:
-        steps: dict[Any, list[Line]] = {}
-        for line in lines:
-            steps.setdefault(line.step, []).append(line)
-        told = list(steps.items())
+        told = by_step(lines)
         left_out = beyond([(s, _whole(s, own)) for s, own in told], limit, block)
-        shown = _told(told[left_out:])
+        shown = appended(told[left_out:])
         if len(shown) == 1:
             shown = [render.newest(shown[0], limit)]
         if left_out:
@@ -47,11 +44,19 @@ class Appended:
         }
 
 
+def by_step(lines: Iterable[Line]) -> list[tuple[Any, list[Line]]]:
+    """Lines by their step, in the order given."""
+    steps: dict[Any, list[Line]] = {}
+    for line in lines:
+        steps.setdefault(line.step, []).append(line)
+    return list(steps.items())
+
+
 def _whole(step: Any, lines: Iterable[Line]) -> str:
     return render.step_text(step, [line.text for line in lines])
 
 
-def _told(steps: Iterable[tuple[Any, Sequence[Line]]]) -> list[str]:
+def appended(steps: Iterable[tuple[Any, Sequence[Line]]]) -> list[str]:
     """The text of each step; what was said word for word before is referred to."""
     first: dict[tuple[str, str], Any] = {}
     texts = []

@@ -10,6 +10,7 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import number, whole
 from mesa_memory.memories import presets
+from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
@@ -286,6 +287,7 @@ class LayeredMemory(MemoryModule):
 
     def _recent(self, others: float) -> Section:
         """Recent steps, the one under way included."""
+        layout = LAID_OUT.of(self.layer_context)
         plain = [layer for layer in self.layers if not has_section(layer)]
         problems = [text for layer in plain if (text := self._problem(layer))]
         return Section(
@@ -297,6 +299,7 @@ class LayeredMemory(MemoryModule):
             steps=True,
             problem="\n".join(problems),
             empty=render.NOTHING_RECENT,
+            block=layout.block if layout else 1,
         )
 
     def _verbatim(self) -> list[Line]:

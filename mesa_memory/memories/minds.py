@@ -50,7 +50,7 @@ def words_of(layers: Sequence[Layer]) -> list[Line]:
         for layer in layers
         if isinstance(layer, Conversations)
         for talk in layer.under_way()
-        for turn in map(layer.line, talk.messages[-layer.short_term_turns :])
+        for turn in map(layer.line, layer.turns(talk))
     ]
     return sorted(turns, key=lambda turn: turn.records[0].place)
 

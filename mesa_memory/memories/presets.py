@@ -1,6 +1,7 @@
 """Layers of well-known systems, with the constants of their authors."""
 
-from mesa_memory.memories.consolidation import FrontHalf, OverTokens
+from mesa_memory.memories.chapters import Chapters
+from mesa_memory.memories.consolidation import FrontHalf
 from mesa_memory.memories.conversations import Conversations
 from mesa_memory.memories.fact_lines import FactLines
 from mesa_memory.memories.facts import Facts
@@ -11,6 +12,7 @@ from mesa_memory.memories.recalling import Recollection
 from mesa_memory.memories.reflecting import Reflector
 from mesa_memory.memories.reflection import Reflection
 from mesa_memory.memories.stlt import Consolidation
+from mesa_memory.memories.story import Story
 from mesa_memory.memories.stream import EventStream
 from mesa_memory.memories.summary import RunningSummary
 from mesa_memory.memories.window import Window
@@ -18,7 +20,9 @@ from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks.extract import GATE
 
 #: of 2,000 tokens, what the story engine gives to the story of now, and to the rest
-STORY_SHARES = {"recent": 1500, "facts": 300, "summary": 200}
+STORY_SHARES = {"recent": 1500, "facts": 250, "story": 150, "chapters": 100}
+#: steps of a chapter, as its authors leave it to the game when one is complete
+CHAPTER_STEPS = 10
 #: about 1,500 tokens of story that is not summarised yet
 STORY_CHARS = 6000
 
@@ -47,14 +51,14 @@ def story_engine() -> list[Layer]:
     """What a character of the story engine knows, and the story so far.
 
     At most 10 facts and a summary of three to five sentences, renewed by one request a
-    step; over 1,500 tokens of story all but the last 4 steps go into a summary.
+    step; over 1,500 tokens of story all but the last 4 steps are merged into the story
+    so far, of fewer than five sentences; of each chapter of 10 steps a recap of two or
+    three sentences, which stays as it is and is always shown.
     """
     window = Window(None)
-    story = RunningSummary(
-        window, Consolidation(5, None, OverTokens(1500, keep_last=4))
-    )
-    story.heading = "The story so far"
-    return [Facts(most=10, summarised=True), window, story]
+    story = Story(window, tokens=1500, keep_last=4)
+    facts = Facts(most=10, summarised=True)
+    return [facts, window, story, Chapters(CHAPTER_STEPS, story)]
 
 
 def session() -> list[Layer]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import is_state, subjects
-from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
@@ -40,12 +40,14 @@ class RecallResult(NamedTuple):
 
     Attributes:
         note: what else there is to say of it; empty if nothing.
+        part: the layer that recalled, if other layers think at the same time.
     """
 
     query: str | None
     scoring: Scoring
     records: list[ScoredRecord]
     note: str = ""
+    part: Part | None = None
 
     def own(self) -> list[ScoredRecord]:
         """The records, for a reader who may change them."""

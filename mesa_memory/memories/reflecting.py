@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.validate import number
 from mesa_memory.memories.context import LayerContext
@@ -47,6 +47,7 @@ class Reflector:
             plan = plan or Reflection.direct()
         self.plan = plan
         self.gathered = 0.0  #: importance of the events since the last reflection
+        self.part: Part | None = None  #: the stream's, if other layers think beside it
         self._open: list[str | None] = []  # questions under way; None asks nothing
 
     def snapshot(self) -> dict[str, Any]:
@@ -149,9 +150,8 @@ class Reflector:
             now=self.context.now,
             without=[*deep, *index.strangers()],
         )
-        self.context.outside.note_recall(
-            "reflect", RecallResult(question, scoring, found)
-        )
+        recalled = RecallResult(question, scoring, found, part=self.part)
+        self.context.outside.note_recall("reflect", recalled)
         return sorted((r.record for r in found), key=lambda record: record.step)
 
     def _infer(

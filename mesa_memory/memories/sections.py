@@ -10,7 +10,9 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.memories.budget import Fitted, Item, Share, fit
+from mesa_memory.memories.laid_out import appended, by_step
 from mesa_memory.memories.lines import Line, folded, in_steps
+from mesa_memory.memories.trail import block_of
 
 #: gives the tokens of a text
 type Counter = Callable[[str], int]
@@ -18,6 +20,8 @@ type Counter = Callable[[str], int]
 LEAST_CHARS = 60
 #: of the records that a section had no room for, as many are recorded by name
 NAMED = 50
+#: tokens of a line for which there is no room in any prompt
+NO_ROOM = 10**12
 
 
 @dataclass
@@ -33,6 +37,8 @@ class Section:
         steps: its lines stand under the step at which they happened.
         problem: why it is not what it should be; empty if it is.
         empty: what it says if there is no line.
+        block: how many steps leave at a time. Above 1, what stands in it once stays as
+            it is until then, so that providers can cache it; see ``laid_out``.
     """
 
     name: str
@@ -43,9 +49,11 @@ class Section:
     steps: bool = False
     problem: str = ""
     empty: str = ""
+    block: int = 1
 
     def __post_init__(self) -> None:
-        self.lines = folded(self.lines)
+        if self.block == 1:
+            self.lines = folded(self.lines)
 
     def share(self, count: Counter) -> Share:
         """Its lines with their sizes."""
@@ -80,9 +88,30 @@ class Section:
         if not lines and not missing:
             return ""  # all of it is shown elsewhere
         note = [f"({missing} {self.left} not shown)"] * bool(missing)
-        told = in_steps(lines) if self.steps else [f"- {line.text}" for line in lines]
+        told = self._told(lines)
         above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
         return "\n".join([*above, *note, *told]) if fitted.tokens else ""
+
+    def _told(self, lines: Sequence[Line]) -> list[str]:
+        if not self.steps:
+            return [f"- {line.text}" for line in lines]
+        return in_steps(lines) if self.block == 1 else appended(by_step(lines))
+
+    def half_gone(self, fitted: Fitted) -> set[int]:
+        """Of the lines shown, those of the block that has left in part.
+
+        The newest step stays, however long it is.
+        """
+        if self.block == 1 or not fitted.left_out or not fitted.shown:
+            return set()
+        left = block_of(self.lines[fitted.left_out[-1]].step, self.block)
+        newest = self.lines[fitted.shown[-1]].step
+        steps = {place: self.lines[place].step for place in fitted.shown}
+        return {
+            place
+            for place, step in steps.items()
+            if step != newest and block_of(step, self.block) <= left
+        }
 
     def _frame(self, lines: int) -> str:
         """All that is shown besides its lines."""
@@ -189,7 +218,7 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
     bare = sum(count(f"{each.bare()}\n\n") for each in sections if not each.lines)
 
     def fitting(room: int) -> tuple[list[Fitted], list[str], int]:
-        fitted = fit(shares[::-1], room)[::-1]
+        fitted = _fitted(sections, shares, room)
         pairs = zip(sections, fitted, strict=True)
         texts = [section.text(found, count) for section, found in pairs]
         return fitted, texts, count(joined(texts)) - budget
@@ -216,6 +245,23 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
         ),
     )
     return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)
+
+
+def _fitted(
+    sections: Sequence[Section], shares: Sequence[Share], room: int
+) -> list[Fitted]:
+    """What is shown of each section, where steps leave in blocks if that is so."""
+    shares = list(shares)
+    while True:
+        fitted = fit(shares[::-1], room)[::-1]
+        gone = [s.half_gone(found) for s, found in zip(sections, fitted, strict=True)]
+        if not any(gone):
+            return fitted
+        for number, places in enumerate(gone):
+            items = list(shares[number].items)
+            for place in places:  # its records may be shown by others
+                items[place] = Item(size=NO_ROOM, rank=items[place].rank)
+            shares[number] = replace(shares[number], items=items)
 
 
 def joined(texts: Sequence[str]) -> str:

@@ -113,6 +113,7 @@ class EventStream(Layer):
         """
         yield from self._take_up()
         if self.reflector.plan is not None and self.reflector.due():
+            self.reflector.part = self.part
             yield from self.reflector.reflect(self._add_insight)
             yield from self._take_up()
 

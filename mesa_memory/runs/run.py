@@ -10,6 +10,7 @@ import mesa_memory.runs.provenance as provenance
 import mesa_memory.runs.recalls as recalls
 import mesa_memory.runs.search as searching
 import mesa_memory.runs.state as state
+import mesa_memory.runs.verdicts as verdicts
 import mesa_memory.runs.versions as versions
 from mesa_memory.core.arguments import readable
 from mesa_memory.runs.compare import (
@@ -219,6 +220,20 @@ class Run:
             as_records: a list of dicts instead of a DataFrame.
         """
         return calls.cost(self._run, by).given(as_records)
+
+    def verdicts(
+        self,
+        agent: Any = None,
+        step: float | None = None,
+        *,
+        as_records: bool = False,
+    ) -> Any:
+        """What the write gate of facts said of each statement, in order.
+
+        ``kept`` is False for what it refused; ``fact``, ``stable`` and ``useful`` are
+        the model's verdict. A repeated statement has a row of its own.
+        """
+        return verdicts.verdicts(self._run, agent, step).given(as_records)
 
     def interventions(self, *, as_records: bool = False) -> Any:
         """What a researcher did to memories, in order."""

@@ -217,7 +217,7 @@ class Connection:
             among = context.commit and context.commit.place
             whose = context.whose(purpose=purpose)
             what = found.query, found.scoring, found.records, found.note
-            recorder.recalled(whose, *what, shown, among)
+            recorder.recalled(whose, *what, shown, among, found.part)
 
     # -- answering --------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ class Changes:
     staled: list[tuple[str, float]] = field(default_factory=list)
     embedded: list[tuple[Sequence[str], Any, str]] = field(default_factory=list)
     recalls: list["Recall"] = field(default_factory=list)
-    prompts: list[tuple[tuple[int, int], dict]] = field(default_factory=list)
+    prompts: list[tuple[tuple[int, ...], dict]] = field(default_factory=list)
     calls: list["Call"] = field(default_factory=list)
     interventions: list[dict] = field(default_factory=list)
     answers: list[tuple[str, Any]] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Recall:
         note: what else there is to say; empty if nothing.
     """
 
-    place: tuple[int, int]
+    place: tuple[int, ...]
     whose: Mapping[str, Any]
     query: str | None
     scoring: Scoring

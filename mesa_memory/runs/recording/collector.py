@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mesa_memory.core.records import MemoryRecord, RecordBus
+from mesa_memory.core.records import MemoryRecord, Part, RecordBus
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
@@ -82,6 +82,7 @@ class Collector:
         note: str,
         shown: Callable[[ScoredRecord], bool],
         among: int | None = None,
+        part: Part | None = None,
     ) -> None:
         """Records came to mind.
 
@@ -91,10 +92,13 @@ class Collector:
             note: what else there is to say; empty if nothing.
             shown: whether the reader's budget let a record through; asked later.
             among: place of the commitment during which it happened; None is the end.
+            part: the layer that recalled, if others think at the same time: its recalls
+                stand in the order of the layers, whoever was answered first.
         """
         if not self.muted:
             what = (whose, query, scoring, found, shown, note)
-            self.changes.recalls.append(Recall(self._place(among), *what))
+            place = self._place(among, part)
+            self.changes.recalls.append(Recall(place, *what))
 
     def shown(
         self,
@@ -171,11 +175,11 @@ class Collector:
         if record.place[0] < self._since and record.id not in self._older:
             self.opened(record)
 
-    def _place(self, among: int | None) -> tuple[int, int]:
+    def _place(self, among: int | None, part: Part | None = None) -> tuple[int, ...]:
         if among is None:
             return (self.bus.next_place(), 0)
-        # Later than every record made there.
-        return (among, 10**9 + next(self._inside))
+        # Later than every record made there; of one layer in the order of its recalls.
+        return (among, 10**9 + (part.place if part else 0), next(self._inside))
 
     def taken(self) -> Changes:
         """What was noted; nothing is left."""

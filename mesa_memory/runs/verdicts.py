@@ -1,0 +1,57 @@
+"""What the write gate of facts said of each statement, of those that it refused, too."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import select
+
+from mesa_memory.core.records import EVENT, REFUSED
+from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.state import COLUMNS
+from mesa_memory.runs.table import Table, table
+from mesa_memory.stores import schema
+
+#: kind of the records of facts
+KIND = "fact"
+#: what the gate says of a statement
+GATE = ("fact", "stable", "useful")
+SHOWN = (
+    "step", "agent", "layer", "id", "text", "kept", *GATE, "speakers", "sources",
+)  # fmt: skip
+
+
+def verdicts(run: Recorded, agent: Any, step: Any) -> Table:
+    """See ``Run.verdicts``."""
+    records = schema.records
+    wanted = select(*COLUMNS).where(run.mine(records), records.c.kind == KIND)
+    if agent is not None:
+        wanted = wanted.where(records.c.agent == run.agent(agent))
+    rows = run.table(wanted.order_by(records.c.seq)).rows
+    found = list(_verdicts(rows))
+    if step is not None:
+        at = run.step(step)
+        found = [row for row in found if row["step"] == at]
+    return table(SHOWN, found)
+
+
+def _verdicts(rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """A row for each statement that was judged, in the order of the statements."""
+    told: dict[str, Any] = {}  # what each fact says now, by the id of its successor
+    for row in rows:
+        content = row["content"] if isinstance(row["content"], dict) else {}
+        gate = content.get("gate")
+        state = [content.get(name) for name in ("value", "strength", "last")]
+        before = told.pop(row["id"], None)
+        if row["superseded_by"]:
+            told[row["superseded_by"]] = state
+        # A fact under another name, or with a speaker less, was not stated again.
+        if row["origin"] == EVENT or not isinstance(gate, dict) or not gate:
+            continue
+        if before == state:
+            continue
+        yield row | {
+            "step": row["valid_from"],
+            "kept": row["closed_because"] != REFUSED,
+            "speakers": content.get("speakers"),
+            **{name: gate.get(name) for name in GATE},
+        }
