@@ -97,6 +97,7 @@ _PLACES = {
     "Usage": "llm.ledger",
     "Window": "memories.window",
     "add_memory_tools": "memories.tools",
+    "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
     "configure": "runs.recording.configure",
     "edit": "memories.interventions",

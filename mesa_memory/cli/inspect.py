@@ -24,7 +24,7 @@ _STATE = {
     "text": "text", "id": "id",
 }  # fmt: skip
 _RECALLS = {
-    "purpose": "for", "rank": "rank", "shown": "shown", "score": "score",
+    "purpose": "for", "rank": "rank", "shown": "shown", "used": "used", "score": "score",
     "relevance": "relevance", "importance": "importance", "recency": "recency",
     "asked": "asked time", "text": "text",
 }  # fmt: skip

@@ -51,7 +51,7 @@ class MemoryRecord:
             several.
         sources: ids of the records it was made from, oldest first.
         origin: ``"event"`` if it happened to the agent, ``"derived"`` if a memory made
-            it, ``"imported"`` if ``implant`` or ``swap`` carried it in.
+            it, ``"imported"`` if ``implant``, ``swap`` or ``carry_over`` did.
         valid_from, valid_to: the steps between which it was current; None is open.
         closed_because: ``"evicted"``, ``"consolidated"``, ``"superseded"``,
             ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or

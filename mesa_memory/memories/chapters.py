@@ -9,7 +9,7 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.entry import Entry, entry_told
+from mesa_memory.memories.entry import Entry, entry_told, moved_entries
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.story import Story
@@ -150,6 +150,16 @@ class Chapters(Layer):
             if record.kind == KIND and record.origin == DERIVED
         ]
         self.told = sorted(found, key=lambda record: record.step)  # edited ones, too
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``; chapters begin and end with a step."""
+        complete = [
+            [began + later, ended + later, moved_entries(groups, later)]
+            for began, ended, groups in snapshot["complete"]
+        ]
+        steps = {name: snapshot[name] + later for name in ("began", "judged")}
+        groups = moved_entries(snapshot["groups"], later)
+        return snapshot | steps | {"groups": groups, "complete": complete}
 
     # -- chapters -----------------------------------------------------------------------
 

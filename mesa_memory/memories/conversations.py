@@ -11,11 +11,12 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.context import LAID_OUT
+from mesa_memory.memories.dialogue_recall import QUERY_LINES, DialogueRecall
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.indexing import EventIndex
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
-from mesa_memory.memories.recalling import RecallResult, Recollection, VectorOf
+from mesa_memory.memories.recalling import RecallResult, VectorOf
 from mesa_memory.memories.summary import ask_for_summary
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
@@ -28,33 +29,9 @@ REQUEST_CHARS = 24_000
 #: a conversation this number of times as long as the turns that are shown is too long to
 #: wait for its end: the turns that are not shown are summarised before
 LONG = 4
-#: number of lines of dialogue that bring earlier conversations to mind
-QUERY_LINES = 3
 
 #: a conversation, and the oldest of its messages, which are due to be summarised
 type Due = tuple[Conversation, list[MemoryRecord]]
-
-
-class DialogueRecall(Recollection):
-    """What earlier conversations the words of the moment bring to mind.
-
-    Args:
-        talks: the conversations.
-        considered: how many are recalled if a recall does not say.
-        scoring: how; None is by meaning, however long ago it was.
-    """
-
-    def __init__(
-        self, talks: "Conversations", considered: int, scoring: Scoring | None
-    ) -> None:
-        by_meaning = Scoring.relevance_only() if scoring is None else scoring
-        super().__init__(considered, scoring=by_meaning)
-        self.talks = talks
-        self.ungraded = list  # nothing here waits for a grade
-
-    def focus(self) -> str:
-        """The last lines of dialogue; empty without any."""
-        return "\n".join(map(self.context.line, self.talks.spoken()[-QUERY_LINES:]))
 
 
 class Conversations(Layer):
@@ -389,6 +366,15 @@ class Conversations(Layer):
             if record.kind == KIND and record.origin == DERIVED:
                 self._hold(record, fresh=record.id in fresh)
         self.index.restore(snapshot["accessed"], fresh)
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``."""
+        talks = [
+            [others, last + later, full, None if over is None else over + later, said]
+            for others, last, full, over, said in snapshot["talks"]
+        ]
+        accessed = {key: step + later for key, step in snapshot["accessed"].items()}
+        return snapshot | {"talks": talks, "accessed": accessed}
 
     def _entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         additive = self.context.additive_event_types

@@ -264,6 +264,11 @@ def entry_snapshots(entries: Sequence[MemoryEntry]) -> list[Any]:
     return [entry_snapshot(entry) for entry in entries]
 
 
+def moved_entries(kept: Sequence[Any], later: float) -> list[Any]:
+    """Entries of a snapshot that was decoded, so many steps later."""
+    return [[None if s is None else s + later, content] for s, content in kept]
+
+
 def restored(kept: Sequence[Any], context: Any) -> MemoryEntry:
     """The entry of an ``entry_snapshot``.
 

@@ -178,7 +178,7 @@ class Impressions(Layer):
         ]
         return {
             "subject": self.context.names(subject),
-            "previous": known.content if known else None,
+            "previous": _before(known),
             "since": lines,
             "meetings": len(since),
         }
@@ -214,6 +214,13 @@ class Impressions(Layer):
         record = self.revise(known.current, KIND, content, since, subject=subject)
         known.revisions.append(record)
         del known.since[: len(since)]
+
+
+def _before(known: MemoryRecord | None) -> dict[str, Any] | None:
+    """The impression that is renewed; ``stale`` if what it rests on does not hold."""
+    if known is None or known.stale_since is None:
+        return known.content if known else None
+    return known.content | {"stale": known.stale_since}
 
 
 def _parts(record: MemoryRecord) -> tuple[str, float, float]:

@@ -19,6 +19,7 @@ from mesa_memory.core.records import (
     IMPORTED,
     SWAPPED,
     MemoryRecord,
+    Part,
 )
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
 from mesa_memory.memories.host import MemoryModule
@@ -103,7 +104,7 @@ def edit(
         raise ValueError(f"the content of a {old.kind} must have {missing}, too")
     state = encode(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
-    new = _copy(memory, old, plain(content), old.sources, old.origin)
+    new = copy_of(memory, old, plain(content), old.sources, old.origin)
     memory.layer_context.close(old, EDITED, by=new)
     _restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})
@@ -147,7 +148,7 @@ def swap(one: Any, other: Any) -> None:
         memory.layer_context.before = dict(memory.layer_context.log.numbers)
         for record, current in held[source]:
             origin = DERIVED if record.origin == DERIVED else IMPORTED
-            copy = _copy(memory, record, record.content, (record.id,), origin)
+            copy = copy_of(memory, record, record.content, (record.id,), origin)
             if not current:  # of the message history, or a former revision
                 memory.layer_context.close(copy, EVICTED)
             copies[record.id] = copy
@@ -170,7 +171,9 @@ def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
     copies = {}
     for name, record in held.items():
         if name in ended and record.current:
-            copies[name] = _copy(memory, record, record.content, (name,), record.origin)
+            copies[name] = copy_of(
+                memory, record, record.content, (name,), record.origin
+            )
             copies[name].place = record.place  # it is as old as it was
     _restore(memory, state, held | copies)
 
@@ -249,25 +252,33 @@ def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
     )
 
 
-def _copy(
+def copy_of(
     memory: MemoryModule,
     old: MemoryRecord,
     content: Any,
     sources: tuple[str, ...],
     origin: str,
+    later: float = 0,
+    part: Part | None = None,
 ) -> MemoryRecord:
-    """A new record of this memory that says when and what the old one is about."""
+    """A new record of this memory that says when and what the old one is about.
+
+    Args:
+        later: so many steps are added to those of the old one.
+        part: the layer that holds it; None is that of the old one.
+    """
+    stale = old.stale_since
     return memory.layer_context.open(
         old.kind,
-        old.step,
+        old.step + later,
         content,
         importance=old.importance,
         subject=old.subject,
-        part=old.part,
+        part=part or old.part,
         sources=sources,
         origin=origin,
         valid_from=memory.layer_context.now,
-        stale_since=old.stale_since,
+        stale_since=None if stale is None else stale + later,
     )
 
 

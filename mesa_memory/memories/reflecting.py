@@ -15,6 +15,11 @@ from mesa_memory.tasks import QUESTIONS, REFLECT
 
 KIND = "reflection"
 
+#: in place of a question: insights that may not hold any more are drawn anew
+REDRAW = ""
+#: the most that are drawn anew at a time, the oldest first
+REDRAWN = 5
+
 #: an insight, and the records that it rests on
 type Drawn = tuple[str, list[MemoryRecord]]
 
@@ -48,7 +53,8 @@ class Reflector:
         self.plan = plan
         self.gathered = 0.0  #: importance of the events since the last reflection
         self.part: Part | None = None  #: the stream's, if other layers think beside it
-        self._open: list[str | None] = []  # questions under way; None asks nothing
+        # Questions under way; None asks nothing, see also REDRAW.
+        self._open: list[str | None] = []
 
     def snapshot(self) -> dict[str, Any]:
         """How far the next reflection is."""
@@ -66,13 +72,20 @@ class Reflector:
         return bool(self._open) or self.gathered >= self.threshold
 
     def reflect(
-        self, keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], None]
+        self,
+        keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], MemoryRecord],
+        let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
     ) -> Flow[None]:
         """One reflection; what fails stays due, what was found is kept.
+
+        Insights that rest on something that does not hold any more are drawn anew from
+        the rest of their evidence and the newest records, in a request of their own.
 
         Args:
             keep: is given each insight's content and evidence; one that is known
                 already is left out.
+            let_go: is given an insight that does not hold any more, and what takes its
+                place, if anything follows in its place.
 
         Raises:
             LLMError, EmbedderError: the first fault, after the other questions were
@@ -84,19 +97,26 @@ class Reflector:
         newest = self._statements()[-plan.last :]
         if not self._open and newest:
             self._open = yield from self._ask_questions(plan, newest)
+            self._open += [REDRAW] * bool(self._stale())
         if not newest:  # the user has emptied the stream
             self._open = []
         questions = list(self._open)
         vectors = yield from self._embed_questions(questions)
+        stale = self._stale()
         shown = [
-            newest if question is None else self._bring_to_mind(question, vector)
+            self._shown(question, vector, newest, stale)
             for question, vector in zip(questions, vectors, strict=True)
         ]
-        flows = [self._infer(plan, *asked) for asked in zip(questions, shown)]
+        flows = [
+            self._infer(plan, question, lines, stale if question == REDRAW else ())
+            for question, lines in zip(questions, shown, strict=True)
+        ]
         outcomes = yield from gather(flows)
         for question, outcome in zip(questions, outcomes, strict=True):
             if not isinstance(outcome, FAULTS):
-                self._keep(outcome, keep)
+                found = self._keep(outcome, keep)
+                if question == REDRAW:
+                    self._replace(stale, found, let_go)
                 self._open.remove(question)
         if fault := first_fault(outcomes):
             raise fault
@@ -125,12 +145,51 @@ class Reflector:
         self, questions: Sequence[str | None]
     ) -> Flow[list[tuple[object, str] | None]]:
         """Of each question its vector and who made it, all in one request."""
-        texts = tuple(question for question in questions if question is not None)
+        texts = tuple(filter(None, questions))
         if not texts:
             return [None for _ in questions]
         agent, now = self.context.agent.unique_id, self.context.now
         found: Embedded = yield EmbedRequest(texts, agent, now)
-        return [(vector, found.source) for vector in found.vectors]
+        vectors = iter(found.vectors)
+        return [(next(vectors), found.source) if q else None for q in questions]
+
+    def _shown(
+        self,
+        question: str | None,
+        vector: tuple[object, str] | None,
+        newest: Sequence[MemoryRecord],
+        stale: Sequence[MemoryRecord],
+    ) -> Sequence[MemoryRecord]:
+        """What an insight may rest on."""
+        if question:
+            return self._bring_to_mind(question, vector)
+        if question is None:
+            return newest
+        known = {id_ for old in stale for id_ in old.sources} | {r.id for r in newest}
+        return [record for record in self._statements() if record.id in known]
+
+    def _stale(self) -> list[MemoryRecord]:
+        """Insights that rest on something that does not hold any more, oldest first."""
+        held = self.recollection.index.held
+        events = [e.events[0] for e in held if isinstance(e, Entry)]
+        found = [e for e in events if _depth(e) and e.stale_since is not None]
+        return found[:REDRAWN]
+
+    def _replace(
+        self,
+        stale: Sequence[MemoryRecord],
+        found: Sequence[MemoryRecord],
+        let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
+    ) -> None:
+        """The first insight that rests on the same takes the place of an old one.
+
+        If there is none, nothing follows in its place.
+        """
+        for old in stale:
+            left = set(old.sources)
+            same = (new for new in found if left & set(new.sources))
+            if old.current:
+                let_go(old, next(same, None))
 
     def _bring_to_mind(
         self, question: str, vector: tuple[object, str] | None
@@ -159,26 +218,33 @@ class Reflector:
         plan: Reflection,
         question: str | None,
         shown: Sequence[MemoryRecord],
+        stale: Sequence[MemoryRecord],
     ) -> Flow[list[Drawn]]:
+        anew = {"stale": [old.content["text"] for old in stale]} if stale else {}
         insights = yield from self.context.ask(
             REFLECT,
             lines=self._lines(shown),
-            count=plan.insights,
-            question=question,
+            count=max(plan.insights, len(stale)),
+            question=question or None,
+            **anew,
         )
         return [(text, [shown[p] for p in places]) for text, places in insights]
 
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
         return [self.recollection.index.text_of(record) for record in records]
 
-    def _keep(self, found: Sequence[Drawn], keep: Callable[..., None]) -> None:
-        """Hands on what is not known already."""
+    def _keep(
+        self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """Hands on what is not known already; returns the records."""
+        kept = []
         known = {r.content["text"] for r in self._statements() if _depth(r)}
         for text, evidence in found:
             if text not in known:
                 known.add(text)
                 depth = 1 + max(map(_depth, evidence))
-                keep({"text": text, "depth": depth}, evidence)
+                kept.append(keep({"text": text, "depth": depth}, evidence))
+        return kept
 
 
 def _depth(record: MemoryRecord) -> int:

@@ -87,7 +87,10 @@ class Section:
             lines, missing = [*lines, *short], missing - len(short)
         if not lines and not missing:
             return ""  # all of it is shown elsewhere
-        note = [f"({missing} {self.left} not shown)"] * bool(missing)
+        where = ""
+        if self.block > 1 and fitted.shown:  # as long as no further block leaves
+            missing, where = fitted.shown[0], " here"
+        note = [f"({missing} {self.left} not shown{where})"] * bool(missing)
         told = self._told(lines)
         above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
         return "\n".join([*above, *note, *told]) if fitted.tokens else ""
@@ -102,9 +105,9 @@ class Section:
 
         The newest step stays, however long it is.
         """
-        if self.block == 1 or not fitted.left_out or not fitted.shown:
+        if self.block == 1 or not fitted.shown or fitted.shown[0] == 0:
             return set()
-        left = block_of(self.lines[fitted.left_out[-1]].step, self.block)
+        left = block_of(self.lines[fitted.shown[0] - 1].step, self.block)
         newest = self.lines[fitted.shown[-1]].step
         steps = {place: self.lines[place].step for place in fitted.shown}
         return {
@@ -260,7 +263,7 @@ def _fitted(
         for number, places in enumerate(gone):
             items = list(shares[number].items)
             for place in places:  # its records may be shown by others
-                items[place] = Item(size=NO_ROOM, rank=items[place].rank)
+                items[place] = replace(items[place], size=NO_ROOM)
             shares[number] = replace(shares[number], items=items)
 
 

@@ -16,6 +16,7 @@ from mesa_memory.memories.entry import (
     entry_lines,
     entry_snapshot,
     importance_of,
+    moved_entries,
     restored,
 )
 from mesa_memory.memories.grading import Doubts, Grader
@@ -114,7 +115,7 @@ class EventStream(Layer):
         yield from self._take_up()
         if self.reflector.plan is not None and self.reflector.due():
             self.reflector.part = self.part
-            yield from self.reflector.reflect(self._add_insight)
+            yield from self.reflector.reflect(self._add_insight, self._let_go)
             yield from self._take_up()
 
     def recent(self) -> list[Line]:
@@ -184,7 +185,7 @@ class EventStream(Layer):
         self._tries = dict(snapshot.get("tries", ()))
         self._hard = set(snapshot.get("hard", ()))
         self._unable = snapshot.get("unable", False)
-        held = snapshot["held"] if self.context.shared else shelf.current()
+        held = snapshot["held"] if "held" in snapshot else shelf.current()
         for event in held:
             if event.id not in pending:
                 entry = self._entry(event)
@@ -194,6 +195,15 @@ class EventStream(Layer):
         for position, kept in snapshot["strangers"]:
             self.held.insert(position, restored(kept, self.context))
         self.index.restore(snapshot["accessed"], fresh)
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``; being recalled is an access."""
+        accessed = {key: step + later for key, step in snapshot["accessed"].items()}
+        strangers = [
+            [place, *moved_entries([kept], later)]
+            for place, kept in snapshot["strangers"]
+        ]
+        return snapshot | {"accessed": accessed, "strangers": strangers}
 
     # -- what is new --------------------------------------------------------------------
 
@@ -268,10 +278,22 @@ class EventStream(Layer):
         if event.importance is not None and event.kind != KIND:
             self.reflector.gathered += event.importance
 
-    def _add_insight(self, content: dict[str, Any], sources: Any) -> None:
+    def _add_insight(self, content: dict[str, Any], sources: Any) -> MemoryRecord:
         """Appends what the reflector has found."""
         record = self.open(KIND, content, sources)
         self.admit(self.now, [record])
+        return record
+
+    def _let_go(self, insight: MemoryRecord, by: MemoryRecord | None) -> None:
+        """An insight does not follow any more; ``by`` was drawn in its place, if any."""
+        for entries in (self.held, self._fresh):
+            kept = [e for e in entries if insight not in getattr(e, "events", ())]
+            entries.clear()
+            entries.extend(kept)
+        if by is None:
+            self.close(insight, EVICTED)
+        else:
+            self.context.supersede(insight, by)
 
     def _forget(self) -> None:
         """Closes what exceeds the capacity, the lowest score first.

@@ -1,5 +1,6 @@
 """A running summary of what leaves a window."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Protocol
@@ -81,6 +82,11 @@ class RunningSummary(Layer):
     def text(self) -> str:
         """The summary; empty before the first."""
         return self.current.content["text"] if self.current else ""
+
+    @property
+    def _is_stale(self) -> bool:
+        """True if something that the summary rests on does not hold any more."""
+        return self.current is not None and self.current.stale_since is not None
 
     # -- as a layer ---------------------------------------------------------------------
 
@@ -209,7 +215,8 @@ class RunningSummary(Layer):
 
     def _to_go_back_to(self, covered: Sequence[Any]) -> list[MemoryRecord]:
         """The events of before that are told again, oldest first; none, mostly."""
-        if self.refresh_every is None or self._folds + 1 < self.refresh_every:
+        due = self._folds + 1 >= (self.refresh_every or math.inf)
+        if self.refresh_every is None or not (due or self._is_stale):
             return []
         size = sum(sum(self.window.line_lengths(entry)) for entry in covered)
         return self.archive.events(max(0, REQUEST_CHARS - size))
@@ -239,6 +246,7 @@ class RunningSummary(Layer):
             lines=[(step, line) for step, lines in blocks for line in lines],
             max_chars=self.summary_chars,
             **({"anew": True} if before else {}),
+            **({"stale": True} if self._is_stale else {}),
         )
         return (yield from flow)
 

@@ -9,7 +9,13 @@ from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.context import LAID_OUT
-from mesa_memory.memories.entry import Entry, entry_lines, entry_snapshots, restored
+from mesa_memory.memories.entry import (
+    Entry,
+    entry_lines,
+    entry_snapshots,
+    moved_entries,
+    restored,
+)
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
 from mesa_memory.memories.trail import Trail
@@ -83,6 +89,10 @@ class Window(Layer):
         left = [kept for kept in snapshot.get("trail", ()) if kept[1]]
         self.trail.entries = [restored(kept, context) for kept in left]
         self.trail.follow(self.held)
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``; each entry has its step."""
+        return snapshot | {"window": moved_entries(snapshot["window"], later)}
 
     # -- its entries --------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from mesa_memory.core.records import MemoryRecord
 #: the parts of every score, and the other columns of a recorded recall
 RESERVED = frozenset({
     "relevance", "importance", "recency", "asked", "dense", "lexical", "id", "rank",
-    "score", "shown", "text", "step", "agent", "layer", "seq", "purpose", "query",
+    "score", "shown", "used", "text", "step", "agent", "layer", "seq", "purpose", "query",
     "kind", "was", "change", "budget",
 })  # fmt: skip
 

@@ -13,7 +13,7 @@ from mesa_memory.stores import schema
 
 #: what a candidate has
 PARTS = (
-    "id", "rank", "score", "shown", "relevance", "dense", "lexical", "importance",
+    "id", "rank", "score", "shown", "used", "relevance", "dense", "lexical", "importance",
     "recency", "asked",
 )  # fmt: skip
 SHOWN = ("seq", "step", "agent", "layer", "purpose", "query", *PARTS, "text")

@@ -178,7 +178,12 @@ class Run:
     def recalls(
         self, agent: Any, step: float | None = None, *, as_records: bool = False
     ) -> Any:
-        """What came to an agent's mind, one row for each candidate of each recall."""
+        """What came to an agent's mind, one row for each candidate of each recall.
+
+        ``used`` says of what was shown whether the agent's reply used it, by the words
+        that both have (``retrieval.overlap``); None where that is not known: without
+        ``route_reasoning``, or if nothing was said then.
+        """
         return recalls.recalls(self._run, agent, step).given(as_records)
 
     def prompts(

@@ -54,10 +54,20 @@ def prompt(inputs: Inputs) -> str:
             "memory leaves out or changes what happened, go by what happened. Write it"
         )
     return (
-        f"Existing long term memory:\n- {inputs['summary'] or '(empty)'}\n\n"
+        f"Existing long term memory{doubt(inputs)}:\n- {inputs['summary'] or '(empty)'}\n\n"
         f"{heading}, oldest first:\n{by_step(inputs['lines'])}\n\n"
         f"{task}, in at most {inputs['max_chars'] // WORD_CHARS} words. "
         'Reply with JSON only: {"summary": "…"}'
+    )
+
+
+def doubt(inputs: Inputs) -> str:
+    """What is said of a text that rests on something that does not hold any more."""
+    if not inputs.get("stale"):
+        return ""
+    return (
+        " (something that it rests on has changed: where it differs from what follows, "
+        "go by what follows)"
     )
 
 
@@ -106,7 +116,8 @@ def _said(item: str) -> str:
 
 
 #: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``anew`` if the
-#: lines are events that are in the summary already, besides the new ones
+#: lines are events that are in the summary already, besides the new ones; ``stale`` if
+#: something that the summary rests on does not hold any more
 CONSOLIDATE = Task(
     "consolidate",
     Summary,

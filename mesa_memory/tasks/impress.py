@@ -29,6 +29,8 @@ from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
 
 #: a sentence with one of these is said to, or about, those who hear it
 _TO_SOMEBODY = frozenset(["you", "your", "yours", "we", "us", "our", "ours"])
+#: what is said of an impression that rests on something that does not hold any more
+DOUBTFUL = " (may not hold: something that it rests on has changed)"
 #: so short a sentence, such as "Thanks a lot!", is said to somebody, too
 EXCLAMATION_WORDS = 4
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
@@ -214,6 +216,8 @@ def _told(other: Mapping[str, Any], inputs: Inputs) -> list[str]:
     # Only an impression that somebody has put there by hand is longer.
     limit = 2 * inputs["max_chars"]
     text = shorten(one_line(before["text"]), limit) if before else ""
+    if before and "stale" in before:
+        text += DOUBTFUL
     return [
         "Previous impression:",
         f"- {text or '(none yet)'}",
@@ -294,7 +298,8 @@ def offline_impression(other: Mapping[str, Any]) -> dict[str, Any]:
     own = f" says to {other['subject']}: "
     theirs = [line for line in other["since"] if own not in line]
     felt = max(-1.0, min(1.0, sum(map(_tone, theirs)) / 3))
-    sentiment = round(0.7 * previous["sentiment"] + 0.3 * felt, 3)
+    held = 0.0 if "stale" in previous else previous["sentiment"]
+    sentiment = round(0.7 * held + 0.3 * felt, 3)
     meetings = other.get("meetings", len(other["since"]))
     stranger = (1 - previous["familiarity"]) * 0.95**meetings
     mood = (
@@ -321,8 +326,8 @@ def _tone(line: str) -> int:
 
 
 #: inputs: name of the ``observer``; ``max_chars`` of an impression; and of the other agent
-#: its name, ``subject``, the ``previous`` impression's fields, or None, ``since``, lines of
-#: what happened, oldest first, and ``meetings``, how many of them. Of several agents these
+#: its name, ``subject``, the ``previous`` impression's fields, or None (``stale`` among
+#: them if what it rests on has changed), ``since``, lines of what happened, oldest first, and ``meetings``, how many of them. Of several agents these
 #: four stand in ``others``, a mapping for each
 IMPRESS = Task(
     "impression", schema, system=system, prompt=prompt, check=check, offline=offline

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 import mesa_memory.tasks.themes as themes
 from mesa_memory.core.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Task, numbered
+from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
 
 #: longest insight, or question
 INSIGHT_CHARS = 400
@@ -56,6 +56,13 @@ def prompt(inputs: Inputs) -> str:
     question = inputs["question"]
     about = "To answer the question above, which" if question else "Which"
     asked = ["Question:", f"- {question}", ""] if question else []
+    if inputs.get("stale"):
+        asked += [
+            "Conclusions of before, of which some evidence does not hold any more:",
+            *bulleted(inputs["stale"]),
+            "",
+        ]
+        about = "In their place, which"
     task = (
         f"{about} insights, at most {inputs['count']}, follow from these statements? "
         "For each one sentence, and the numbers of the statements it rests on. Reply "
@@ -73,7 +80,8 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
         ascending order.
 
     Raises:
-        Unusable: if no insight cites anything that was shown, or a text is unusable.
+        Unusable: if no insight cites anything that was shown, or a text is unusable;
+            nothing may follow any more where ``stale`` conclusions stood.
     """
     shown = len(inputs["lines"])
     found = []
@@ -83,7 +91,7 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
             continue
         check_text("insight", item.insight, INSIGHT_CHARS)
         found.append((" ".join(item.insight.split()), evidence))
-    if not found:
+    if not found and not (inputs.get("stale") and not reply.insights):
         raise Unusable(
             "no insight names a statement that was listed; evidence must be numbers "
             f"from 1 to {shown}"
@@ -108,7 +116,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 
 
 #: inputs: ``lines``, the statements, oldest first; ``count``, the most insights; the
-#: ``question`` to answer, or None
+#: ``question`` to answer, or None; ``stale``, conclusions to be drawn anew, if any
 REFLECT = Task(
     "reflect",
     Insights,

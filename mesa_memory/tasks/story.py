@@ -8,7 +8,7 @@ from typing import Any
 
 from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
-from mesa_memory.tasks.consolidate import BULLET, WORD_CHARS, Summary, check
+from mesa_memory.tasks.consolidate import BULLET, WORD_CHARS, Summary, check, doubt
 from mesa_memory.tasks.excerpt import most_important
 
 #: the story has fewer sentences
@@ -18,7 +18,7 @@ SENTENCES = 5
 def prompt(inputs: Inputs) -> str:
     """Asks to tell ``lines`` (step, line; oldest first) on in the story ``summary``."""
     return (
-        f"The story so far:\n- {inputs['summary'] or '(it begins here)'}\n\n"
+        f"The story so far{doubt(inputs)}:\n- {inputs['summary'] or '(it begins here)'}\n\n"
         f"What happened then, oldest first:\n{by_step(inputs['lines'])}\n\n"
         f"The story up to now, in fewer than {SENTENCES} sentences, at most "
         f"{inputs['max_chars'] // WORD_CHARS} words. "
@@ -40,7 +40,8 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     return {"summary": BULLET.join([*kept, *chosen])[: inputs["max_chars"]]}
 
 
-#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``
+#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if
+#: something that the summary rests on does not hold any more
 STORY = Task(
     "story",
     Summary,

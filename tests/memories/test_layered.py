@@ -11,11 +11,15 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
+    EventStream,
+    Grader,
     Layer,
     LayeredMemory,
     Line,
     LLMUnavailable,
     OfflineLLM,
+    Reflection,
+    Reflector,
     ScriptedLLM,
     Services,
     Window,
@@ -29,7 +33,6 @@ from mesa_memory.core.render import count_tokens
 from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.budget import PERMANENT
 from mesa_memory.memories.impressions import Impressions
-from mesa_memory.memories.stream import EventStream
 from mesa_memory.memories.summary import RunningSummary
 from tests.support.layered import four
 
@@ -406,3 +409,101 @@ def test_the_generative_agent_has_the_constants_of_its_authors():
     plan = stream.reflector.plan
     assert (plan.last, plan.insights, stream.reflector.threshold) == (20, 3, 30.0)
     assert memory.budget == 2000
+
+
+# -- the order of what is recorded ------------------------------------------------------
+
+
+class Uneven(OfflineLLM):
+    """Answers some streams' questions later than those of others."""
+
+    instant = False
+
+    def __init__(self, late):
+        super().__init__()
+        self.late, self.asked = late, 0
+
+    async def acomplete(self, request):
+        if request.purpose == "questions":
+            self.asked += 1
+            await asyncio.sleep(0.1 * ((self.asked % 2) == self.late))
+        return self.complete(request)
+
+
+def two_streams(agent):
+    return LayeredMemory(
+        agent,
+        [
+            EventStream(Grader("offline"), reflector=Reflector(plan, 6.0))
+            for plan in (Reflection.questions(2, 3), Reflection.questions(2, 5))
+        ],
+    )
+
+
+def test_recalls_of_two_layers_stand_in_their_order_whoever_is_answered_first(
+    tmp_path,
+):
+    found = []
+    for late in (0, 1):
+        file = str(tmp_path / f"{late}.sqlite")
+        street = Street(two_streams, llm=Uneven(late), record=file)
+        lived(street, 6)
+        Services.of(street).recorder.close()
+        with open_run(file) as run:
+            rows = run.recalls(1, as_records=True)
+            found.append([(r["step"], r["query"], r["id"]) for r in rows])
+        asked = [r["purpose"] for r in rows]
+        assert asked.count("reflect") > 4
+    assert found[0] == found[1]
+
+
+# -- laid out for caches --------------------------------------------------------------
+
+
+def window_and_stream(agent, budget):
+    return LayeredMemory(
+        agent, [Window(None), EventStream(Grader("offline"))], budget=budget
+    )
+
+
+@pytest.mark.parametrize(
+    "make", [window_and_stream, LayeredMemory.unimatrix], ids=["window", "unimatrix"]
+)
+def test_recent_steps_of_any_layers_leave_in_blocks_where_a_request_is_cached(make):
+    def at(block, agent):
+        with agent.memory.laid_out(block), agent.memory.peek():
+            return agent.memory.format_short_term()
+
+    street = Street(lambda agent: make(agent, budget=500))
+    kept = {1: 0, 5: 0}
+    before = {1: "", 5: ""}
+    for day in range(1, 41):
+        street.news = lambda agent, day=day: [
+            f"Day {day}: {day * day} of {day + 7} barrels went to house {day % 9}."
+        ]
+        lived(street, 1)
+        for block in kept:
+            text = at(block, street.agents[0])
+            assert f"Day {day}:" in text
+            # What is said of the lines left out stands at the head.
+            kept[block] += text.startswith(before[block]) and day > 20
+            before[block] = text
+    assert kept[5] >= 12 > kept[1]
+    with street.first.laid_out(5):
+        assert count_tokens(street.first.get_prompt_ready()) <= 500
+
+
+def test_what_leaves_with_its_block_is_shown_by_another_layer_that_has_it():
+    street = lived(Street(lambda agent: window_and_stream(agent, 400)), 30)
+    street.news = lambda agent: [f"Day {street.steps}: {'news ' * 9}"]
+    lived(street, 12)
+    with street.first.laid_out(5), street.first.peek():
+        text = street.first.get_prompt_ready()
+        report = street.first.budget_report()
+    recent = next(each for each in report.sections if each.name == "recent")
+    stream = next(each for each in report.sections if each.name == "stream")
+    assert not set(recent.shown) & set(stream.shown)
+    assert not set(recent.left_out) & set(stream.shown), "it is not missing"
+    steps = [int(name.rpartition("/")[2]) for name in recent.shown]
+    assert steps == [*range(35, 43)], "35 begins a block"
+    assert "Day 31:" in text and count_tokens(text) <= 400

@@ -31,8 +31,9 @@ def agent():
 def lived(memory, days):
     """A memory after so many steps with the same amount of news in each."""
     model = memory.agent.model
-    for day in range(days):
+    for _ in range(days):
         model.step()
+        day = model.steps - 1
         memory.process_step(pre_step=True)
         for sender in (7, 8):
             said = (
@@ -93,12 +94,22 @@ def test_of_a_conversation_the_last_turns_are_shown_and_then_the_summary():
 
 def test_the_story_engine_has_its_constants():
     memory = LayeredMemory.story_engine(agent())
-    facts, _, story = memory.layers
+    facts, _, story, chapters = memory.layers
     assert (facts.most, facts.summarised) == (10, True)
     policy = story.due.policy
     assert (policy.limit, policy.keep_last) == (1500, 4)
+    assert story.kind == "story" and chapters.rule == 10
     assert memory.budget == 2000
     assert memory.shares["recent"] == 1500
+
+
+def test_the_chapters_of_the_story_engine_stay_as_they_are():
+    memory = lived(LayeredMemory.story_engine(agent()), 10)
+    (first,) = [line.text for line in memory.layers[3].summary()]
+    text = lived(memory, 60).get_prompt_ready()
+    assert f"Chapters:\n- {first}\n- Chapter 2 (steps 11 to 20): " in text
+    assert text.count("- Chapter ") == 7
+    assert "The story so far:\n- " in text
 
 
 def test_a_story_of_50_steps_takes_hardly_more_than_one_of_5():

@@ -7,12 +7,18 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    EventStream,
     FactMemory,
+    Grader,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
+    NarrativeMemory,
     Recording,
+    RunningSummary,
     ScriptedLLM,
     Services,
+    Window,
     configure,
     edit,
     erase,
@@ -171,3 +177,130 @@ def test_a_run_that_is_taken_back_forgets_what_became_stale_later(tmp_path):
     again = resume(Village, file, step=3)
     assert all(r.stale_since is None for r in again.ann.memory.current_records())
     Services.of(again).recorder.close()
+
+
+def insights(memory):
+    return [(r.content["text"], r.stale_since) for r in of(memory, "reflection")]
+
+
+def reflected(request):
+    """An insight from the first and last statement; a doubtful one is drawn anew."""
+    doubtful = request.inputs.get("stale")
+    said = f"In place of {doubtful[0]}" if doubtful else f"Insight {request.step:g}"
+    return {
+        "insights": [{"insight": said, "evidence": [1, len(request.inputs["lines"])]}]
+    }
+
+
+def test_a_stale_insight_is_drawn_anew_with_the_next_reflection():
+    llm = ScriptedLLM(rules={"reflect": reflected})
+    given = {"importance": lambda record: 5, "reflect_threshold": 10}
+    village = lived(Village(EpisodicMemory, llm=llm, **given), 2)
+    memory = village.ann.memory
+    assert insights(memory) == [("Insight 2", None)]
+    (old,) = of(memory, "reflection")
+    erase(village.ann, of(memory, "message")[0])
+    lived(village, 1)
+    assert insights(memory) == [("Insight 2", 2)], "nothing is due yet"
+    lived(village, 1)
+    assert insights(memory) == [("Insight 4", None), ("In place of Insight 2", None)]
+    new = of(memory, "reflection")[1]
+    assert (old.closed_because, old.superseded_by) == ("superseded", new.id)
+    asked = [request.prompt for request in llm.history if request.purpose == "reflect"]
+    assert len(asked) == 3 and "does not hold any more" in asked[-1]
+
+
+def test_a_conclusion_that_does_not_follow_any_more_is_let_go_of():
+    def nothing(request):
+        if request.inputs.get("stale"):
+            return {"insights": []}
+        return reflected(request)
+
+    given = {"importance": lambda record: 5, "reflect_threshold": 10}
+    llm = ScriptedLLM(rules={"reflect": nothing})
+    village = lived(Village(EpisodicMemory, llm=llm, **given), 2)
+    erase(village.ann, of(village.ann.memory, "message")[0])
+    lived(village, 2)
+    assert insights(village.ann.memory) == [("Insight 4", None)]
+
+
+def test_a_failed_redrawing_stays_due_and_asks_no_other_question_again():
+    fail = [True]
+
+    def failing(request):
+        if request.inputs.get("stale") and fail:
+            fail.clear()
+            return "no JSON"
+        return reflected(request)
+
+    given = {"importance": lambda record: 5, "reflect_threshold": 10}
+    llm = ScriptedLLM(rules={"reflect": failing})
+    village = Village(EpisodicMemory, llm=llm, **given)
+    lived(village, 2)
+    erase(village.ann, of(village.ann.memory, "message")[0])
+    lived(village, 3)
+    texts = [text for text, _ in insights(village.ann.memory)]
+    assert texts[:2] == ["Insight 4", "In place of Insight 2"]
+
+
+def test_a_stale_impression_is_told_as_such_to_the_next_request():
+    def told(request):
+        prompts.append(request.prompt)
+        return {"text": "Agent 9 knows a lot.", "sentiment": 0, "familiarity": 0.1}
+
+    prompts = []
+    llm = ScriptedLLM(rules={"impression": told})
+    village = lived(Village(ImpressionMemory, llm=llm, update_every=1), 1)
+    memory = village.ann.memory
+    erase(village.ann, of(memory, "message")[0])
+    (old,) = of(memory, "impression")
+    assert old.stale_since == 1
+    lived(village, 1)
+    (new,) = of(memory, "impression")
+    assert new.stale_since is None and old.superseded_by == new.id
+    assert "Agent 9 knows a lot. (may not hold:" in prompts[-1]
+
+
+def test_a_stale_chapter_is_shown_as_doubtful_and_never_written_again():
+    village = Village(NarrativeMemory, chapters=2, keep_last=9)
+    memory = lived(village, 2).ann.memory
+    (chapter,) = memory.chapters()
+    told = chapter.content["text"]
+    erase(village.ann, of(memory, "message")[0])
+    lived(village, 3)
+    assert memory.chapters()[0] is chapter and chapter.content["text"] == told
+    assert chapter.stale_since == 2
+    assert "may not hold: what it rests on has changed in step 2" in (
+        memory.get_prompt_ready()
+    )
+
+
+def test_a_stale_summary_is_told_as_such_and_then_sound():
+    def told(request):
+        prompts.append(request.prompt)
+        return {"summary": f"Told by step {request.step:g}: {NEWS[request.step]}"}
+
+    prompts = []
+    llm = ScriptedLLM(rules={"consolidate": told})
+    both = Both(llm)
+    lived(both, 1)
+    memory = both.ann.memory
+    (summary,) = of(memory, "summary")
+    erase(both.ann, of(memory, "message")[0])
+    assert summary.stale_since == 1
+    lived(both, 1)
+    assert "something that it rests on has changed" in prompts[-1]
+    (new,) = of(memory, "summary")
+    assert new.stale_since is None and summary.superseded_by == new.id
+
+
+class Both(Village):
+    """An agent whose summary takes up what a stream of events still holds."""
+
+    def __init__(self, llm):
+        super().__init__(LongTermMemory, llm=llm)
+        window = Window(None)
+        stream = EventStream(Grader("offline"))
+        self.ann.memory = LayeredMemory(
+            self.ann, [window, RunningSummary(window), stream]
+        )

@@ -14,6 +14,7 @@ from mesa_memory.hosts.mesa import own_name
 from mesa_memory.llm.replay import response_data
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.runs.recording.changes import Call, Recall
+from mesa_memory.runs.recording.uses import used_in
 
 #: longest text of a record, for readers; the content is kept whole
 TEXT_CHARS = 2000
@@ -76,16 +77,32 @@ def text_of(record: MemoryRecord) -> str | None:
     return None
 
 
-def recall_row(recall: Recall) -> dict[str, Any]:
-    """What came to mind, and of each candidate why."""
+def recall_row(recall: Recall, reply: str | None = None) -> dict[str, Any]:
+    """What came to mind, and of each candidate why.
+
+    Args:
+        reply: what the agent's reasoning said then; None if that is not known.
+    """
     noted = {"note": recall.note} if recall.note else {}
     return dict(
         recall.whose,
         agent=str(recall.whose["agent"]),
         query=recall.query,
         scoring=recall.scoring.settings() | noted,
-        candidates=_candidates(recall.found, recall.shown),
+        candidates=_with_use(_candidates(recall.found, recall.shown), recall, reply),
     )
+
+
+def _with_use(
+    candidates: list[dict[str, Any]], recall: Recall, reply: str | None
+) -> list[dict[str, Any]]:
+    """Says of each candidate that was shown whether the reply used it."""
+    if reply is not None:
+        shown = [n for n, candidate in enumerate(candidates) if candidate["shown"]]
+        found = used_in([recall.found[n].record for n in shown], reply)
+        for number, is_used in zip(shown, found, strict=True):
+            candidates[number]["used"] = is_used
+    return candidates
 
 
 def _candidates(found: Sequence[ScoredRecord], shown: Callable) -> list[dict[str, Any]]:

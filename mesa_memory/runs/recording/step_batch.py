@@ -9,6 +9,7 @@ import numpy as np
 from mesa_memory.core.snapshot import encode
 from mesa_memory.runs.recording.changes import Changes
 from mesa_memory.runs.recording.rows import call_row, closing, recall_row, record_row
+from mesa_memory.runs.recording.uses import replies_to
 from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
 
@@ -60,10 +61,7 @@ class StepBatch:
                 for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
             ],
             staled=changes.staled,
-            recalls=[
-                recall_row(recall)
-                for recall in sorted(changes.recalls, key=lambda recall: recall.place)
-            ],
+            recalls=_recall_rows(changes),
             prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
             calls=[call_row(call) for call in calls],
             interventions=changes.interventions,
@@ -80,3 +78,10 @@ class StepBatch:
             finished=self.finished,
             extends=self.extends,
         )
+
+
+def _recall_rows(changes: Changes) -> list[dict[str, Any]]:
+    """What came to mind, in order, and what of it the agents' reasoning used."""
+    recalls = sorted(changes.recalls, key=lambda recall: recall.place)
+    said = replies_to(recalls, changes.calls)
+    return [recall_row(recall, said.get(n)) for n, recall in enumerate(recalls)]

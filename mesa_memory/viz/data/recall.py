@@ -25,6 +25,7 @@ class Candidate:
         rank: 1 is the best.
         parts: the values of the recall's ``names`` before weighting.
         shown: False if the reader's budget dropped it.
+        used: whether the agent's reply used it; None if that is not known.
         row: the record; None if the run does not have it.
     """
 
@@ -34,6 +35,7 @@ class Candidate:
     parts: tuple[float, ...]
     shown: bool
     row: Row | None
+    used: bool | None = None
 
     @property
     def text(self) -> str:
@@ -187,6 +189,7 @@ def _candidate(
         parts,
         given.get("shown") is not False,
         past.by_id.get(given["id"]),
+        given["used"] if isinstance(given.get("used"), bool) else None,
     )
 
 

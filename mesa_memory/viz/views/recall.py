@@ -26,11 +26,14 @@ from mesa_memory.viz.widgets.timeline import number
 
 #: number of candidates that have a bar
 BARS = 25
+#: what the table says of whether a reply used a record
+USED = {True: "yes", False: "no", None: ""}
 PLACE = (
     Column("rank", number=True),
     Column("was", number=True),
     Column("change"),
     Column("budget"),
+    Column("used"),
     Column("score", number=True),
 )
 RECORD = (Column("step", number=True), Column("kind"), Column("text", wide=True))
@@ -214,6 +217,7 @@ def _cells(one: data.Ranked) -> list[Any]:
         candidate.rank,
         change(one),
         "shown" if candidate.shown else "dropped",
+        USED[candidate.used],
         round(one.score, 4),
         *(round(part, 4) for part in one.weighted),
         row.get("step"),

@@ -1,0 +1,234 @@
+"""From one run to the next: an agent goes on with what it remembered in a recorded run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode
+from mesa_memory.core.snapshot import held as held_in
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.hosts.mesa import Names
+from mesa_memory.memories.carried import PastMemory, take_over
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.runs.recording.stored_records import StoredRecords
+from mesa_memory.runs.recording.vectors import RecordedVectors
+from mesa_memory.runtime.services import Services
+from mesa_memory.stores.base import Store, no_run, open_store
+from mesa_memory.stores.schema import agents, runs
+
+
+def carry_over(
+    past: Any,
+    into: Any,
+    layers: Sequence[str] | None = None,
+    *,
+    identity: Any = None,
+    run: int | None = None,
+    step: float | None = None,
+) -> list[MemoryRecord]:
+    """Lets an agent begin a run with what it remembered at the end of another one.
+
+    Layers of its memory go on as those of the same name ended in the recorded run; what
+    they held is copied, under new ids, and the recorded run is only read. Steps become
+    steps before this run: the last one there is this moment, what happened three steps
+    before is of step -3. Copies of events are ``"imported"``; what a memory made stays
+    ``"derived"``. The first of a copy's ``sources`` says which record of which run it
+    is a copy of, and the intervention ``"carry_over"`` of this run lists all.
+
+    Call it after ``configure`` and before the agent's first step. A run that goes on
+    (``resume``, ``fork``) has its own copies and does not read the other run again.
+
+    Agents are known by their unique ids: those of the other run must mean the same
+    people here.
+
+    Args:
+        past: path or address of the store, a store, or a run (``open_run``).
+        into: the agent; its memory must have layers of the same classes.
+        layers: names of the layers, such as ``("facts", "summary")``; None is all that
+            both memories have.
+        identity: unique id or name that the agent has in the other run; None is its
+            unique id here.
+        run: number of the run; None is the newest of the store, but for the
+            one that is being recorded.
+        step: a step that has a checkpoint; None is the last.
+
+    Returns:
+        The copies, oldest first; none in a run that goes on.
+
+    Raises:
+        ValueError: if there is no such run or agent, a unique id means somebody else
+            there, or a layer is missing or holds something already.
+        MemoryMismatch: if the layers do not fit.
+        StoreError: if the run cannot be read, or has no such checkpoint.
+        TypeError: if the agent's memory is of another package.
+    """
+    memory = getattr(into, "memory", None)
+    if not isinstance(memory, MemoryModule):
+        raise TypeError(
+            f"agent {getattr(into, 'unique_id', into)} must have a memory of "
+            f"mesa_memory to carry something into, got {type(memory).__name__}"
+        )
+    if isinstance(layers, str):
+        raise TypeError(
+            f"layers must be a tuple of names, got {layers!r}: ({layers!r},)"
+        )
+    services = Services.of(into.model)
+    if services.recorder is not None and getattr(services.recorder, "muted", False):
+        return []  # the run that goes on has its own copies
+    number = getattr(past, "id", None) if run is None else run
+    with _opened(past) as store:
+        life = _Life(store, _run(store, number, services.recorder), step)
+        name = life.named(into.unique_id if identity is None else identity)
+        life.check_people(into, name)
+        known = services.vectors.known
+        services.vectors.known = known or RecordedVectors(store, life.run)
+        try:
+            copies = take_over(memory, life.memory_of(name, into), layers)
+        finally:
+            services.vectors.known = known
+        people = life.names.items()
+        here = {agent.unique_id for agent in into.model.agents}
+        gone = [[who, called] for who, called in people if called and who not in here]
+        Names.of(into.model).remember(gone)
+    return copies
+
+
+class _Life:
+    """The agents of a recorded run, and their memories at the end of a step.
+
+    Attributes:
+        names: what people call the agents, by unique id; empty for one without a name.
+    """
+
+    def __init__(self, store: Store, run: int, step: float | None) -> None:
+        self._store, self.run = store, run
+        at, self._states = store.checkpoint(run, step)
+        self._step = int(at) if at == int(at) else at  # as the model counts it
+        query = sa.select(agents.c.agent, agents.c.unique_id, agents.c.name)
+        with store.reading() as on:
+            rows = on.execute(query.filter_by(run=run)).all()
+        ids = {text: text if own is None else own for text, own, _ in rows}
+        self._ids = {text: own for text, own in ids.items() if _is_id(own)}
+        self.names = {self._ids[t]: name or "" for t, _, name in rows if t in self._ids}
+
+    def named(self, identity: Any) -> str:
+        """The agent's unique id as text, by its unique id or its name."""
+        text = str(identity)
+        called = [str(who) for who, name in self.names.items() if name == text]
+        found = [text] if text in self._states and text else called
+        if len(found) != 1:
+            there = ", ".join(sorted(filter(None, self._states))) or "none"
+            raise ValueError(
+                f"run {self.run} of {self._store.location} has "
+                f"{len(found) or 'no'} agent(s) {identity!r} with a memory; the unique "
+                f"ids of those it has are {there}"
+            )
+        return found[0]
+
+    def check_people(self, into: Any, name: str) -> None:
+        """Raises ValueError if a unique id is another person's here."""
+        if name != str(into.unique_id):
+            raise ValueError(
+                f"the agent is {name} in run {self.run} and {into.unique_id} here: "
+                "agents know each other by unique id, so it must have the same in both "
+                "(set agent.unique_id before it gets its memory)"
+            )
+        here = Names.of(into.model)
+        both = [
+            (who, called, here.name(who))
+            for who, called in self.names.items()
+            if called and here.name(who)
+        ]
+        for who, there, now in both:
+            if there != now:
+                raise ValueError(
+                    f"agent {who} is {there!r} in run {self.run} and {now!r} here; what "
+                    "is remembered of one would be taken for the other's: give people "
+                    "the same unique ids in both runs"
+                )
+
+    def memory_of(self, name: str, into: Any) -> PastMemory:
+        """An agent's memory at the end of the step."""
+        state = self._states.get(name)
+        state = state if isinstance(state, Mapping) else {}
+        parts = state.get("parts")
+        if not isinstance(parts, Mapping):
+            raise StoreCorrupt(
+                f"the checkpoint of agent {name} in run {self.run} has no layers: the "
+                "run was made by an older version, or the file was changed.",
+                location=self._store.location,
+            )
+        stored = StoredRecords(
+            *(self._store, self.run, into.unique_id, state["layer"], self._step)
+        )
+        records = _Admitted(RecordsAfter(stored, state.get("before", {})), state)
+        file = self._store.location.rpartition("/")[2]
+        told = {"store": file, "run": self.run, "agent": name, "step": self._step}
+        return PastMemory(f"{file}#{self.run}", parts, records, self._step, told)
+
+
+class _Admitted:
+    """The records of a memory without the events that no layer has been given yet.
+
+    Args:
+        lookup: has all of them.
+        state: of the memory, encoded.
+    """
+
+    def __init__(self, lookup: RecordLookup, state: Mapping[str, Any]) -> None:
+        self._lookup = lookup
+        ahead = decode([state.get("staging"), state.get("waiting")], lookup)
+        self._ahead = {record.id for record in held_in(ahead)}
+
+    def __getitem__(self, key: str) -> MemoryRecord:
+        """See ``RecordLookup``."""
+        return self._lookup[key]
+
+    def current(self) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        return [r for r in self._lookup.current() if r.id not in self._ahead]
+
+    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        found = self._lookup.of_kind(kind)
+        kept = [record for record in found if record.id not in self._ahead]
+        return kept if last is None else kept[len(kept) - min(last, len(kept)) :]
+
+
+@contextmanager
+def _opened(past: Any) -> Iterator[Store]:
+    """The store of what was given, to be read; closed again if it was opened here."""
+    if hasattr(past, "checkpoint"):  # a store
+        yield past
+        return
+    place = past if isinstance(past, str | Path) else getattr(past, "location", None)
+    if not isinstance(place, str | Path):
+        raise TypeError(f"past must be a path, a store or a run, got {past!r:.80}")
+    store = open_store(place, read_only=True)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def _run(store: Store, number: Any, recorder: Any) -> int:
+    """The run that is meant; never the one that is being recorded."""
+    own = getattr(recorder, "run", None)
+    if own is not None and recorder.store.location != store.location:
+        own = None
+    with store.reading() as on:
+        every = list(on.scalars(sa.select(runs.c.id).order_by(runs.c.id)))
+    found = [each for each in every if each != own]
+    if not found:
+        raise no_run(store.location)
+    if number is not None and number not in found:
+        raise ValueError(f"{store.location} has the runs {found}, not {number!r}")
+    return found[-1] if number is None else number
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int | str) and not isinstance(value, bool)

@@ -1,0 +1,144 @@
+"""Retrieved, but was it used? Which recalled lines the reply of an agent's reasoning used."""
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from mesa_llm.reasoning.react import ReActReasoning
+from sqlalchemy import select
+
+from mesa_memory import (
+    EpisodicMemory,
+    LayeredMemory,
+    Services,
+    ToolCall,
+    configure,
+    open_run,
+    register_policy,
+    resume,
+    route_reasoning,
+)
+from mesa_memory.retrieval.overlap import overlaps, used
+from mesa_memory.stores import schema
+
+NEWS = (
+    "The mill by the river burns since noon.",
+    "Fish is cheap at the harbour.",
+    "My sister sings in the choir.",
+)
+
+
+def think(turn):
+    """Plans by what it remembers of the mill; says it with a tool."""
+    if turn.fields:
+        return {"reasoning": "The river mill burns!", "action": "warn all"}
+    if turn.tools:
+        said = {
+            "listener_agents_unique_ids": [1],
+            "message": "Somebody sings in a choir",
+        }
+        return [ToolCall("speak_to", said)]
+    return "The mill at the river burns, so I fetch water."
+
+
+class Hamlet(mesa.Model):
+    """An agent who has heard the news and then plans what to do."""
+
+    def __init__(self, record=None, kind="EpisodicMemory", routed=True, replay=None):
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=record, replay=replay)
+        name = register_policy("thinker", think)
+        self.ann = LLMAgent(self, self.reasoning, name, step_prompt="Act.", vision=0)
+        made = {"EpisodicMemory": EpisodicMemory, "LayeredMemory": layered}[kind]
+        self.ann.memory = made(self.ann)
+        if routed:
+            route_reasoning(self.ann)
+
+    reasoning = CoTReasoning
+
+    def step(self):
+        self.ann.memory.process_step(pre_step=True)
+        if self.steps == 1:
+            for text in NEWS:
+                self.ann.memory.add_to_memory("message", {"message": text, "sender": 9})
+        else:
+            plan = self.ann.reasoning.plan(obs=self.ann.generate_obs())
+            self.ann.apply_plan(plan)
+        self.ann.memory.process_step()
+
+
+class Reacting(Hamlet):
+    """The same with ReAct."""
+
+    reasoning = ReActReasoning
+
+
+def layered(agent):
+    return LayeredMemory.generative_agent(agent)
+
+
+def lived(hamlet, steps=2):
+    for _ in range(steps):
+        hamlet.step()
+    Services.of(hamlet).recorder.close()
+    return hamlet
+
+
+def told(file, step=2):
+    with open_run(file) as run:
+        rows = run.recalls(1, step, as_records=True)
+    return {
+        row["text"].partition("says: ")[2]: row["used"]
+        for row in rows
+        if row["purpose"] == "prompt"
+    }
+
+
+@pytest.mark.parametrize("model", [Hamlet, Reacting])
+@pytest.mark.parametrize("kind", ["EpisodicMemory", "LayeredMemory"])
+def test_the_record_says_what_of_it_the_reply_used(model, kind, tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    lived(model(file, kind))
+    found = told(file)
+    assert found[NEWS[0]] is True, "the plan speaks of it"
+    assert found[NEWS[1]] is False
+    assert found[NEWS[2]] is True, "it stands in the argument of a tool"
+    with open_run(file) as run:
+        view = select(schema.recalled.c.id, schema.recalled.c.used)
+        assert {used for _, used in run.rows(view)} >= {True, False}
+
+
+def test_of_an_agent_that_reasons_elsewhere_nobody_knows(tmp_path, monkeypatch):
+    file = str(tmp_path / "run.sqlite")
+    hamlet = Hamlet(file, routed=False)
+    hamlet.step()
+    hamlet.ann.memory.get_prompt_ready()
+    Services.of(hamlet).recorder.close()
+    assert set(told(file, 1).values()) == {None}
+
+
+def test_a_resumed_and_a_replayed_run_say_the_same(tmp_path):
+    whole, part = str(tmp_path / "whole.sqlite"), str(tmp_path / "part.sqlite")
+    lived(Hamlet(whole), 4)
+    lived(Hamlet(part), 2)
+    again = resume(Hamlet, part)
+    lived(again, 2)
+    lived(Hamlet(str(tmp_path / "again.sqlite"), replay=whole), 4)
+    with open_run(whole) as run:
+        for other in (part, str(tmp_path / "again.sqlite")):
+            with open_run(other) as one:
+                assert [r["used"] for r in run.recalls(1, as_records=True)] == [
+                    r["used"] for r in one.recalls(1, as_records=True)
+                ]
+
+
+def test_words_that_every_line_has_tell_nothing():
+    lines = [f"Agent {n} says: The {thing} is old." for n, thing in enumerate("abc")]
+    assert used(lines, "An agent says that something is old.") == [False] * 3
+    lines = ["Agent 1 says: the bridge is old", "Agent 2 says: the tower is old"]
+    assert used(lines, "The old bridge!") == [True, False]
+
+
+@pytest.mark.parametrize("reply", ["", "the of and", "\x00", "🦆"])
+def test_a_reply_that_says_nothing_uses_nothing(reply):
+    assert overlaps(["The mill burns.", ""], reply) == [0.0, 0.0]
