@@ -63,7 +63,8 @@ def of_records(found: Iterable[Intervention]) -> dict[str, Intervention]:
 
 def made_by_hand(found: Iterable[Intervention]) -> set[str]:
     """Ids of the records that somebody made, and no request."""
-    return {one.by or one.record for one in found if one.kind in ("implant", "edit")}
+    made = [one for one in found if one.kind in ("implant", "edit")]
+    return {one.by or one.record for one in made if one.record}
 
 
 def places(found: Iterable[Intervention], steps: list[float]) -> dict[int, list[str]]:

@@ -9,6 +9,7 @@ from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import conversations as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.naming import named
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.widgets import Column, Note, Section, Table
 from mesa_memory.viz.widgets.passages import Mark, Passage, Passages
@@ -119,8 +120,8 @@ def Thread(
     lines = solara.use_memo(
         lambda: data.lines(thread, agent, step, pasts, recalls), state
     )
-    named = ", ".join(_name(source, w) for w in thread.others) or "nobody known"
-    with Section(f"With {named}", hint="as it stands at this step"):
+    whom = ", ".join(named(source, who) for who in thread.others) or "nobody known"
+    with Section(f"With {whom}", hint="as it stands at this step"):
         if len(others) > data.LOOKED_AT:
             Note(
                 f"Only the memories of the first {data.LOOKED_AT} others are looked at."
@@ -188,7 +189,7 @@ def _said(source: Source, line: data.Line, agent: Any) -> Shown:
     for trace in line.traces:
         if trace.state == data.UNKNOWN:
             continue
-        whose = "" if len(line.traces) == 1 else f"{_name(source, trace.agent)}: "
+        whose = "" if len(line.traces) == 1 else f"{named(source, trace.agent)}: "
         since = "" if trace.since is None else f" since step {number(trace.since)}"
         by = f" by {trace.by[0]}" if trace.by and trace.since is not None else ""
         lead = trace.by[0] if by else ""
@@ -204,7 +205,7 @@ def _said(source: Source, line: data.Line, agent: Any) -> Shown:
             )
             marks.append(Mark(told, "mdi-head-lightbulb-outline"))
             goes.append(("", trace.agent))
-    who = "Somebody" if line.speaker is None else _name(source, line.speaker)
+    who = "Somebody" if line.speaker is None else named(source, line.speaker)
     kind = "own" if line.speaker == agent else "said"
     held = [trace for trace in line.traces if trace.state != data.UNKNOWN]
     faded = all(trace.since is not None for trace in held)
@@ -213,14 +214,9 @@ def _said(source: Source, line: data.Line, agent: Any) -> Shown:
 
 
 def _summary(source: Source, who: Any, row: data.Row) -> Shown:
-    head = f"{_name(source, who)} remembers: {data.spoken(row, source.called)}"
+    head = f"{named(source, who)} remembers: {data.spoken(row, source.called)}"
     mark = Mark("what it rests on", "mdi-file-tree", goes=True)
     return Passage(head, memories.text_of(row), [mark], "told"), [(row["id"], who)]
-
-
-def _name(source: Source, agent: Any) -> str:
-    called = source.called(agent)
-    return f"Agent {called}" if called == str(agent) else called
 
 
 def _thread(

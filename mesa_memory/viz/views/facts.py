@@ -9,6 +9,7 @@ from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import facts as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.naming import named
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
@@ -113,7 +114,8 @@ def History(
     ):
         if len(now) > 1 and any(n.claim.contradicts(now[0].claim) for n in now[1:]):
             told = "; ".join(
-                f"{one.speakers(source.called)}: {one.value}" for one in now
+                f"{one.speakers(lambda who: named(source, who))}: {one.value}"
+                for one in now
             )
             Note(
                 f"Two cannot both be right, and neither is given up. {told}", "warning"
@@ -160,7 +162,7 @@ def _known(source: Source, one: data.Fact, step: float) -> list[Any]:
         claim.subject,
         claim.attribute,
         one.value,
-        one.speakers(source.called),
+        one.speakers(lambda who: named(source, who)),
         claim.since,
         claim.last,
         claim.strength,
@@ -173,7 +175,7 @@ def _version(source: Source, one: data.Fact, past: memories.Past) -> list[Any]:
     claim = one.claim
     return [
         one.value,
-        one.speakers(source.called),
+        one.speakers(lambda who: named(source, who)),
         claim.since,
         claim.last,
         claim.strength,

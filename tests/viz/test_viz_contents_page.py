@@ -1,0 +1,168 @@
+"""Requests, and what memories made of an inn's talk, in the browser."""
+
+import csv
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from mesa_memory import Services
+from tests.support.browser import Window, browser, served
+from tests.support.recorded_minds import HOSTILE
+from tests.support.recorded_talk import Inn
+
+pytestmark = pytest.mark.slow
+STEPS = 9
+CHART = ".mm-chart canvas"
+HARM = "img[src=x], a[href^=javascript]"
+#: the pages of the view: agent, page, and a heading
+PAGES = [
+    (1, "conversations", "Threads of agent 1"),
+    (2, "facts", "What agent 2 knows, step 9"),
+    (3, "story", "The life of agent 3"),
+    (4, "budget", "Prompt of agent 4, step 9"),
+]
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A server with two inns, in one of which a guest says what should harm a page."""
+    folder = tmp_path_factory.mktemp("contents")
+    files = [str(folder / name) for name in ("plain.sqlite", "hostile.sqlite")]
+    for file, words in zip(files, ("", HOSTILE)):
+        inn = Inn(record=file, words=words)
+        for _ in range(STEPS):
+            inn.step()
+        Services.of(inn).recorder.close()
+    options = ("--port", "0", "--no-open")
+    with served("-m", "mesa_memory.cli", "dashboard", *files, *options) as base:
+        yield base
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def window(chromium, address):
+    with Window(chromium, address) as opened:
+        yield opened
+
+
+def section(window, title):
+    return window.page.locator(".mm-section", has_text=title)
+
+
+def downloaded(window, within):
+    """Name and rows of a table's file."""
+    with window.page.expect_download() as given:
+        within.get_by_role("button", name="CSV").last.click()
+    with Path(given.value.path()).open(encoding="utf-8-sig", newline="") as file:
+        return given.value.suggested_filename, list(csv.DictReader(file))
+
+
+def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window):
+    window.open("?view=requests&agent=5&step=5", see=CHART)
+    rows = section(window, "Requests of agent 5, step 5").locator("tbody tr")
+    assert rows.count() >= 1
+    rows.first.locator("button.mm-open").focus()
+    window.page.keyboard.press("Enter")
+    window.until(lambda: "request=" in window.query())
+    assert "Existing long term memory" in window.text(".mm-prompt >> nth=1")
+    name, parts = downloaded(window, section(window, "Context window"))
+    assert name.endswith("-parts.csv")
+    assert sum(float(part["share"]) for part in parts) == pytest.approx(1, abs=0.01)
+    record = section(window, "What came of it").locator("tbody button.mm-open").first
+    made = record.inner_text()
+    record.click()
+    window.until(lambda: f"Evidence of {made}" in window.text())
+    window.page.get_by_role("button", name="See the request that made it").click()
+    window.until(lambda: "Context window" in window.text())
+    assert made in section(window, "What came of it").inner_text()
+
+
+def test_a_step_without_a_request_leads_to_one_with_some(window):
+    window.open("?view=requests&agent=1&step=9", see=".mm-empty")
+    window.page.get_by_role("button", name="where it did").click()
+    window.until(lambda: "Context window" in window.text())
+    window.open("?view=contents&agent=1&contents=facts", see=".mm-empty")
+    window.page.get_by_role("button", name="Go to agent 2").click()
+    window.until(lambda: "What agent 2 knows, step 9" in window.text())
+
+
+def test_a_thread_is_read_with_what_became_of_each_line(window):
+    window.open("?view=contents&agent=1&contents=conversations", see=".mm-passage")
+    threads = section(window, "Threads of agent 1").locator("tbody tr")
+    threads.nth(1).locator("button.mm-open").focus()
+    window.page.keyboard.press("Enter")
+    window.until(lambda: "thread=5" in window.query())
+    lines = window.page.locator(".mm-passage")
+    window.until(lambda: "The key is under the mat." in lines.all_inner_texts()[-1] or
+                 lines.count() >= 6)  # fmt: skip
+    told = "\n".join(lines.all_inner_texts())
+    assert "Agent 1: summarised since step" in told
+    assert "Agent 1 remembers: steps" in told
+    own = window.page.locator(".mm-passage-own")
+    assert "The key is under the mat." in own.first.inner_text()
+    name, rows = downloaded(window, section(window, "With Agent 5"))
+    assert name == "agent-1-thread.csv"
+    assert {row["now"] for row in rows if row["in the memory of"] == "1"} == {
+        "summarised"
+    }
+    own.first.locator("button").first.focus()
+    window.page.keyboard.press("Enter")
+    window.until(lambda: "Evidence of 1/conversation/conversation/" in window.text())
+
+
+def test_facts_show_their_history_and_dispute(window):
+    window.open("?view=contents&agent=2&contents=facts&step=5", see=".mm-table")
+    known = section(window, "What agent 2 knows, step 5")
+    assert "the tower" in known.inner_text()
+    assert "neither is given up" in window.text()
+    history = section(window, "over time")
+    assert "superseded by the inn" in history.inner_text()
+    gate = section(window, "Write gate").inner_text()
+    assert "refused" in gate and "sad" in gate
+    _, rows = downloaded(window, history)
+    assert [row["value"] for row in rows] == ["the mill", "the inn", "the tower"]
+
+
+def test_chapters_are_read_and_lead_to_where_they_begin(window):
+    window.open("?view=contents&agent=3", see=".mm-passage")
+    assert "Chapter 2, steps 5 to 8" in window.text(".mm-passages")
+    window.page.get_by_role("button", name="go to where it begins").nth(1).click()
+    window.until(lambda: "view=agent" in window.query() and "step=5" in window.query())
+
+
+def test_the_budget_is_a_bar_with_what_it_left_out(window):
+    window.open("?view=contents&agent=4&contents=budget", see=CHART)
+    assert "lines left out" in section(window, "Prompt of agent 4").inner_text()
+    _, rows = downloaded(window, section(window, "records for which there was no room"))
+    assert rows and {row["section"] for row in rows} <= {"stream", "recent"}
+    chart = window.page.locator(".mm-chart").first
+    with window.page.expect_download() as given:
+        chart.get_by_role("button", name="PNG").click()
+    assert given.value.suggested_filename == "agent-4-step-9-budget.png"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_hostile_words_stay_inert_in_both_themes(chromium, address, scheme):
+    with Window(chromium, address, color_scheme=scheme) as window:
+        window.open(see=".mm-section")
+        second = quote(second_run(window))
+        for agent, page, title in PAGES:
+            window.open(f"?run={second}&view=contents&agent={agent}&contents={page}")
+            window.until(lambda title=title: title in window.text())
+            if page != "facts":
+                window.until(lambda: HOSTILE[:20] in window.text(".mm-page"))
+            assert not window.page.query_selector(HARM)
+        window.open(f"?run={second}&view=requests&agent=5&step=5", see=CHART)
+        assert HOSTILE in window.text(".mm-prompt >> nth=1")
+        assert not window.page.query_selector(HARM)
+
+
+def second_run(window):
+    """What stands for the second run in the address."""
+    return "1"
