@@ -199,7 +199,7 @@ def one_line(text: str) -> str:
     is written from right to left, selectors after what they select a form of.
     """
     # Nearly every text is clean, and looking is faster than translating.
-    if not _UNSAFE.search(text):
+    if (text.isascii() and text.isprintable()) or not _UNSAFE.search(text):
         return text
     marks = bool(_LETTERS.search(text))
 

@@ -74,7 +74,7 @@ def is_state(kind: str, content: Any) -> bool:
     """True for Mesa-LLM's observations: the state of all things in sight."""
     if kind != "observation" or not is_mapping(content):
         return False
-    return any(is_mapping(content.get(key)) for key in (_SELF, _NEAR))
+    return is_mapping(content.get(_SELF)) or is_mapping(content.get(_NEAR))
 
 
 def is_dump(kind: str, content: Any) -> bool:

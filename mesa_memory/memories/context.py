@@ -46,6 +46,9 @@ class Mark:
     def on(self, memory: Any, value: Any = True) -> Iterator[None]:
         """Puts a value on the object meanwhile."""
         before = self.of(memory)
+        if before is value:  # as nearly always, where a value is taken away
+            yield
+            return
         self._put(memory, value)
         try:
             yield
@@ -106,7 +109,7 @@ class Outside(Protocol):
 @contextmanager
 def settling(context: "LayerContext", commit: Commit) -> Iterator[None]:
     """A batch of steps is taken up; whoever waits for it may be reading, it is not."""
-    alone = (UNNOTICED.on(context, False), LAID_OUT.on(context, None))
+    alone = (UNNOTICED.on(context, None), LAID_OUT.on(context, None))
     with SETTLING.on(context, commit), alone[0], alone[1]:
         yield
 
