@@ -17,6 +17,7 @@ from mesa_memory.cli.diff import diff
 from mesa_memory.cli.estimate import estimate
 from mesa_memory.cli.export import copy, export, migrate
 from mesa_memory.cli.inspect import inspect
+from mesa_memory.cli.report import report
 from mesa_memory.cli.runs import runs
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
@@ -110,6 +111,7 @@ def batch(
 
 
 for _command in (
-    *(demo, estimate, runs, inspect, cost, dashboard, diff, copy, export, migrate),
+    *(demo, estimate, runs, inspect, report, cost, dashboard, diff),
+    *(copy, export, migrate),
 ):
     main.add_command(_command)

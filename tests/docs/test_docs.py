@@ -10,10 +10,12 @@ from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
 ROOT = Path(__file__).parent.parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix()
+)
 def test_every_code_block_runs(page):
     document = Sybil(parsers=[PythonCodeBlockParser()]).parse(page)
     for example in document.examples():

@@ -27,7 +27,7 @@ def test_readmes_imports_work_in_their_order_without_a_variable():
 
 
 def test_every_name_that_a_page_imports_from_the_top_is_public():
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
+    for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for names in _OURS.findall(page.read_text()):
             for name in names.split(", "):
                 assert hasattr(mesa_memory, name), (page.name, name)

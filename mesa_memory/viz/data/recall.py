@@ -116,12 +116,14 @@ def recall_steps(run: Run, agent: Any) -> list[float]:
     return sorted(step for (step,) in run.rows(wanted))
 
 
-def recalls(run: Run, agent: Any, step: float) -> list[Row]:
-    """The rows of an agent's recalls in a step, in order, for ``understood``."""
+def recalls(run: Run, agent: Any, step: float | None = None) -> list[Row]:
+    """The rows of an agent's recalls in a step, or in all, in order, for ``understood``."""
     log = schema.recalls
     own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
     columns = [column for column in log.columns if column.name != "run"]
-    wanted = select(*columns).where(*own, log.c.step == step)
+    wanted = select(*columns).where(*own)
+    if step is not None:
+        wanted = wanted.where(log.c.step == step)
     return sorted(run.records(wanted), key=lambda row: row["seq"])
 
 

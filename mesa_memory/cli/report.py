@@ -1,0 +1,87 @@
+"""``mesa-memory report``: a recorded run as one HTML file that can be sent."""
+
+from pathlib import Path
+
+import click
+
+from mesa_memory.cli.console import opened, plain_console, run_argument, which_run
+from mesa_memory.cli.progress import say
+
+
+@click.command()
+@run_argument()
+@which_run
+@click.option(
+    "--out",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default="report.html",
+    show_default=True,
+    help="The file to write.",
+)
+@click.option(
+    "--agents",
+    metavar="ID|NAME,...",
+    help="Whose memory is shown in full.  [default: the six with most to tell]",
+)
+@click.option("--about", metavar="TEXT", default="", help="Show how this text spreads.")
+@click.option(
+    "--unlike",
+    metavar="TEXT",
+    default="",
+    help="What is more like this text than like --about does not count.",
+)
+@click.option("--title", metavar="TEXT", help="Heading of the report.")
+@click.option(
+    "--megabytes",
+    type=click.FloatRange(min=0.1),
+    default=5.0,
+    show_default=True,
+    help="Largest size of the file; what has no room is left out, and the report says so.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
+def report(
+    run: str,
+    which: str | None,
+    out: Path,
+    agents: str | None,
+    about: str,
+    unlike: str,
+    title: str | None,
+    megabytes: float,
+    overwrite: bool,
+) -> None:
+    """Writes a recorded run as one HTML file, to be sent and opened anywhere.
+
+    RUN is the path or address of a store; #3 after it is its third run. The file needs
+    no server, no network and no installation: it plays the story, and shows curves, the
+    memory of some agents, why they recalled what, cost and methods.
+    """
+    console = plain_console()
+    with opened(run, which) as found:
+        from mesa_memory.viz.report import write_report
+
+        if unlike and not about:
+            raise ValueError(
+                "--unlike needs --about: a text to tell from the other one"
+            )
+        say("Reading the run ...")
+        names = None if agents is None else _split(agents)
+        written = write_report(
+            found,
+            out,
+            names,
+            about=about,
+            unlike=unlike,
+            title=title,
+            largest=int(megabytes * 1_000_000),
+            overwrite=overwrite,
+        )
+    size = written.size / 1_000_000
+    console.print(f"Wrote {written.path} ({size:.1f} MB)", soft_wrap=True)
+    for note in written.notes:
+        console.print(note, soft_wrap=True)
+
+
+def _split(given: str) -> list[str]:
+    return [name.strip() for name in given.split(",") if name.strip()]

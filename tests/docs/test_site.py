@@ -1,0 +1,78 @@
+"""The documentation is whole: every name, error and picture, and no dead link."""
+
+import inspect
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mesa_memory
+from mesa_memory import errors
+
+ROOT = Path(__file__).parent.parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(page for page in DOCS.rglob("*.md") if "_build" not in page.parts)
+#: words that a page may have: ten minutes at 260 words a minute
+LONGEST = 2600
+_LINK = re.compile(r"\]\((?!https?:|mailto:)([^)#\s]*)(?:#[^)\s]*)?\)")
+
+
+def of_errors():
+    return [
+        name
+        for name, kind in inspect.getmembers(errors, inspect.isclass)
+        if issubclass(kind, errors.MesaMemoryError)
+    ]
+
+
+def test_every_public_name_and_every_error_is_in_the_reference():
+    told = "\n".join(page.read_text() for page in (DOCS / "api").glob("*.md"))
+    documented = re.findall(r"auto(?:class|function):: mesa_memory\.([\w.]+)", told)
+    names = {name.removeprefix("errors.") for name in documented}
+    assert set(mesa_memory.__all__) | set(of_errors()) <= names
+    assert len(documented) == len(set(documented))
+
+
+def test_every_error_has_its_part_in_troubleshooting():
+    told = (DOCS / "troubleshooting.md").read_text()
+    headings = re.findall(r"^### (\w+)$", told, re.MULTILINE)
+    assert sorted(headings) == sorted(of_errors())
+
+
+def test_the_pictures_of_the_concepts_are_what_their_script_draws():
+    drawn = runpy.run_path(str(DOCS / "pictures.py"))["PICTURES"]
+    assert len(drawn) == 4
+    for name, draw in drawn.items():
+        assert (DOCS / "_static" / name).read_text(encoding="utf-8") == draw(), name
+        page = DOCS / "concepts" / f"{name[8:-4]}.md"
+        assert f"_static/{name}" in page.read_text()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
+def test_no_page_takes_longer_than_ten_minutes(page):
+    assert len(page.read_text(encoding="utf-8").split()) <= LONGEST
+
+
+def test_every_link_in_the_repositorys_own_pages_leads_somewhere():
+    for page in [*ROOT.glob("*.md"), *PAGES]:
+        text = re.sub(
+            r"```.*?```|`[^`\n]+`", "", page.read_text(encoding="utf-8"), flags=re.S
+        )
+        for target in _LINK.findall(text):
+            assert not target or (page.parent / target).exists(), (page.name, target)
+
+
+@pytest.mark.slow
+def test_the_documentation_is_built_without_a_warning(tmp_path):
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-E"]
+    ran = subprocess.run(
+        [*command, "-b", "html", str(DOCS), str(tmp_path / "html")],
+        capture_output=True,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr
+    page = (tmp_path / "html" / "api" / "memories.html").read_text()
+    assert 'id="mesa_memory.EpisodicMemory' in page

@@ -1,0 +1,66 @@
+"""The tutorial works as it is written, from an empty folder, as a user would do it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mesa_memory import open_run
+from tests.support.browser import served
+
+TUTORIAL = Path(__file__).parent.parent.parent / "docs" / "tutorial.md"
+_BLOCK = re.compile(
+    r"^```(?:\{code-block\} python\n:caption: (?P<file>\S+)\n\n|(?P<kind>bash|text)\n)"
+    r"(?P<text>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
+)
+SECONDS = 600
+
+
+def run(command, folder):
+    """What a line in a terminal prints."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    ran = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=os.environ | {"PATH": path, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
+    # As the tutorial says of diff.
+    usual = (0, 1) if command.startswith("mesa-memory diff") else (0,)
+    assert ran.returncode in usual, f"{command}\n{ran.stdout}\n{ran.stderr}"
+    return ran.stdout
+
+
+@pytest.mark.slow
+def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
+    printed, last = {}, ""
+    for block in _BLOCK.finditer(TUTORIAL.read_text(encoding="utf-8")):
+        if block["file"]:
+            (tmp_path / block["file"]).write_text(block["text"], encoding="utf-8")
+            continue
+        if block["kind"] == "text":
+            assert set(block["text"].splitlines()) <= set(last.splitlines())
+            continue
+        for command in block["text"].splitlines():
+            if command.startswith("mesa-memory dashboard"):
+                given = command.split()[1:]
+                look = ("-m", "mesa_memory.cli", *given[:1])
+                file = str(tmp_path / given[1])
+                with served(*look, file, "--port", "0", "--no-open") as base:
+                    assert base.startswith("http://127.0.0.1:")
+                continue
+            last = printed[command] = run(command, tmp_path)
+    assert "relevance" in printed["python look.py"]
+    # Resumed, it ends as the run that was not interrupted.
+    went_on = printed["python go_on.py"]
+    assert "going on after day 8\n8 of 10 would come on the right day" in went_on
+    with open_run(tmp_path / "run.sqlite") as found:
+        assert found.steps == [float(day) for day in range(1, 13)]
+    assert (tmp_path / "report.html").stat().st_size > 20_000
+    assert printed["mesa-memory runs runs.sqlite"].count("Village") == 10

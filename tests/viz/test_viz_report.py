@@ -1,0 +1,286 @@
+"""A report to send: one file that says what a run was, and plays it offline."""
+
+import json
+import re
+
+import pytest
+from click.testing import CliRunner
+
+from mesa_memory import Services, open_run
+from mesa_memory.cli import main
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.stores import open_store
+from mesa_memory.viz.report import write_report
+from tests.support.browser import Window, browser
+from tests.support.recorded import Story
+from tests.support.recorded_town import RecordedTown
+
+ATTACK = "</script><img src=x onerror=alert(1)>{{1+1}}<!--\u2028"
+RUMOUR = "the town well is poisoned"
+DENIAL = "the town well was tested, its water is safe"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def town(folder):
+    """A town with every kind of memory."""
+    file = str(folder / "town.sqlite")
+    model = RecordedTown(file, n=7)
+    for _ in range(8):
+        model.step()
+    Services.of(model).recorder.close()
+    return file
+
+
+@pytest.fixture(scope="module")
+def rumour(folder):
+    """The demo, small."""
+    file = str(folder / "rumour.sqlite")
+    model = RumorModel(8, "episodic", rng=1, record=file)
+    for _ in range(12):
+        model.step()
+    Services.of(model).recorder.close()
+    return file
+
+
+@pytest.fixture(scope="module")
+def hostile(folder):
+    """A run in which every text, and the name of everything, is an attack."""
+    file = str(folder / "hostile.sqlite")
+    store = open_store(file)
+
+    def edit(step, batch):
+        for row in batch.opened:
+            row["text"] = row["kind"] = row["layer"] = f"{ATTACK}{step}"
+            row["content"] = {"text": ATTACK, "message": ATTACK, "sender": "b"}
+            if row["agent"] == "7":
+                row["kind"] = "message"
+        for row in batch.recalls:
+            row["query"] = row["purpose"] = ATTACK
+        for row in batch.calls:
+            row["purpose"] = row["model"] = ATTACK
+        for row in batch.agents:
+            row["memory"] = row["name"] = ATTACK
+
+    Story(
+        store,
+        edit=edit,
+        name=ATTACK,
+        model=ATTACK,
+        parameters={ATTACK: ATTACK},
+        versions={ATTACK: ATTACK},
+        seed=ATTACK,
+    )
+    store.close()
+    return file
+
+
+def read(path):
+    """The page, and the data in it."""
+    text = path.read_text(encoding="utf-8")
+    found = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', text
+    )
+    assert len(found) == 1
+    return text, json.loads(found[0])
+
+
+def test_a_report_has_the_whole_run_of_the_chosen_agents(town, tmp_path):
+    with open_run(town) as run:
+        written = write_report(run, tmp_path / "report.html", ["2", 5])
+        text, data = read(written.path)
+        assert written.size == written.path.stat().st_size
+        assert written.notes == []
+        assert data["steps"] == run.steps
+        assert [agent[0] for agent in data["agents"]] == [str(n) for n in range(1, 8)]
+        for person, agent in zip(data["people"], (2, 5), strict=True):
+            assert data["agents"][person["agent"]][0] == str(agent)
+            past = run.history(agent=agent, as_records=True)
+            opened = {row["id"] for row in past}
+            assert len(person["records"]) == len(opened)
+            recalls = run.recalls(agent, as_records=True)
+            assert len(person["recalls"]) == len({row["seq"] for row in recalls})
+    for part in (
+        "ran for 8 recorded steps",
+        "mesa-llm 0.",
+        "Cost",
+    ):
+        assert part in text
+
+
+def test_messages_have_who_told_whom_what(rumour, tmp_path):
+    with open_run(rumour) as run:
+        _, data = read(write_report(run, tmp_path / "report.html").path)
+        heard = [
+            row
+            for agent in run.unique_ids.values()
+            for row in run.history(agent=agent, kind="message", as_records=True)
+        ]
+    told = [one for step in data["messages"] for one in step]
+    assert heard and told
+    for sender, words, recipients in told:
+        assert data["texts"][words] and sender not in recipients and recipients
+
+
+def test_what_spreads_becomes_a_curve_and_tells_a_rumour_from_its_denial(
+    rumour, tmp_path
+):
+    with open_run(rumour) as run:
+        written = write_report(
+            run, tmp_path / "report.html", about=RUMOUR, unlike=DENIAL
+        )
+    _, data = read(written.path)
+    held, denied = data["measures"][:2]
+    assert held["name"] == "Remember it" and max(held["total"]) > 1
+    # The correction comes on day 10.
+    assert max(denied["total"][:9]) == 0 and max(denied["total"]) > 0
+    assert [sum(row) for row in held["agents"]] == held["total"]
+
+
+def test_a_report_that_would_be_too_large_is_a_sample_and_says_so(town, tmp_path):
+    with open_run(town) as run:
+        whole = write_report(run, tmp_path / "whole.html")
+        least = whole.size * 7 // 10
+        small = write_report(run, tmp_path / "small.html", largest=least)
+        assert small.size <= least and small.notes
+        text, _ = read(small.path)
+        assert all(note in text for note in small.notes)
+        with pytest.raises(ValueError, match="allow more"):
+            write_report(run, tmp_path / "none.html", largest=1000)
+    assert not (tmp_path / "none.html").exists()
+
+
+def test_the_same_run_gives_the_same_report(town, tmp_path):
+    files = [tmp_path / "one.html", tmp_path / "two.html"]
+    for file in files:
+        with open_run(town) as run:
+            write_report(run, file)
+    assert files[0].read_bytes() == files[1].read_bytes()
+
+
+def test_no_file_is_lost_and_bad_names_are_told(town, tmp_path):
+    target = tmp_path / "report.html"
+    target.write_text("mine")
+    with open_run(town) as run:
+        with pytest.raises(FileExistsError, match="choose another name"):
+            write_report(run, target)
+        assert target.read_text() == "mine"
+        with pytest.raises(ValueError, match="no agent 'Nobody'; its agents are 1, 2"):
+            write_report(run, tmp_path / "other.html", ["Nobody"])
+        write_report(run, target, overwrite=True)
+    assert target.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_hostile_texts_are_no_markup_in_the_file(hostile, tmp_path):
+    with open_run(hostile) as run:
+        text, data = read(write_report(run, tmp_path / "report.html").path)
+    assert "<img" not in text and text.count("<script") == 2
+    assert text.count("</script>") == 2 and "<!--" not in text
+    assert any(ATTACK.partition("\u2028")[0] in one for one in data["texts"])
+    policy = re.search(r'Policy" content="([^"]+)"', text)[1].replace("&#39;", "'")
+    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert "unsafe" not in policy and "http" not in policy
+
+
+def test_the_command_writes_a_report_and_says_how_large(town, tmp_path):
+    target = str(tmp_path / "report.html")
+    done = CliRunner().invoke(main, ["report", town, "--agents", "1, 3", "-o", target])
+    assert done.exit_code == 0, done.output
+    assert re.search(r"Wrote .*report\.html \(0\.\d MB\)", done.output)
+    again = CliRunner().invoke(main, ["report", town, "-o", target])
+    assert again.exit_code == 2 and "exists" in again.output
+    lonely = CliRunner().invoke(main, ["report", town, "--unlike", "no"])
+    assert lonely.exit_code == 2 and "--about" in lonely.output
+
+
+# -- in a browser ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as started:
+        yield started
+
+
+class Page(Window):
+    """A report from the disk, in a browser without a network."""
+
+    def __init__(self, chromium, file, path, **given):
+        with open_run(file) as run:
+            write_report(run, path, **given)
+        super().__init__(chromium, path.as_uri(), offline=True)
+        self.page.goto(self.base)
+
+
+@pytest.mark.slow
+def test_a_report_plays_from_the_disk_without_a_network(chromium, rumour, tmp_path):
+    given = {"about": RUMOUR, "unlike": DENIAL}
+    with Page(chromium, rumour, tmp_path / "report.html", **given) as window:
+        page = window.page
+        assert page.locator("#town circle").count() == 8
+        assert window.text("#now") == "1 of 12"
+        assert page.locator("#town path[marker-end]").count() > 0
+        page.select_option("#speed", "100")
+        page.click("#play")
+        window.until(lambda: window.text("#now") == "12 of 12")
+        window.until(lambda: window.text("#play") == "Play")
+        assert page.locator("#town circle.held").count() > 1
+        assert " to " in window.text("#said")
+        # By keyboard, too.
+        page.focus("#slider")
+        page.keyboard.press("ArrowLeft")
+        window.until(lambda: window.text("#now") == "11 of 12")
+
+
+@pytest.mark.slow
+def test_a_report_shows_what_came_to_mind_and_what_it_rests_on(
+    chromium, town, tmp_path
+):
+    with open_run(town) as run:
+        derived = next(
+            (agent, row)
+            for agent in run.unique_ids.values()
+            for row in run.state(agent, as_records=True)
+            if row["origin"] == "derived" and row["sources"]
+        )
+    agent, row = derived
+    with Page(chromium, town, tmp_path / "report.html", agents=[agent, 5]) as window:
+        page = window.page
+        place = [1, 2, 3, 4, 5, 6, 7, 8].index(int(row["valid_from"]))
+        page.fill("#slider", str(place))
+        window.until(lambda: window.text("#now") == f"{place + 1} of 8")
+        page.locator("#mind button", has_text=row["kind"]).first.click()
+        window.until(lambda: "sources" in window.text("#tree"))
+        page.select_option("#who", label="Agent 5")
+        page.fill("#slider", "7")
+        window.until(lambda: "relevance" in window.text("#mind"))
+        assert page.locator("#mind .parts rect").count() > 0
+        # Of an agent that was not chosen, what it said and heard.
+        page.select_option("#who", label="Agent 7 (messages only)")
+        window.until(lambda: "is not in the report" in window.text("#mind"))
+
+
+@pytest.mark.slow
+def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
+    with Page(chromium, hostile, tmp_path / "report.html", title=ATTACK) as window:
+        for place in range(6):
+            window.page.fill("#slider", str(place))
+        window.until(lambda: "<img src=x onerror=alert(1)>" in window.text("#mind"))
+        assert "{{1+1}}" in window.text("h1")
+        assert window.page.locator("img").count() == 0
+        # What is not ours may not run at all.
+        refused = window.page.evaluate(
+            """() => new Promise((done) => {
+                document.addEventListener("securitypolicyviolation",
+                    (event) => done(event.violatedDirective));
+                const script = document.createElement("script");
+                script.textContent = "document.title = 'taken'";
+                document.body.append(script);
+            })"""
+        )
+        assert refused.startswith("script-src")
+        window.faults.clear()  # the browser says that it has refused it
