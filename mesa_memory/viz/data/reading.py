@@ -32,6 +32,18 @@ def records_of(run: Run, agent: Any) -> list[dict[str, Any]]:
     return run.records(wanted.order_by(records.c.seq))
 
 
+def messages(run: Run, after: int, until: int) -> list[dict[str, Any]]:
+    """The records of messages with a ``seq`` from ``after + 1`` to ``until``, in order.
+
+    Each has ``seq``, ``id``, ``agent``, ``content`` and ``origin``.
+    """
+    names = ("seq", "id", "agent", "content", "origin")
+    new = records.c.seq > after, records.c.seq <= until, records.c.kind == "message"
+    wanted = select(*(records.c[name] for name in names))
+    rows = run.records(wanted.where(_of_agents(run, records), *new))
+    return sorted(rows, key=lambda row: row["seq"])
+
+
 def remembered(run: Run, after: int) -> list[tuple]:
     """Per agent and step: events, what was made of them, grades, how many graded.
 

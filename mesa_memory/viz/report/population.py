@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
 
 from mesa_memory.core.events import event_text
+from mesa_memory.core.records import IMPORTED
 from mesa_memory.runs import Run
-from mesa_memory.stores import schema
-from mesa_memory.viz.data import spread
+from mesa_memory.viz.data import reading, spread
 from mesa_memory.viz.data.activity import Activity, activity
 
 #: similarity from which on a text counts as the one that is looked for
@@ -110,18 +109,18 @@ def messages(run: Run, counted: Activity) -> list[Message]:
 
     A message that several agents heard is one message with several recipients.
     """
-    records = schema.records
-    of_run = records.c.run == run.id, records.c.kind == "message"
-    wanted = select(records.c.step, records.c.agent, records.c.content)
-    rows = run.rows(wanted.where(*of_run).order_by(records.c.seq))
-    places = {name: place for place, name in enumerate(run.unique_ids)}
-    times = np.array(counted.steps, dtype=float)
+    places = {agent: place for place, agent in enumerate(counted.agents)}
+    named = run.unique_ids
+    ends = reading.ends(run)
     heard: dict[tuple[int, int, str], dict[int, None]] = {}
-    for step, agent, content in rows:
-        sender = content.get("sender") if isinstance(content, dict) else None
-        speaker, listener = places.get(str(sender)), places.get(agent)
-        place = int(np.searchsorted(times, step))
-        if speaker is None or listener is None or place >= len(times):
+    place = 0
+    for row in reading.messages(run, -1, ends[-1][1] if ends else -1):
+        while row["seq"] > ends[place][1]:
+            place += 1
+        content = row["content"] if isinstance(row["content"], dict) else {}
+        sender = named.get(str(content.get("sender")))
+        speaker, listener = places.get(sender), places.get(row["agent"])
+        if speaker is None or listener is None or row["origin"] == IMPORTED:
             continue
         recipients = heard.setdefault((place, speaker, _words(content)), {})
         if listener != speaker:
