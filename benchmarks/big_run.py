@@ -2,10 +2,12 @@
 
 Per agent and step: a message, an observation and what the agent did; every fifth step a
 summary of them that takes the last one's place; a recall with five candidates, the
-prompt it went into, and every fifth step the call that made the summary.
+prompt it went into, and every fifth step the call that made the summary. Everybody has a
+place on a grid, and a mood that changes now and then.
 """
 
 import json
+import math
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -103,6 +105,7 @@ class BigRun:
         _put(database, schema.prompts, [self._prompt(step, a) for a in agents])
         due = agents if step % EVERY == 0 else ()
         _put(database, schema.calls, [self._call(step, a) for a in due])
+        _put(database, schema.scenes, self._scenes(step))
         done = (1, step, self._seq, opened, self.agents, len(due))
         _put(database, schema.steps, [done])
 
@@ -148,6 +151,21 @@ class BigRun:
             "derived" if sources else "event",
             None,
         )
+
+    def _scenes(self, step: int) -> Iterator[tuple]:
+        """A grid on which everybody has a place, and a tenth another mood."""
+        side = math.isqrt(self.agents - 1) + 1
+        told: dict[str, dict] = {"collected": {"moods": step % self.agents}}
+        if step == 1:
+            box = [-0.5, -0.5, side - 0.5, side - 0.5]
+            space = {"kind": "grid", "box": box, "cells": [side, side], "ties": []}
+            places = {str(a): [a % side, a // side] for a in range(self.agents)}
+            told |= {"space": space, "places": places}
+        moody = range(step % 10, self.agents, 10)
+        told["outcomes/mood"] = {str(a): _HOW[(a + step) % 3] for a in moody}
+        for kind, state in told.items():
+            self._seq += 1
+            yield (1, self._seq, step, None, kind, json.dumps(state))
 
     def _recall(self, step: int, agent: int) -> tuple:
         self._seq += 1

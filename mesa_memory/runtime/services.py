@@ -69,6 +69,7 @@ class Services:
         replay: answers every request from a recorded run; None asks the model.
         answers: answers of providers that are kept in a file; None keeps none.
         replicate: the number under which they are kept.
+        outcomes: attributes of the agents that the recorder notes after each step.
         vectors: those that a run that is resumed or replayed has got.
     """
 
@@ -91,6 +92,7 @@ class Services:
         self.replay: Any = stand_in.current()
         self.answers: AnswerCache | None = None
         self.replicate = 0
+        self.outcomes: tuple[str, ...] = ()
         self.shared = SingleFlight()
         self.pool = EmbeddingPool()
         self.vectors = Vectors()

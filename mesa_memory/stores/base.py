@@ -50,7 +50,7 @@ class Batch:
         closed: (record id, valid_to, closed_because, superseded_by or None).
         embedded: (record id, float16 bytes, name of the embedder).
         staled: (record id, stale_since).
-        recalls, prompts, calls, interventions, answers: rows of these tables.
+        recalls, prompts, calls, interventions, answers, scenes: rows of these tables.
         agents, vectors, measures, responses: rows of these tables; one that is there
             already is replaced.
         unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
@@ -76,6 +76,7 @@ class Batch:
     calls: list[dict[str, Any]] = field(default_factory=list)
     interventions: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
+    scenes: list[dict[str, Any]] = field(default_factory=list)
     agents: list[dict[str, Any]] = field(default_factory=list)
     vectors: list[dict[str, Any]] = field(default_factory=list)
     measures: list[dict[str, Any]] = field(default_factory=list)

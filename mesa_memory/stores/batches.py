@@ -15,6 +15,7 @@ NUMBERED = {
     "calls": "calls",
     "interventions": "interventions",
     "answers": "answers",
+    "scenes": "scenes",
 }
 #: what tells the rows of a run apart in the tables where one may replace an older one
 _KEYS = {

@@ -99,6 +99,11 @@ def _studies(on: sa.Connection) -> None:
         table.create(on)
 
 
+def _scenes(on: sa.Connection) -> None:
+    """Version 11: where the agents of a model were, and what it told of them."""
+    schema.scenes.create(on)
+
+
 #: what leads to a version, by its number
 MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     2: _interventions,
@@ -110,6 +115,7 @@ MIGRATIONS: dict[int, Callable[[sa.Connection], None]] = {
     8: _stale,
     9: _budget,
     10: _studies,
+    11: _scenes,
 }
 
 

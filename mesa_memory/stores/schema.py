@@ -23,7 +23,7 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
 )
 
 #: version of the schema below; see ``migrations``
-VERSION = 10
+VERSION = 11
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -214,6 +214,12 @@ interventions = _log(
 #: key is a hash; since version 3
 answers = _log("answers", Column("key", Text), Column("value", Document))
 
+#: what a step has changed of all that is to be seen of a model besides its memories, by
+#: ``kind``: ``space`` (see ``hosts.mesa_space``), ``places`` (agent to x and y),
+#: ``outcomes/NAME`` (agent to value) and ``collected`` (number by reporter); null is
+#: gone; no row belongs to one agent; since version 11
+scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))
+
 #: a row exists exactly for the finished steps; ``seq`` is the highest one by then
 steps = Table(
     "steps",
@@ -350,7 +356,7 @@ REPLACED = ("agents", "vectors", "measures", "responses")
 BESIDE = ("leases", "cases")
 
 #: the tables whose rows have a ``seq`` and belong to a step
-NUMBERED = (records, recalls, prompts, calls, interventions, answers)
+NUMBERED = (records, recalls, prompts, calls, interventions, answers, scenes)
 
 #: columns of the view ``recalled`` that come from a candidate, by type
 _PARTS = {

@@ -52,7 +52,7 @@ def test_everything_of_a_step_is_there_as_it_was_given(store):
     found = everything(store, run)
     for table, given in [("recalls", batch.recalls), ("prompts", batch.prompts),
                          ("calls", batch.calls), ("interventions", batch.interventions),
-        ("answers", batch.answers),
+        ("answers", batch.answers), ("scenes", batch.scenes),
                          ("agents", batch.agents), ("vectors", batch.vectors)]:  # fmt: skip
         for row, kept in zip(given, found[table], strict=True):
             assert row.items() <= kept.items()
@@ -62,7 +62,7 @@ def test_everything_of_a_step_is_there_as_it_was_given(store):
         "keys keep their order"
     )
     assert found["steps"] == [
-        {"run": run, "step": 1, "seq": 8, "records": 3, "recalls": 1, "calls": 1}
+        {"run": run, "step": 1, "seq": 9, "records": 3, "recalls": 1, "calls": 1}
     ]
 
 
@@ -79,11 +79,12 @@ def test_what_is_written_counts_up_over_all_tables(store):
             "calls",
             "interventions",
             "answers",
+            "scenes",
         )
         for row in found[table]
     ]
-    assert sorted(seqs) == list(range(1, 17))
-    assert [row["seq"] for row in found["steps"]] == [8, 16]
+    assert sorted(seqs) == list(range(1, 19))
+    assert [row["seq"] for row in found["steps"]] == [9, 18]
 
 
 def test_a_record_is_graded_embedded_and_closed_later(store):
@@ -223,7 +224,7 @@ def test_truncating_gives_the_store_of_a_run_that_ended_there(store, tmp_path):
     assert everything(store, run) | stepless == before | stepless
     assert rows(store, "runs")[0]["state"] == "running"
     store.write(run, full(4))
-    assert rows(store, "steps")[-1]["seq"] == 32
+    assert rows(store, "steps")[-1]["seq"] == 36
 
 
 def test_truncating_touches_no_other_run(store):
@@ -249,7 +250,7 @@ def test_a_reopened_store_goes_on_where_the_run_ended(tmp_path):
     store.close()
     store = open_store(path)
     store.write(run, full(2))
-    assert [row["seq"] for row in rows(store, "steps")] == [8, 16]
+    assert [row["seq"] for row in rows(store, "steps")] == [9, 18]
     store.close()
 
 

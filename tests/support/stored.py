@@ -54,6 +54,9 @@ def full(step, agents=3, start=None):
         {"step": step, "agent": "0", "kind": "implant", "detail": {"b": 1, "a": 2}}
     ]
     batch.answers = [{"step": step, "key": f"hash{step}", "value": {"grade": 3}}]
+    batch.scenes = [
+        {"step": step, "kind": "places", "state": {"1": [0.5, step], "0": None}}
+    ]
     batch.agents = [{"agent": str(a), "unique_id": a, "class": "Villager", "memory": "EpisodicMemory",
                      "layers": ["episodic"]} for a in range(agents)]  # fmt: skip
     batch.vectors = [{"key": f"text{step}", "vector": "AACAPw=="}]

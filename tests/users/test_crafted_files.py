@@ -71,6 +71,7 @@ CASES = [
     ("calls", "raw", "huge", "replay"),
     ("calls", "raw", "dict", "replay"),
     ("answers", "value", "dict", "fork"),
+    ("scenes", "state", "text", "resume"),
     ("checkpoints", "state", "huge", "resume"),
     ("checkpoints", "state", "dict", "resume"),
     ("checkpoints", "step", "text", "fork"),

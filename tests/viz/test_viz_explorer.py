@@ -127,12 +127,12 @@ def test_the_slider_goes_back_and_shows_the_past(chromium, address):
 
 def test_a_click_into_the_heat_map_selects_agent_and_step(chromium, address):
     with Window(chromium, address) as window:
-        window.open(see=".mm-heat-canvas")
+        window.open("?view=population", see=".mm-heat-canvas")
         box = window.page.locator(".mm-heat-canvas").bounding_box()
         across, down = box["width"] * 2.5 / STEPS, box["height"] * 4.5 / 7
         window.page.mouse.click(box["x"] + across, box["y"] + down)
         window.until(lambda: window.step() == "3")
-        window.until(lambda: window.query() == "step=3&agent=5")
+        window.until(lambda: window.query() == "view=population&step=3&agent=5")
 
 
 def test_the_back_button_takes_a_choice_back(chromium, address):
@@ -142,7 +142,7 @@ def test_the_back_button_takes_a_choice_back(chromium, address):
         window.until(lambda: "Agent 1, step 8" in window.text())
         window.until(lambda: window.query() == "view=agent")
         window.page.go_back()
-        window.until(lambda: "Layers over time" in window.text())
+        window.until(lambda: "Said and did" in window.text())
         assert window.query() == ""
 
 
@@ -190,6 +190,7 @@ def test_another_name_for_this_machine_is_refused(address):
 
 #: view -> the rest of its address, where something hostile has to be read
 HOSTILE_PLACES = {
+    "story": (".mm-section", {}),
     "population": (".mm-chart", {}),
     "agent": (".mm-section", {}),
     "recall": (".mm-section", {"step": 3}),

@@ -77,5 +77,7 @@ def test_a_model_without_any_of_our_memories_is_not_recorded():
 
 
 def test_a_view_that_does_not_exist_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"views are population, .*got 'dreams'"):
+    with pytest.raises(
+        ValueError, match=r"views are story, population, .*got 'dreams'"
+    ):
         make_memory_component(["dreams"])

@@ -52,7 +52,7 @@ def page(chromium, address):
 
 def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
     with Window(chromium, address) as window:
-        window.open(see="text=No step is finished yet")
+        window.open("?view=population", see="text=No step is finished yet")
         press(window, "Step")
         window.until(lambda: window.step() == "1")
         window.until(lambda: "Layers over time" in window.text())
@@ -115,7 +115,7 @@ def test_a_table_is_downloaded_without_formulas(chromium, address):
 
 def test_a_chart_is_downloaded_as_png_and_svg(chromium, address):
     with Window(chromium, address, color_scheme="dark") as window:
-        window.open("ours", see="text=No step is finished yet")
+        window.open("ours?view=population", see="text=No step is finished yet")
         press(window, "Step")
         window.until(lambda: "Layers over time" in window.text())
         window.page.wait_for_selector(".mm-chart canvas")

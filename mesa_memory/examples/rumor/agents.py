@@ -53,6 +53,12 @@ class Townsperson(LLMAgent, FixedAgent):
         with getattr(self.memory, "peek", nullcontext)():
             return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
 
+    @property
+    def belief(self) -> str | None:
+        """Which of the two it believed when the town was last asked; None for neither."""
+        asked = self.model.opinions.get(self.unique_id)
+        return asked.belief if asked else None
+
     def step(self) -> None:
         """Meets a random neighbour and talks."""
         other = self.random.choice(list(self.cell.neighborhood.agents))

@@ -75,6 +75,7 @@ class RumorModel(Model):
         self.correction_step = correction_step
         recording = _recording(record, given)
         services = {"execution": execution, "record": recording, "replay": replay}
+        services["outcomes"] = ("belief",)
         llm_model = _speaker(self, llm, services)
         self.grid = self._town(n_agents, degree)
         for cell in self.grid.all_cells:

@@ -33,6 +33,7 @@ class Changes:
     agents: list[dict] = field(default_factory=list)
     measures: list[dict] = field(default_factory=list)
     responses: list[dict] = field(default_factory=list)
+    scenes: list[dict] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """True if anything was noted."""

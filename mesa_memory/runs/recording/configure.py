@@ -3,7 +3,7 @@
 import difflib
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
@@ -58,6 +58,7 @@ def configure(
     on_miss: str = UNCHANGED,
     cache: Any = UNCHANGED,
     replicate: int = UNCHANGED,
+    outcomes: Sequence[str] = UNCHANGED,
     **settings: Any,
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
@@ -98,6 +99,9 @@ def configure(
             give it. None (at first) keeps none.
         replicate: a whole number; another one asks anew what is kept under the others.
             At first 0.
+        outcomes: attributes of the agents that are recorded at the end of each step,
+            such as ``("belief",)``: each a text, a number, True, False or None. The
+            dashboard's Story colours the agents by them. At first none.
         **settings: fields of ``LLMSettings``, such as ``timeout`` and ``concurrency``.
 
     Raises:
@@ -115,7 +119,7 @@ def configure(
         budget = _budget(budget)
     recording = None if record is UNCHANGED else _recording(record)
     _check_settings(settings)
-    chosen |= _keeping(cache, replicate)
+    chosen |= _keeping(cache, replicate) | _noting(outcomes)
     services = Services.of(model)
     sending = replace(services.settings, **settings)
     chosen |= _replay(model, services, replay, on_miss)
@@ -182,6 +186,21 @@ def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
     from mesa_memory.llm.answers import AnswerCache
 
     return chosen | {"answers": AnswerCache.of(os.fspath(cache))}
+
+
+def _noting(outcomes: Any) -> dict[str, Any]:
+    """Which attributes of the agents are recorded."""
+    if outcomes is UNCHANGED:
+        return {}
+    several = isinstance(outcomes, list | tuple)
+    if not several or not all(
+        isinstance(n, str) and n.isidentifier() for n in outcomes
+    ):
+        raise TypeError(
+            "outcomes must be names of attributes of the agents, such as ('belief',), "
+            f"got {outcomes!r:.80}"
+        )
+    return {"outcomes": tuple(dict.fromkeys(outcomes))}
 
 
 def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict:

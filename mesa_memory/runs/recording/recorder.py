@@ -30,8 +30,10 @@ from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.holding import Holding
 from mesa_memory.runs.recording.paid_answers import PaidAnswers, answer_row
 from mesa_memory.runs.recording.rows import agent_row
+from mesa_memory.runs.recording.scenes import SceneLog
 from mesa_memory.runs.recording.step_batch import StepBatch
 from mesa_memory.runtime.loop import at_exit
+from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch, Store
 from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer
 
@@ -80,6 +82,7 @@ class Recorder(Collector):
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
         self._met = {name: agent_row(m) for name, m in memories(model).items()}
+        self._scenes = SceneLog()
         self._holding = Holding(super().closed)
         self._holding.begin_at(memories(model))
         self._writer: Writer | None = Writer(store, run)
@@ -141,7 +144,9 @@ class Recorder(Collector):
             return
         self._flush()
         self._close_dropped()
-        self.step = clock(model)
+        now, outcomes = clock(model), Services.of(model).outcomes
+        self.changes.scenes = self._scenes.rows(model, outcomes, now)
+        self.step = now
         self.observe(model)
         assert self._writer is not None
         every = self._recording.checkpoint_every
@@ -187,6 +192,7 @@ class Recorder(Collector):
         if (model := self._model()) is not None:
             self._holding.begin_at(memories(model))
         self.run, self.step, self._resumable = run, step, step
+        self._scenes.take_up(self.store, run)
         if self._writer is not None:
             self._writer.run = run
         self.begin(answers)

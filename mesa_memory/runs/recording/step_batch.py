@@ -69,6 +69,7 @@ class StepBatch:
                 {"step": step, "key": key, "value": value}
                 for key, value in sorted(changes.answers, key=lambda answer: answer[0])
             ],
+            scenes=changes.scenes,
             agents=changes.agents,
             measures=changes.measures,
             responses=changes.responses,

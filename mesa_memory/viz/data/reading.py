@@ -44,6 +44,14 @@ def messages(run: Run, after: int, until: int) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["seq"])
 
 
+def scenes(run: Run, after: int) -> list[tuple[int, str, dict[str, Any]]]:
+    """``seq``, kind and what has changed, of all ``scenes`` with a higher ``seq``."""
+    log = schema.scenes
+    wanted = select(log.c.seq, log.c.kind, log.c.state)
+    wanted = wanted.where(log.c.run == run.id, log.c.seq > after)
+    return run.rows(wanted.order_by(log.c.seq))
+
+
 def remembered(run: Run, after: int) -> list[tuple]:
     """Per agent and step: events, what was made of them, grades, how many graded.
 

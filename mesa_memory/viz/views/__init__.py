@@ -18,6 +18,7 @@ from mesa_memory.viz.views.population import PopulationView
 from mesa_memory.viz.views.recall import RecallView
 from mesa_memory.viz.views.requests import RequestsView
 from mesa_memory.viz.views.spread import SpreadView
+from mesa_memory.viz.views.story import StoryView
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class View:
 
 
 VIEWS = [
+    View("story", "Story", "mdi-map-marker-path", StoryView),
     View("population", "Population", "mdi-account-group", PopulationView),
     View("agent", "Agent", "mdi-account", AgentView),
     View("recall", "Recall", "mdi-head-lightbulb-outline", RecallView),

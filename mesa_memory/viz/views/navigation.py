@@ -5,6 +5,9 @@ from typing import Any
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 
+#: longest text that is looked for: an address has to hold it
+SPREAD_CHARS = 400
+
 
 def to_evidence(selection: Selection, record: str, agent: Any) -> None:
     """Shows what a record of an agent was made from."""
@@ -24,6 +27,12 @@ def to_request(selection: Selection, request: str, step: float, agent: Any) -> N
     selection.choose(
         view="requests", agent=agent, step=step, options=tuple(sorted(options.items()))
     )
+
+
+def to_spread(selection: Selection, text: str, agent: Any, step: float) -> None:
+    """Shows who remembers something like a text at a step."""
+    words = text.strip()[:SPREAD_CHARS]
+    selection.choose(view="spread", text=words, agent=agent, step=step)
 
 
 def to_agent(source: Source, selection: Selection, agent: Any, since: float) -> None:

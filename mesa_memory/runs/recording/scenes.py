@@ -1,0 +1,95 @@
+"""What is to be seen of a model besides its memories: where its agents are, and how.
+
+Only what has changed since the step before is noted.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.hosts import mesa_space
+from mesa_memory.stores import schema
+from mesa_memory.stores.base import Store
+
+#: what a row is about: see ``schema.scenes``
+SPACE, PLACES, OUTCOMES, COLLECTED = "space", "places", "outcomes", "collected"
+
+
+class SceneLog:
+    """Gives the rows of ``scenes`` that say what a step has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, dict[str, Any]] = {}
+        self._space: mesa_space.Space | None = None
+
+    def take_up(self, store: Store, run: int) -> None:
+        """Goes on with a run where its last row was written."""
+        table = schema.scenes
+        query = sa.select(table.c.kind, table.c.state).filter_by(run=run)
+        with store.reading() as on:
+            rows = on.execute(query.order_by(table.c.seq)).all()
+        self._known = latest(rows)
+
+    def rows(
+        self, model: Any, outcomes: Sequence[str], step: float
+    ) -> list[dict[str, Any]]:
+        """What is new at the end of a step.
+
+        Args:
+            model: the Mesa model.
+            outcomes: attributes of its agents that are noted.
+            step: that has ended.
+
+        Raises:
+            TypeError: if such an attribute is no text, number or truth.
+        """
+        found = []
+        for kind, now in self._seen(model, outcomes).items():
+            before = self._known.get(kind, {})
+            news = {key: v for key, v in now.items() if before.get(key, _NO) != v}
+            news |= {key: None for key in before if key not in now}
+            if news:
+                self._known[kind] = now
+                found.append({"step": step, "kind": kind, "state": news})
+        return found
+
+    def _seen(
+        self, model: Any, outcomes: Sequence[str]
+    ) -> Mapping[str, dict[str, Any]]:
+        agents, space = list(model.agents), self._space_of(model)
+        here = {str(agent.unique_id): space.place(agent) for agent in agents if space}
+        found = {
+            SPACE: space.described if space else {},
+            PLACES: {name: place for name, place in here.items() if place},
+            COLLECTED: mesa_space.collected(model),
+        }
+        for name in outcomes:
+            found[f"{OUTCOMES}/{name}"] = mesa_space.outcomes(agents, name)
+        return found
+
+    def _space_of(self, model: Any) -> mesa_space.Space | None:
+        """The model's space; only a network changes."""
+        thing = mesa_space.space_of(model)
+        if thing is None:
+            return None
+        if self._space is None or not self._space.stays(thing):
+            self._space = mesa_space.Space(thing)
+        return self._space
+
+
+#: no value of anything
+_NO = object()
+
+
+def latest(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
+    """What rows of ``scenes``, as (kind, state) in order, say in the end, by kind."""
+    found: dict[str, dict[str, Any]] = {}
+    for kind, state in rows:
+        known = found.setdefault(kind, {})
+        for key, value in (state or {}).items():
+            if value is None:
+                known.pop(key, None)
+            else:
+                known[key] = value
+    return found

@@ -1,0 +1,222 @@
+"""Story: the agents where they are, what they tell each other, and one of them as a person."""
+
+from typing import Any
+
+import solara
+
+from mesa_memory.viz.background_count import use_prepared
+from mesa_memory.viz.background_query import use_answer
+from mesa_memory.viz.data import colouring as data
+from mesa_memory.viz.data import frames, population, scene, spread
+from mesa_memory.viz.data.colouring import Colouring
+from mesa_memory.viz.data.said import said
+from mesa_memory.viz.data.scene import Scene
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.navigation import to_spread
+from mesa_memory.viz.views.story_curves import Curves
+from mesa_memory.viz.views.story_person import Person
+from mesa_memory.viz.widgets import Choose, Empty, SearchBox, Section
+from mesa_memory.viz.widgets.stage import Ground, Legend, Stage
+from mesa_memory.viz.widgets.timeline import number
+
+#: what agents may be coloured by besides the outcomes and measures
+TEXT = "text"
+#: similarity from which on a text counts, as in the Spread view
+LEAST = 0.6
+#: agents times steps of a run whose texts are read at once
+QUICK = 1_000
+#: those by what memories did
+MEASURES = {f"memory:{name}": label for name, (label, _) in population.MEASURES.items()}
+
+
+@solara.component
+def StoryView(source: Source, selection: Selection) -> Any:
+    """The story of a run: picture, person and curves, all at the chosen step."""
+    step = selection.step(source)
+    if step is None or not source.agent_ids:
+        Empty("No agent has remembered anything yet. Make a step.")
+        return
+    told = source.grown(scene.scene)
+    key = _colour(selection, told)
+    place = source.steps.index(step)
+    with solara.Column(gap="0px"):
+        if key == TEXT:
+            ByText(source, selection, told, place)
+        elif key.startswith("memory:"):
+            ByMeasure(source, selection, told, place, key.removeprefix("memory:"))
+        else:
+            ByOutcome(source, selection, told, place, key.removeprefix("outcome:"))
+
+
+def _colour(selection: Selection, told: Scene) -> str:
+    """What agents are coloured by: as chosen, else the first outcome, else events."""
+    outcomes = [f"outcome:{name}" for name in told.outcomes]
+    allowed = [*outcomes, *MEASURES, TEXT]
+    return selection.option("colour", next(iter(outcomes), "memory:events"), allowed)
+
+
+@solara.component
+def Colours(selection: Selection, told: Scene) -> Any:
+    """What the colours show."""
+    key = _colour(selection, told)
+    choices = {f"outcome:{name}": f"Outcome: {name}" for name in told.outcomes}
+    choices |= {name: f"Memory: {label.lower()}" for name, label in MEASURES.items()}
+    choices[TEXT] = "Memory: like a text …"
+    corner = [] if key == TEXT else ["mm-story-corner"]
+    with solara.Div(classes=["mm-row", *corner]):
+        Choose(
+            "Colour shows",
+            key,
+            choices,
+            lambda value: selection.set_option("colour", value),
+        )
+        if key == TEXT:
+            SearchBox(
+                "Text to look for in all memories",
+                selection.text.strip(),
+                lambda value: selection.choose(text=value.strip()),
+            )
+
+
+@solara.component
+def ByOutcome(
+    source: Source, selection: Selection, told: Scene, place: int, name: str
+) -> Any:
+    """Coloured by what the model said of its agents."""
+    found = solara.use_memo(lambda: data.of_outcome(told, name), [id(told), name])
+    Scenery(source, selection, told, found, place)
+
+
+@solara.component
+def ByMeasure(
+    source: Source, selection: Selection, told: Scene, place: int, measure: str
+) -> Any:
+    """Coloured by what memories did; counting a long run takes a while."""
+    ready = use_prepared(source)
+    counted = source.activity() if ready else None
+    found = solara.use_memo(
+        lambda: data.of_measure(counted, measure) if counted else _nothing(source),
+        [id(counted), measure],
+    )
+    Scenery(source, selection, told, found, place)
+
+
+@solara.component
+def ByText(source: Source, selection: Selection, told: Scene, place: int) -> Any:
+    """Coloured by who holds a memory like a text."""
+    text = selection.text.strip()
+    quick = len(source.steps) * len(source.agent_ids) < QUICK or not text
+    answer = use_answer(
+        source, _holding, text, quick=quick, says="Reading all texts of the run …"
+    )
+    found = solara.use_memo(lambda: answer or _nothing(source), [id(answer)])
+    Scenery(source, selection, told, found, place)
+
+
+def _nothing(source: Source) -> Colouring:
+    """No colours, until there is something to show."""
+    return data.nothing(source.agent_ids, len(source.steps))
+
+
+def _holding(run: Any, text: str) -> Colouring | None:
+    """Who holds a memory like a text; None for a blank one."""
+    if not text:
+        return None
+    held = spread.holding(spread.found(run, text), LEAST)
+    return data.of_text(held, text)
+
+
+@solara.component
+def Scenery(
+    source: Source, selection: Selection, told: Scene, found: Colouring, place: int
+) -> Any:
+    """Picture, person and curves."""
+    agent, step = selection.agent(source), source.steps[place]
+    solara.Style(STYLE)
+    with solara.Div(classes=["mm-story"]):
+        with Section("Story", hint="who tells whom; click an agent, or what was said"):
+            Colours(selection, told)
+            Picture(source, selection, told, found, place)
+        Person(source, selection, agent, step)
+    Curves(source, selection, told, found)
+
+
+@solara.component
+def Picture(
+    source: Source, selection: Selection, told: Scene, found: Colouring, place: int
+) -> Any:
+    """The agents at the step, and what they say; it plays by itself."""
+    needed = solara.use_reactive(-1)
+    agents = source.agent_ids
+
+    def of_steps(first: int) -> list:
+        return source.of(said, first, frames.STEPS)
+
+    firsts = _wanted(place, needed.value, len(source.steps))
+    sent = solara.use_memo(
+        lambda: [
+            frame
+            for first in firsts
+            for frame in frames.frames(agents, found, told, of_steps, first)
+        ],
+        [source.stamp, id(found), id(told), tuple(firsts)],
+    )
+    names = solara.use_memo(lambda: [source.called(a) for a in agents], [source.stamp])
+    low, high = solara.use_memo(lambda: found.range, [id(found)])
+    chosen = selection.agent(source)
+
+    def choose(to: int | None) -> None:
+        selection.choose(step=None if to is None else source.steps[to])
+
+    def explain(at: int, message: int) -> None:
+        of_step = of_steps(frames.first_of(at))[at % frames.STEPS]
+        known = [m for m in of_step if m.sender in agents and m.recipient in agents]
+        if message < len(known):
+            one = known[message]
+            to_spread(selection, one.text, one.recipient, source.steps[at])
+
+    Stage(
+        version=f"{id(source.run)} {found.label} {len(agents)}",
+        steps=[number(step) for step in source.steps],
+        index=place,
+        agents=names,
+        selected=agents.index(chosen) if chosen in agents else -1,
+        ground=_ground(told, agents, place),
+        legend=Legend(found.label, found.classes, low, high),
+        frames=sent,
+        on_step=choose,
+        on_need=needed.set,
+        on_agent=lambda n: selection.choose(agent=agents[n]),
+        on_message=explain,
+    )
+
+
+def _wanted(place: int, needed: int, steps: int) -> list[int]:
+    """The first steps of what is sent: around the chosen one, and what was asked for."""
+    wanted = {frames.first_of(place), frames.first_of(max(place - 1, 0))}
+    if 0 <= needed < steps:
+        wanted.add(frames.first_of(needed))
+    return sorted(wanted)
+
+
+def _ground(told: Scene, agents: list[Any], place: int) -> Ground:
+    space = told.space(place)
+    cells, ties = space.get("cells"), space.get("ties")
+    return Ground(
+        frames.box(told, place),
+        frames.flat(agents, told, place),
+        ties if isinstance(ties, list) and told.placed else [],
+        cells if isinstance(cells, list) and len(cells) == 2 and told.placed else [],
+    )
+
+
+STYLE = """
+.mm-story { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 0 16px; align-items: start; }
+.mm-story > .mm-section { position: relative; }
+.mm-story-corner { position: absolute; right: 16px; top: 10px; }
+@media (max-width: 1000px) {
+  .mm-story { grid-template-columns: minmax(0, 1fr); }
+  .mm-story-corner { position: static; }
+}
+"""

@@ -1,0 +1,126 @@
+"""A picture of agents where they are, that plays step by step in the browser."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import solara
+
+from mesa_memory.viz.widgets.chart import COLOURS
+
+#: of agents without a value
+NEUTRAL = "#B5B5B5"
+
+
+@dataclass(frozen=True)
+class Legend:
+    """What the colours of a picture mean.
+
+    Attributes:
+        label: what they show.
+        classes: a name for each number from 0 on; empty for numbers.
+        low, high: of the numbers.
+    """
+
+    label: str
+    classes: Sequence[str] = ()
+    low: float = 0.0
+    high: float = 0.0
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where the agents are.
+
+    Attributes:
+        box: least x, least y, greatest x, greatest y.
+        spots: x and y of each agent in one list; None for one who is nowhere.
+        ties: lines from x, y to x, y.
+        cells: of a grid, how many across and up; empty for none.
+    """
+
+    box: Sequence[float]
+    spots: Sequence[float | None]
+    ties: Sequence[Sequence[float]] = field(default_factory=list)
+    cells: Sequence[int] = ()
+
+
+@solara.component_vue("stage.vue")
+def _Stage(
+    version: str,
+    steps: list[str],
+    index: int,
+    agents: list[str],
+    selected: int,
+    ground: dict[str, Any],
+    legend: dict[str, Any],
+    frames: list[dict[str, Any]],
+    colours: list[str],
+    neutral: str,
+    event_choose: Callable[[int | None], None],
+    event_need: Callable[[int], None],
+    event_agent: Callable[[int], None],
+    event_message: Callable[[dict[str, int]], None],
+) -> None: ...
+
+
+@solara.component
+def Stage(
+    version: str,
+    steps: list[str],
+    index: int,
+    agents: list[str],
+    selected: int,
+    ground: Ground,
+    legend: Legend,
+    frames: list[dict[str, Any]],
+    on_step: Callable[[int | None], None],
+    on_need: Callable[[int], None],
+    on_agent: Callable[[int], None],
+    on_message: Callable[[int, int], None],
+) -> Any:
+    """Agents as coloured shapes, what they say to each other as arrows with the words.
+
+    It plays by itself through the pictures it has been given, and asks for others.
+
+    Args:
+        version: another one makes it forget the pictures that it has.
+        steps: names of all steps.
+        index: place of the step that is shown, unless it plays.
+        agents: their names.
+        selected: place of the one who stands out; -1 for nobody.
+        ground: where they are, at ``index``.
+        legend: of the values in ``frames``.
+        frames: see ``data.frames``; what was given before is kept.
+        on_step: called with the place of each step that it comes to; None is the last,
+            with which it stays.
+        on_need: called with the place of a step of which it needs the picture.
+        on_agent: called with the place of the agent that was clicked.
+        on_message: called with the place of a step and of the message that was clicked.
+    """
+    return _Stage(
+        version=version,
+        steps=steps,
+        index=index,
+        agents=agents,
+        selected=selected,
+        ground={
+            "box": list(ground.box),
+            "spots": list(ground.spots),
+            "ties": [list(tie) for tie in ground.ties],
+            "cells": list(ground.cells),
+        },
+        legend={
+            "label": legend.label,
+            "classes": list(legend.classes),
+            "low": legend.low,
+            "high": legend.high,
+        },
+        frames=frames,
+        colours=list(COLOURS),
+        neutral=NEUTRAL,
+        event_choose=on_step,
+        event_need=on_need,
+        event_agent=on_agent,
+        event_message=lambda at: on_message(int(at["place"]), int(at["message"])),
+    )

@@ -1,0 +1,254 @@
+"""What the Story view shows, without a browser."""
+
+import re
+
+import numpy as np
+import pytest
+
+from mesa_memory import Services, fork, open_run, resume
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.stores import open_store, schema
+from mesa_memory.viz.data import colouring, frames, person
+from mesa_memory.viz.data.activity import activity
+from mesa_memory.viz.data.agent import past
+from mesa_memory.viz.data.said import said
+from mesa_memory.viz.data.scene import circle, scene
+from tests.support.recorded import Story
+from tests.support.spaces import KINDS, Walk
+from tests.support.stored import everything
+
+DAYS = 12
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory):
+    """A town, what it believed on each day, and who told whom what."""
+    file = str(tmp_path_factory.mktemp("story") / "run.sqlite")
+    town, believed, told = RumorModel(8, correction_step=4, rng=3, record=file), [], []
+    words: dict = {}
+
+    def hear(sender, text, recipients):
+        words[sender.unique_id, recipients[0].unique_id] = text
+        type(sender).send_message(sender, text, recipients)
+
+    for one in town.agents:
+        one.send_message = lambda text, to, one=one: hear(one, text, to)
+    for _ in range(DAYS):
+        words.clear()
+        town.step()
+        told.append(dict(words))
+        believed.append({a.unique_id: a.belief for a in town.agents})
+    Services.of(town).recorder.close()
+    with open_run(file) as run:
+        yield town, run, believed, told
+
+
+def test_messages_are_those_that_were_said(town):
+    _, run, _, told = town
+    found = said(run, 0, DAYS)
+    for messages, words in zip(found, told, strict=True):
+        assert {(m.sender, m.recipient): m.text for m in messages} == words
+    assert said(run, 3, 2) == found[3:5]
+    assert said(run, DAYS - 1, 20) == found[-1:]
+    assert said(run, DAYS, 20) == []
+    (first, *_) = found[0]
+    assert run.history(first.record, as_records=True)[0]["agent"] == first.recipient
+
+
+def test_what_nobody_of_the_run_said_or_heard_is_no_arrow(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+
+    def edit(step, batch):
+        for row in batch.opened:
+            if row["kind"] == "message" and step == 2:
+                row["content"] = {"message": "Boo", "sender": "a ghost"}
+            if row["kind"] == "message" and step == 3:
+                row["content"] = {"text": "a bare text"}
+
+    Story(store, steps=4, edit=edit)
+    store.close()
+    with open_run(str(tmp_path / "run.sqlite")) as run:
+        found = said(run, 0, 4)
+    assert [len(messages) for messages in found] == [2, 0, 0, 2]
+    assert {(m.sender, m.recipient) for m in found[0]} == {(7, "b"), ("b", 7)}
+
+
+def test_people_have_the_colour_of_what_they_believed(town):
+    _, run, believed, _ = town
+    found = colouring.of_outcome(scene(run), "belief")
+    assert set(found.classes) == {"rumour", "correction"}
+    for place, of_day in enumerate(believed):
+        for row, agent in enumerate(found.agents):
+            value = found.values[row, place]
+            name = None if np.isnan(value) else found.classes[int(value)]
+            assert name == of_day[agent]
+    collected = scene(run).collected
+    for name, counts in found.counts():
+        assert counts == collected[f"believes_{name}"].tolist()
+
+
+def test_people_stand_where_their_network_puts_them(town):
+    model, run, _, _ = town
+    found = scene(run)
+    assert found.placed
+    assert not found.moving
+    assert found.space(0)["kind"] == "network"
+    assert len(found.space(0)["ties"]) == model.grid.G.number_of_edges()
+    for person_, place in zip(model.agents, found.places[:, 5]):
+        assert place == pytest.approx(person_.cell.position, abs=1e-5)
+    one, other, *_ = found.space(0)["ties"][0]
+    assert [one, other] in found.places[:, 0].round(6).tolist()
+
+
+def test_a_scene_that_grew_with_the_run_is_that_of_the_whole_run():
+    town, grown = RumorModel(6, correction_step=3, rng=1, record=True), None
+    recorder = Services.of(town).recorder
+    with open_run(recorder.store) as going:
+        for day in range(9):
+            town.step()
+            recorder.sync()
+            if day % 3:
+                grown = scene(going, grown)
+        whole, grown = scene(going), scene(going, grown)
+        assert grown.ends == whole.ends
+        assert grown.spaces == whole.spaces
+        assert np.array_equal(grown.places, whole.places)
+        assert np.array_equal(grown.outcomes["belief"], whole.outcomes["belief"])
+        for name, numbers in whole.collected.items():
+            assert np.array_equal(grown.collected[name], numbers)
+    recorder.close()
+
+
+def test_a_town_that_was_resumed_or_forked_has_the_scenes_of_one_that_was_not(tmp_path):
+    whole, halved = str(tmp_path / "whole.sqlite"), str(tmp_path / "halved.sqlite")
+    for file, days in ((whole, 8), (halved, 5)):
+        town = RumorModel(6, correction_step=3, rng=1, record=file)
+        for _ in range(days):
+            town.step()
+        Services.of(town).recorder.close()
+    for begin in (resume, fork):
+        town = begin(RumorModel, halved)
+        while town.steps < 8:
+            town.step()
+        Services.of(town).recorder.close()
+    found = []
+    for file, run in ((whole, 1), (halved, 1), (halved, 2)):
+        store = open_store(file)
+        # What it has cost is counted anew by a model that goes on.
+        rows = [r for r in everything(store, run)["scenes"] if r["kind"] != "collected"]
+        found.append([(r["step"], r["kind"], r["state"]) for r in rows])
+        store.close()
+    assert found[0] == found[1]
+    # The fork is of the run when it had ended.
+    assert found[2] == found[1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_agents_are_where_they_were_in_every_space_of_mesas(kind):
+    model, where = Walk(kind), []
+    recorder = Services.of(model).recorder
+    for _ in range(4):
+        model.step()
+        where.append([np.array(model.place(agent)) for agent in model.agents])
+    recorder.sync()
+    with open_run(recorder.store) as run:
+        found = scene(run)
+    recorder.close()
+    for place, of_step in enumerate(where):
+        assert np.allclose(found.places[:, place], of_step, atol=1e-5)
+    assert found.moving
+    assert found.space(3)["kind"] == model.expected
+    low, high = found.places.min(axis=(0, 1)), found.places.max(axis=(0, 1))
+    left, bottom, right, top = frames.box(found, 3)
+    assert left <= low[0] <= high[0] <= right
+    assert bottom <= low[1] <= high[1] <= top
+
+
+def test_agents_without_a_place_stand_on_a_circle(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+    Story(store, steps=3)
+    store.close()
+    with open_run(str(tmp_path / "run.sqlite")) as run:
+        found = scene(run)
+        assert not found.placed
+        assert found.outcomes == {}
+        measured = colouring.of_measure(activity(run), "events")
+        made = frames.frames([7, "b"], measured, found, lambda n: said(run, n, 20), 0)
+    assert frames.flat([7, "b"], found, 0) == [
+        round(v, 4) for v in circle(2).ravel().tolist()
+    ]
+    assert [frame["place"] for frame in made] == [0, 1, 2]
+    assert made[0]["spots"] is None
+    assert made[1]["messages"] == [
+        [1, 0, "The mill of ward 2 is on fire"],
+        [0, 1, "The mill of ward 2 is on fire"],
+    ]
+    # A message, something seen, a fact and an impression.
+    assert [frame["values"] for frame in made] == [[4, 4], [2, 2], [2, 2]]
+
+
+def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):
+    store = open_store(tmp_path / "run.sqlite")
+    Story(store, steps=5)
+    store.close()
+    with open_run(str(tmp_path / "run.sqlite")) as run:
+        known, steps = past(run, 7), run.steps
+        heard = [row["text"] for row in person.heard(known, steps, 4, 7)]
+        made = [row["text"] for row in person.made(known, steps, 4)]
+        mind = person.mind(run, 7, 4, known)
+        ended = person.ended(known, steps, 4)
+    assert heard[:2] == ["The mill of ward 4 is on fire", "I see field 4"]
+    assert made == ["All until step 3"]
+    assert ended == {"consolidated": 2, "superseded": 2}
+    assert mind.ranked
+    assert mind.query == "fire?"
+    assert [thought.shown for thought in mind.thoughts] == [True, False]
+
+
+def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
+    town = RumorModel(4, "episodic", rng=2, record=True)
+    recorder = Services.of(town).recorder
+    for _ in range(6):
+        town.step()
+    recorder.sync()
+    with open_run(recorder.store) as run:
+        mind = person.mind(run, 1, 6.0, past(run, 1))
+        rows = run.recalls(1, 6, as_records=True)
+    recorder.close()
+    assert mind.ranked
+    assert len(mind.thoughts) == person.THOUGHTS
+    best = next(row for row in rows if row["purpose"] == "prompt" and row["rank"] == 1)
+    reason = mind.thoughts[0].reason
+    assert reason.startswith("because it ")
+    parts = [float(number) for number in re.findall(r"\(\w+ ([\d.]+)\)", reason)]
+    assert parts == sorted(parts, reverse=True)
+    assert sum(parts) == pytest.approx(best["score"], abs=0.02)
+
+
+def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
+    _, run, _, _ = town
+    mind = person.mind(run, 1, 9.0, past(run, 1))
+    shown = run.prompt(1, 9)
+    assert not mind.ranked
+    assert mind.thoughts
+    for thought in mind.thoughts:
+        assert thought.text.partition("…")[0] in shown
+
+
+def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():
+    town = RumorModel(3, rng=1, record=True)
+    Services.of(town).outcomes = ("memory",)
+    with pytest.raises(TypeError, match=r"outcomes=\('memory',\) needs .* agent 1 has"):
+        town.step()
+    Services.of(town).recorder.abandon()
+
+
+def test_a_scene_is_stored_in_its_own_table(town):
+    _, run, _, _ = town
+    kinds = {
+        kind
+        for (kind,) in run.rows(
+            schema.scenes.select().with_only_columns(schema.scenes.c.kind)
+        )
+    }
+    assert kinds == {"space", "places", "collected", "outcomes/belief"}

@@ -1,0 +1,215 @@
+"""The Story view in the browser: it plays, it leads on, and it fits any screen."""
+
+import re
+
+import pytest
+
+from mesa_memory import Services, open_run
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.viz.data.said import said
+from tests.support.browser import Window, browser, served
+from tests.support.recorded_town import RecordedTown
+
+pytestmark = pytest.mark.slow
+DAYS = 14
+#: what one sees of the picture
+ARROWS = ".mm-stage-arrow"
+PLAY = "Play the story"
+#: notes each day that is drawn, and who tells whom in it
+WATCH = """() => {
+  window.mmSeen = [];
+  const look = () => {
+    const day = document.querySelector(".mm-stage-step strong").innerText;
+    const titles = [...document.querySelectorAll(".mm-stage-arrow title")];
+    if (!mmSeen.length || mmSeen.at(-1).day !== day)
+      mmSeen.push({ day, told: titles.map((title) => title.textContent) });
+    requestAnimationFrame(look);
+  };
+  look();
+}"""
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    place = str(tmp_path_factory.mktemp("story") / "run.sqlite")
+    town = RumorModel(9, "episodic", correction_step=5, rng=4, record=place)
+    for _ in range(DAYS):
+        town.step()
+    Services.of(town).recorder.close()
+    return place
+
+
+@pytest.fixture(scope="module")
+def told(file):
+    """Who told whom what, by day."""
+    with open_run(file) as run:
+        days = said(run, 0, DAYS)
+    return [None, *([(m.sender, m.recipient, m.text) for m in day] for day in days)]
+
+
+@pytest.fixture(scope="module")
+def unplaced(tmp_path_factory):
+    """A run that says nothing of places or outcomes."""
+    place = str(tmp_path_factory.mktemp("unplaced") / "run.sqlite")
+    town = RecordedTown(place, n=8)
+    for _ in range(6):
+        town.step()
+    Services.of(town).recorder.close()
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(file, unplaced):
+    options = ("--port", "0", "--no-open")
+    with served("-m", "mesa_memory.cli", "dashboard", file, unplaced, *options) as base:
+        yield base
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    with browser() as started:
+        yield started
+
+
+def opened(window, query="?run=0"):
+    window.open(query, see=".mm-stage-svg")
+    window.until(lambda: window.page.locator(ARROWS).count() > 0)
+    return window
+
+
+def titles(window):
+    """What the arrows say: who tells whom what."""
+    return window.page.locator(f"{ARROWS} title").all_text_contents()
+
+
+def expected(told, day):
+    return [f"{a} tells {b}: {text}" for a, b, text in told[day]]
+
+
+def shown_day(window):
+    return int(re.findall(r"Step (\d+):", window.text(".mm-stage-step"))[0])
+
+
+def test_the_page_opens_with_the_last_day_who_believed_what_and_who_told_whom(
+    chromium, address, told
+):
+    with Window(chromium, address) as window:
+        opened(window)
+        window.until(lambda: titles(window) == expected(told, DAYS))
+        assert window.query() == "run=0"
+        assert "rumour" in window.text(".mm-stage-legend")
+        assert "correction" in window.text(".mm-stage-legend")
+        assert window.page.locator(".mm-stage-dot").count() == 9
+
+
+def test_play_goes_through_the_days_without_a_click_more_and_shows_who_tells_whom(
+    chromium, address, told
+):
+    with Window(chromium, address) as window:
+        opened(window)
+        window.page.evaluate(WATCH)
+        window.page.get_by_label("Steps a second").select_option("5")
+        window.page.get_by_role("button", name=PLAY).click()
+        window.until(lambda: window.page.evaluate("mmSeen.at(-1).day") == "1")
+        window.until(lambda: shown_day(window) == DAYS)
+        seen = window.page.evaluate("mmSeen")
+        days = [int(one["day"]) for one in seen]
+        assert days[days.index(1) :] == list(range(1, DAYS + 1))
+        wrong = [n for n in seen if n["told"] != expected(told, int(n["day"]))]
+        assert wrong == []
+        window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
+        window.until(lambda: window.step() == str(DAYS))
+
+
+def test_space_plays_and_pauses_and_arrows_step(chromium, address, told):
+    with Window(chromium, address) as window:
+        opened(window)
+        window.page.keyboard.press("ArrowLeft")
+        window.until(lambda: titles(window) == expected(told, DAYS - 1))
+        window.page.keyboard.press("ArrowRight")
+        window.until(lambda: shown_day(window) == DAYS)
+        window.page.keyboard.press("Space")
+        window.until(lambda: 1 < shown_day(window) < DAYS)
+        window.page.keyboard.press("Space")
+        window.until(lambda: window.page.get_by_role("button", name=PLAY).count() == 1)
+        day = shown_day(window)
+        window.until(lambda: window.step() == str(day))
+        window.page.wait_for_timeout(900)
+        assert shown_day(window) == day
+
+
+def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(
+    chromium, address, told
+):
+    with Window(chromium, address) as window:
+        opened(window, "?run=0&step=8")
+        window.page.locator(".mm-stage-dot").nth(4).click()
+        window.until(lambda: "agent=5" in window.query())
+        person = ".mm-story .mm-section:nth-child(2)"
+        window.until(lambda: window.text(f"{person} h3") == "5")
+        heard = [text for _, to, text in told[8] if to == 5]
+        spoken = [text for sender, _, text in told[8] if sender == 5]
+        shown = window.text(person)
+        for text in [*heard, *spoken]:
+            assert text in shown
+        for part in (
+            "Saw and heard",
+            "Came to mind",
+            "Its memory made",
+            "Said and did",
+        ):
+            assert part in shown
+        assert "because it " in shown
+
+
+@pytest.mark.parametrize(
+    ("selector", "leads"),
+    [
+        (".mm-stage-words", "view=spread"),
+        ("ul[aria-label^='Came to mind'] button", "view=recall"),
+        ("ul[aria-label='Saw and heard'] button:has-text('says')", "view=spread"),
+        ("text=All that it remembered", "view=agent"),
+    ],
+)
+def test_what_is_clicked_leads_to_the_view_that_explains_it(
+    chromium, address, selector, leads
+):
+    with Window(chromium, address) as window:
+        opened(window, "?run=0&step=8&agent=5")
+        window.page.wait_for_selector(selector)
+        window.page.locator(selector).first.click()
+        window.until(lambda: leads in window.query())
+        window.until(lambda: window.page.locator(".mm-stage").count() == 0)
+        window.page.go_back()
+        window.until(lambda: window.page.locator(ARROWS).count() > 0)
+
+
+def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
+    chromium, address
+):
+    with Window(chromium, address) as window:
+        window.open("?run=1", see=".mm-stage-svg")
+        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 8)
+        assert "Events" in window.text(".mm-stage-legend")
+        window.page.locator(".mm-story-corner .v-select__slot").click()
+        window.page.get_by_role("option", name="Memory: recalls").click()
+        window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
+        assert "colour=memory" in window.query()
+
+
+@pytest.mark.parametrize("width", [400, 1280, 2560])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_the_screen_in_both_themes(chromium, address, width, scheme):
+    with Window(chromium, address, color_scheme=scheme) as window:
+        window.page.set_viewport_size({"width": width, "height": 900})
+        opened(window, "?run=0&step=8")
+        box = window.page.locator(".mm-stage-svg").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+        assert box["width"] > 0.3 * width
+        dots = [d.bounding_box() for d in window.page.locator(".mm-stage-dot").all()]
+        for dot in dots:
+            assert box["x"] <= dot["x"]
+            assert dot["x"] + dot["width"] <= box["x"] + box["width"] + 1
+        wide = window.page.evaluate("document.querySelector('.mm-story').scrollWidth")
+        assert wide <= window.page.locator(".mm-story").bounding_box()["width"] + 1
