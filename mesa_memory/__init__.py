@@ -79,6 +79,8 @@ _PLACES = {
     "Recollection": "memories.recalling",
     "Reflection": "memories.reflection",
     "Reflector": "memories.reflecting",
+    "Question": "experiments.questions",
+    "Questionnaire": "experiments.questionnaires",
     "ReplayMismatch": "errors",
     "Run": "runs",
     "Reply": "core.requests",
@@ -100,6 +102,7 @@ _PLACES = {
     "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
     "configure": "runs.recording.configure",
+    "draw": "experiments.draws",
     "edit": "memories.interventions",
     "erase": "memories.interventions",
     "estimate": "experiments.forecast",
@@ -115,10 +118,13 @@ _PLACES = {
     "wrap": "runtime.reasoning",
 }
 
+#: modules of public functions
+_MODULES = {"metrics": "experiments.metrics"}
+
 #: former names, for one release: what each is called now
 _FORMER = {"Recalled": "ScoredRecord"}
 
-__all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
+__all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605 - names come from the table above
 
 
 def __getattr__(name: str) -> Any:
@@ -128,6 +134,8 @@ def __getattr__(name: str) -> Any:
             f"mesa_memory.{name} is called {now} now", DeprecationWarning, stacklevel=2
         )
         return __getattr__(now)
+    if name in _MODULES:
+        return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
@@ -136,4 +144,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES])
+    return sorted([*globals(), *_PLACES, *_MODULES])

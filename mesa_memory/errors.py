@@ -14,6 +14,7 @@
     ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── MemoryMismatch        a run has another class of memory than the new model
     ├── UnknownMemory         a name leads to no class of memory
+    ├── NoSeed                a model does not say what its random numbers begin with
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk
     │   ├── StoreBusy         another writer did not let go in time
@@ -199,6 +200,10 @@ class UnknownMemory(MesaMemoryError, ValueError):
     def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
         super().__init__(message)
         self.names = names
+
+
+class NoSeed(MesaMemoryError, ValueError):
+    """A model does not say what its random numbers begin with, so none has an address."""
 
 
 class EmbedderError(MesaMemoryError):

@@ -23,11 +23,25 @@ def seed(model: Any) -> Any:
     return scenario._stdlib_seed
 
 
+#: where a resumed model has what its run began with
+_BEGAN = "_mesa_memory_first_state"
+
+
 def first_state(model: Any) -> Any:
-    """The state of the model's generator before anything was drawn; None if unknown."""
+    """The state of the model's generator before anything was drawn; None if unknown.
+
+    Of a resumed model it is that of its run, also if the model was made without a seed.
+    """
+    if _BEGAN in getattr(model, "__dict__", {}):
+        return model.__dict__[_BEGAN]
     if hasattr(model, "_rng"):
         return model._rng
     return getattr(getattr(model, "scenario", None), "initial_rng_state", None)
+
+
+def begin_with(model: Any, state: Any) -> None:
+    """Says with which state a model counts as begun; see ``first_state``."""
+    model.__dict__[_BEGAN] = state
 
 
 def _makes(given: int, state: Any) -> bool:

@@ -4,6 +4,7 @@ A cost is None when it is unknown, never zero: a sum with an unknown part is unk
 """
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any
@@ -132,6 +133,7 @@ class Ledger:
         self._beyond = Usage()  # what they may use besides
         self._excess = Usage()  # the most that a call has used beyond its forecast
         self._waiting: list[Future] = []  # requests that want to know of an end
+        self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
 
     def forked(self) -> None:
         """In a child process: the calls that the parent is making are not made here."""
@@ -158,6 +160,21 @@ class Ledger:
     def forecast(self) -> Usage:
         """What all answered calls were expected to use, each before it was sent."""
         return self._expected
+
+    def of_run(self) -> dict[str, Usage]:
+        """Usage by purpose since the run began, also before it was resumed, in order.
+
+        The budget, ``total`` and ``by`` are of this process alone. Seconds and attempts
+        of before are not known here; the run's record has them.
+        """
+        found = dict(self._before)
+        for (purpose,), used in self.by("purpose").items():
+            found[purpose] = found.get(purpose, Usage()) + used
+        return found
+
+    def go_on(self, before: Mapping[str, Usage]) -> None:
+        """Takes up what a run had used, by purpose, when it was left off."""
+        self._before = dict(before)
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
         """Usage grouped by some of purpose, model, agent and step, in order of use.

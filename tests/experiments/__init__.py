@@ -1,0 +1,1 @@
+"""Experiments: draws, metrics, questionnaires."""

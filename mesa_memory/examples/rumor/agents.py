@@ -7,7 +7,7 @@ from mesa.discrete_space import Cell, FixedAgent
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import route_reasoning
+from mesa_memory import draw, route_reasoning
 from mesa_memory.core.render import shorten
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.hearsay import SAYINGS
@@ -61,7 +61,8 @@ class Townsperson(LLMAgent, FixedAgent):
 
     def step(self) -> None:
         """Meets a random neighbour and talks."""
-        other = self.random.choice(list(self.cell.neighborhood.agents))
+        neighbours = sorted(self.cell.neighborhood.agents, key=lambda a: a.unique_id)
+        other = neighbours[draw(self, "meeting").integers(len(neighbours))]
         seen = {f"Agent {other.unique_id}": "met"}
         self.memory.add_to_memory("observation", {"local_state": seen})
         words = self._words_for(other)

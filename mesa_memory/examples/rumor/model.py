@@ -1,4 +1,9 @@
-"""The town: who lives where, and when news comes in."""
+"""The town: who lives where, and when news comes in.
+
+All chance has an address (``mesa_memory.draw``): with one seed, towns with different
+memories have the same streets, the same first people, the same order and the same meetings
+on every day, so that what differs in the end is due to the memories alone.
+"""
 
 from typing import Any
 
@@ -6,7 +11,7 @@ import networkx as nx
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
-from mesa_memory import Recording, Services, configure, register_policy
+from mesa_memory import Recording, Services, configure, draw, register_policy
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
@@ -80,9 +85,9 @@ class RumorModel(Model):
         self.grid = self._town(n_agents, degree)
         for cell in self.grid.all_cells:
             self.person(self, cell, memory, llm_model, api_base)
-        self.sources = dict(
-            zip((RUMOUR, CORRECTION), self.random.sample(list(self.agents), 2))
-        )
+        people = list(self.agents)
+        first = draw(self, "sources").choice(len(people), 2, replace=False)
+        self.sources = {what: people[n] for what, n in zip((RUMOUR, CORRECTION), first)}
         self.opinions: dict[int, Opinion] = {}
         self.datacollector = DataCollector(_reporters())
         self._collect()
@@ -93,7 +98,9 @@ class RumorModel(Model):
             self.sources[RUMOUR].learn(RUMOUR)
         if self.steps == self.correction_step:
             self.sources[CORRECTION].learn(CORRECTION)
-        self.agents.shuffle_do("step")
+        # Each draws for itself, so that one who is missing shifts nobody else.
+        order = self.agents.sort(lambda a: draw(a, "order").random(), ascending=True)
+        order.do("step")
         self._collect()
 
     def get_state(self) -> dict[str, Any]:
@@ -124,7 +131,11 @@ class RumorModel(Model):
     def _town(self, n_agents: int, degree: int) -> Network:
         ties = min(degree, n_agents - 1)
         graph = nx.connected_watts_strogatz_graph(
-            n_agents, ties, REWIRED, tries=1000, seed=self.random.randrange(2**32)
+            n_agents,
+            ties,
+            REWIRED,
+            tries=1000,
+            seed=int(draw(self, "town").integers(2**32)),
         )
         return Network(graph, capacity=1, random=self.random, layout=nx.circular_layout)
 

@@ -11,14 +11,21 @@ from typing import Any
 
 from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
 from mesa_memory.errors import MemoryMismatch
-from mesa_memory.hosts import mesa
+from mesa_memory.hosts import mesa, mesa_arguments
+from mesa_memory.llm.ledger import Usage
 from mesa_memory.memories.layers import memories_beside, memories_of
 from mesa_memory.memories.own_state import lost_state
 from mesa_memory.runs.recording import parameters
+from mesa_memory.runtime.services import Services
+from mesa_memory.tasks import PROBE
 
+#: the arguments that say what a model's random numbers begin with
+_SEEDS = {"rng", "seed", "scenario"}
 _NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
 MODEL = ""
+#: digits of US dollars
+COST_DIGITS = 12
 #: key of the name of a memory's class in its state
 CLASS = "class"
 
@@ -42,7 +49,9 @@ def snapshot(model: Any) -> dict[str, Any]:
         **mesa.clock_state(model),
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
+        "first": mesa_arguments.first_state(model),
         "changed": Opaque(parameters.changed(model)),
+        "used": Opaque(_used(model)),
         "state": None if get_state is None else Opaque(get_state()),
     }
     found = {
@@ -104,8 +113,13 @@ def restore(
         MemoryMismatch: if it has another class of memory for it.
     """
     own = decode(states[MODEL])
+    if own.get("first") is not None and not _SEEDS & given.keys():
+        mesa_arguments.begin_with(model, own["first"])
     mesa.advance(model, own)
     parameters.take_up(model, own.get("changed"), given)
+    Services.of(model).ledger.go_on(
+        {purpose: Usage(**counts) for purpose, counts in own.get("used", {}).items()}
+    )
     if own["state"] is not None:
         model.set_state(own["state"])
     mesa.set_clock(model, own)
@@ -122,6 +136,24 @@ def restore(
     version, words, gauss = own["random"]
     model.random.setstate((version, tuple(words), gauss))
     model.rng.bit_generator.state = own["rng"]
+
+
+def _used(model: Any) -> dict[str, dict[str, Any]]:
+    """What the run has used by purpose, without what a clock or an observer adds."""
+    return {
+        purpose: {
+            "calls": used.calls,
+            "prompt_tokens": used.prompt_tokens,
+            "completion_tokens": used.completion_tokens,
+            # Calls end in any order, and so are their prices added.
+            "cost": None if used.cost is None else round(used.cost, COST_DIGITS),
+            "failures": used.failures,
+            "cached_tokens": used.cached_tokens,
+            "kept": used.kept,
+        }
+        for purpose, used in sorted(Services.of(model).ledger.of_run().items())
+        if purpose != PROBE.purpose
+    }
 
 
 def _take_up(

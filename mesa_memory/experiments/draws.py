@@ -1,0 +1,72 @@
+"""Random numbers that stay paired between the arms of an experiment."""
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core import draws
+from mesa_memory.errors import NoSeed
+from mesa_memory.hosts import mesa, mesa_arguments
+
+
+def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Generator:
+    """The random generator for one purpose of one agent at one step.
+
+    It is made from its address alone: the model's seed, the agent's unique id, the purpose
+    and the step. What was drawn elsewhere, how often and in which order, does not change
+    it, and a run that is resumed, forked or replayed has the same, in any process. So two
+    runs with one seed and different memories meet the same chances, even if one of them
+    draws more often.
+
+    The same address gives the same numbers from their beginning: take several numbers from
+    one generator, or give each its own purpose.
+
+    Args:
+        agent: the agent, or the model for what concerns nobody alone.
+        purpose: what the numbers are for, such as ``"meeting"``.
+        step: None is now, by the model's clock (0 in a constructor). Another number is for
+            what must not change with time, or is drawn beforehand.
+
+    Returns:
+        A numpy Generator (Philox), which is nobody else's.
+
+    Raises:
+        NoSeed: if the model does not say what its random numbers begin with: no Mesa
+            model, or one whose ``super().__init__()`` has not run yet.
+        TypeError: if the purpose is no text, or the unique id is no number or text.
+        ValueError: for an empty purpose, or a step that is no finite number.
+
+    Example:
+        >>> other = draw(self, "meeting").choice(neighbours)  # doctest: +SKIP
+    """
+    if not isinstance(purpose, str):
+        raise TypeError(f"purpose must be a text such as 'meeting', got {purpose!r}")
+    if not purpose:
+        raise ValueError("purpose must be a text such as 'meeting', got ''")
+    one = hasattr(agent, "unique_id") and hasattr(agent, "model")
+    model = agent.model if one else agent
+    who = _unique_id(agent) if one else None
+    start = mesa_arguments.first_state(model)
+    if start is None:
+        raise NoSeed(
+            f"draw({type(agent).__name__}, {purpose!r}) needs the seed of a Mesa model, "
+            f"and {type(model).__name__} has none: give an agent or its model, after the "
+            "model's super().__init__(rng=seed)."
+        )
+    now = mesa.clock(model) if step is None else step
+    if not isinstance(now, Real) or isinstance(now, bool) or not math.isfinite(now):
+        raise ValueError(f"step must be a finite number or None for now, got {step!r}")
+    return draws.generator(start, who, purpose, now)
+
+
+def _unique_id(agent: Any) -> int | str:
+    name = agent.unique_id
+    if isinstance(name, Integral) and not isinstance(name, bool):
+        return int(name)
+    if isinstance(name, str):
+        return name
+    raise TypeError(
+        f"the unique id of an agent that draws must be a number or a text, got {name!r}"
+    )
