@@ -1,0 +1,58 @@
+"""How much the memories of several agents have in common."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.retrieval.bm25 import terms
+
+#: agents up to which pairs are compared at once, as rows of a matrix
+BLOCK_AGENTS = 512
+
+
+def mean_jaccard(texts: Mapping[Any, Sequence[str]]) -> float:
+    """The mean over all pairs of the share of words that both have, of those that one has.
+
+    Words are stems without function words and numbers stand for themselves; Jaccard
+    (1912), "The distribution of the flora in the alpine zone". Two agents who remember
+    nothing agree in full; one who does and one who does not have nothing in common.
+
+    Returns:
+        0 to 1; NaN for fewer than two agents.
+    """
+    sets = [frozenset(terms("\n".join(said))) for said in texts.values()]
+    if len(sets) < 2:
+        return float("nan")
+    places = {word: n for n, word in enumerate(sorted(frozenset().union(*sets)))}
+    has = np.zeros((len(sets), len(places)), dtype=np.float32)
+    for row, said in enumerate(sets):
+        has[row, [places[word] for word in said]] = 1.0
+    sizes = has.sum(axis=1)
+    total = 0.0
+    for start in range(0, len(sets), BLOCK_AGENTS):
+        block = slice(start, start + BLOCK_AGENTS)
+        both = has[block] @ has.T
+        either = sizes[block, None] + sizes[None, :] - both
+        alike = np.divide(both, either, out=np.ones_like(both), where=either > 0)
+        later = np.arange(len(sets))[None, :] > np.arange(len(sets))[block, None]
+        total += float(alike[later].sum(dtype=np.float64))
+    return total / (len(sets) * (len(sets) - 1) / 2)
+
+
+def same_answers(answers: Sequence[Hashable]) -> float:
+    """The share of pairs that give the same answer; NaN for fewer than two answers.
+
+    Simpson (1949), "Measurement of diversity", for samples without replacement.
+    """
+    pairs = len(answers) * (len(answers) - 1) / 2
+    if not pairs:
+        return float("nan")
+    return sum(one == other for one, other in combinations(answers, 2)) / pairs
+
+
+def answers_of(model: Any, question: Callable[[Any], Any]) -> list[Any]:
+    """What a function says of each agent, without those of whom it says None."""
+    found = [question(agent) for agent in model.agents]
+    return [answer for answer in found if answer is not None]

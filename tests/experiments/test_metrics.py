@@ -1,0 +1,408 @@
+"""Measures of memory, in a plain DataCollector and on models whose values are known."""
+
+import math
+import os
+import pickle
+import re
+
+os.environ.setdefault("OPENAI_API_KEY", "test")
+
+import mesa
+import numpy as np
+import pandas as pd
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    FactMemory,
+    ImpressionMemory,
+    LayeredMemory,
+    LongTermMemory,
+    ScriptedLLM,
+    Services,
+    ShortTermMemory,
+    STLTMemory,
+    configure,
+    metrics,
+    open_run,
+    resume,
+)
+from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments.variance import variance_components
+from tests.support.recorded_town import RecordedTown
+from tests.support.tables import assert_equal, tables
+
+WELL = "The well is poisoned"
+
+
+class Place(mesa.Model):
+    """Agents who hear what the test tells them; a day passes with each step."""
+
+    def __init__(self, memory, n=3, llm="offline", **given):
+        super().__init__(rng=1)
+        configure(self, llm=llm, **given)
+        self.told: list[tuple[int, str]] = []
+        for _ in range(n):
+            agent = LLMAgent(self, CoTReasoning, "openai/test")
+            agent.memory = memory(agent)
+
+    def step(self):
+        for agent in self.agents:
+            agent.memory.process_step(pre_step=True)
+        for place, text in self.told:
+            said = {"message": text, "sender": 99}
+            list(self.agents)[place].memory.add_to_memory("message", said)
+        for agent in self.agents:
+            agent.memory.process_step()
+        self.told = []
+
+    def day(self, *told):
+        self.told = list(told)
+        self.step()
+
+
+def test_size_and_age_are_means_over_agents_and_records():
+    place = Place(lambda agent: ShortTermMemory(agent, n=2))
+    assert metrics.size(place) == 0
+    assert math.isnan(metrics.age(place))
+    place.day((0, "One"), (0, "Two"), (1, "One"))
+    place.day((0, "Three"))
+    assert metrics.size(place) == pytest.approx(4 / 3)
+    assert metrics.age(place) == pytest.approx(3 / 4)  # three of a day, one of today
+    place.day()
+    place.day((0, "Four"))
+    place.day((0, "Five"))
+    assert metrics.size(place) == pytest.approx(3 / 3)  # a window of two steps
+    table = metrics.layers(place)
+    assert table["records"].sum() == 3
+    assert set(table["layer"]) == {"window"}
+
+
+def test_each_layer_is_counted_for_itself():
+    place = Place(lambda agent: STLTMemory(agent, 1, 1), n=1)
+    for day in range(5):
+        place.day((0, f"On day {day} the mill was loud."))
+    of = metrics.layers(place).set_index("layer")
+    names = list(of.index)
+    assert len(names) == 2
+    for name in names:
+        assert metrics.size_of(name)(place) == of.loc[name, "records"]
+        assert metrics.age_of(name)(place) == of.loc[name, "age"]
+    assert metrics.size(place) == of["records"].sum()
+    assert metrics.size_of("attic")(place) == 0
+
+
+def test_what_has_just_come_is_pending():
+    place = Place(ShortTermMemory, n=1)
+    place.agents[0].memory.add_to_memory("news", {"text": WELL})
+    assert metrics.size_of("pending")(place) == 1
+    assert metrics.holders(WELL)(place) == 1
+
+
+def test_holders_are_found_by_words_by_a_pattern_and_by_a_function():
+    place = Place(ShortTermMemory)
+    place.day((0, WELL), (1, "They poison our wells!"), (2, "The well is deep"))
+    assert metrics.holders(WELL)(place) == 2
+    assert metrics.who_holds(place, WELL) == [1, 2]
+    assert metrics.holders(re.compile(r"\bdeep\b"))(place) == 1
+    assert metrics.holders(lambda text: "well" in text)(place) == 3
+    assert metrics.holders("the moon")(place) == 0
+
+
+def test_agreement_is_the_mean_similarity_of_pairs():
+    place = Place(ShortTermMemory)
+    assert metrics.agreement(place) == 1.0
+    place.day((0, "mill"), (1, "mill"))
+    # 99 says mill: two alike, and two pairs with one who knows nothing
+    assert metrics.agreement(place) == pytest.approx(1 / 3)
+    assert math.isnan(metrics.agreement(Place(ShortTermMemory, n=1)))
+    believes = {1: "yes", 2: "yes", 3: "no"}
+    of = metrics.agreement_on(lambda agent: believes.get(agent.unique_id))
+    assert of(place) == pytest.approx(1 / 3)
+    believes[3] = None
+    assert of(place) == 1.0
+
+
+def friends(values):
+    """A place in which agents have these impressions, by observer and subject."""
+
+    def impression(request):
+        found = re.findall(r"Agent (\d+)", request.prompt)
+        who = next(int(n) for n in found if int(n) != request.agent)
+        sentiment = values[request.agent, who]
+        return {"text": "Well.", "sentiment": sentiment, "familiarity": 0.5}
+
+    llm = ScriptedLLM(rules={"impression": impression})
+    place = Place(lambda agent: ImpressionMemory(agent, update_every=1), 4, llm)
+    agents = {agent.unique_id: agent for agent in place.agents}
+    for observer, subject in values:
+        said = {"message": "Good day.", "sender": subject}
+        agents[observer].memory.process_step(pre_step=True)
+        agents[observer].memory.add_to_memory("message", said)
+        agents[observer].memory.process_step()
+    return place
+
+
+def test_impressions_are_a_matrix_and_liking_is_returned_or_not():
+    values = {(1, 2): 0.5, (2, 1): 0.5, (1, 3): -0.5, (3, 1): -0.5, (4, 1): 0.25}
+    place = friends(values)
+    matrix = metrics.impressions(place)
+    assert list(matrix.index) == list(matrix.columns) == [1, 2, 3, 4]
+    known = {(i, j): v for i, row in matrix.iterrows() for j, v in row.items()}
+    assert {pair: v for pair, v in known.items() if not math.isnan(v)} == values
+    assert metrics.reciprocity(place) == pytest.approx(1.0)
+    assert metrics.reciprocated(place) == pytest.approx(4 / 5)
+    assert metrics.impressions(place, "familiarity").loc[1, 2] == 0.5
+    against = friends({(1, 2): 0.5, (2, 1): -0.5, (1, 3): -0.5, (3, 1): 0.5})
+    assert metrics.reciprocity(against) == pytest.approx(-1.0)
+    assert math.isnan(metrics.reciprocity(Place(ImpressionMemory)))
+    assert math.isnan(metrics.reciprocated(Place(ShortTermMemory)))
+
+
+def test_the_forgetting_curve_is_kaplan_and_meiers():
+    place = Place(lambda agent: ShortTermMemory(agent, n=2), n=1, record=True)
+    for day in range(6):
+        place.day((0, f"Day {day}"))
+    curve = metrics.forgetting(place)
+    # A window of two steps: four were let go of, and the last two are still there.
+    assert list(curve["age"]) == sorted(curve["age"])
+    assert curve["at_risk"].iloc[0] == 6
+    assert curve["forgotten"].sum() == 4
+    assert curve["ended"].sum() == 2
+    share, by_hand = 1.0, []
+    for row in curve.itertuples():
+        share *= 1 - row.forgotten / row.at_risk
+        by_hand.append(share)
+    assert list(curve["held"]) == pytest.approx(by_hand)
+    assert metrics.retention(0)(place) >= metrics.retention(50)(place)
+    assert metrics.retention(50)(place) == by_hand[-1]
+    with pytest.raises(ValueError, match="not recorded"):
+        metrics.forgetting(Place(ShortTermMemory))
+
+
+def test_what_a_summary_keeps_is_not_forgotten():
+    place = Place(lambda agent: STLTMemory(agent, 2, 1), n=1, record=True)
+    for day in range(8):
+        place.day((0, f"Day {day}"))
+    curve = metrics.forgetting(place)
+    assert curve["forgotten"].sum() == 0
+    gone = metrics.forgetting(place, forgotten=("evicted", "consolidated"))
+    assert gone["forgotten"].sum() > 0
+    assert metrics.forgetting(place, kinds=["news"]).empty
+    assert math.isnan(metrics.retention(1, kinds=["news"])(place))
+
+
+def test_false_memories_are_counted_against_the_models_truth():
+    place = Place(ShortTermMemory)
+    place.day((0, WELL), (1, "The well is safe"), (2, "Bread is dear"), (1, WELL))
+
+    def truth(model, record, text):
+        return "safe" in text if "well" in text else None
+
+    assert metrics.false_memories(truth)(place) == pytest.approx(2 / 3)
+    assert math.isnan(metrics.false_memories(lambda *_: None)(place))
+
+
+def test_false_facts_are_those_with_another_value():
+    facts = [
+        {"subject": "mill", "attribute": "state", "value": "burnt", "sources": 1},
+        {"subject": "The Well", "attribute": "state", "value": "dry", "sources": 1},
+        {"subject": "bread", "attribute": "price", "value": "4", "sources": 1},
+    ]
+    place = Place(FactMemory, 1, ScriptedLLM(rules={"extract": {"facts": facts}}))
+    place.day((0, "The mill burnt, the well is dry, bread costs 4."))
+    true = {("the mill", "state"): "burnt", ("well", "state"): "full"}
+    assert metrics.false_memories(true)(place) == pytest.approx(1 / 2)
+
+
+def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
+    from mesa_memory import probe
+
+    place = Place(LongTermMemory, n=2)
+    place.day((0, WELL), (1, WELL))
+    before = metrics.calls(place), metrics.tokens(place), metrics.cost(place)
+    assert before[0] == 2
+    assert before[1] > 0
+    assert before[2] == 0
+    probe(place.agents[0], "Is the well safe?")
+    assert (metrics.calls(place), metrics.tokens(place)) == before[:2]
+    assert metrics.calls_for("probe")(place) == 1
+    assert metrics.calls_for("probe", "consolidate")(place) == 3
+    assert metrics.tokens_for("consolidate")(place) == before[1]
+    assert metrics.cost_for("probe")(place) == 0
+    assert metrics.calls(mesa.Model()) == 0
+
+
+REPORTERS = {
+    "size": metrics.size,
+    "window": metrics.size_of("window"),
+    "age": metrics.age,
+    "holders": metrics.holders("sold fish"),
+    "agreement": metrics.agreement,
+    "same": metrics.agreement_on(str),
+    "liking": metrics.reciprocity,
+    "known": metrics.reciprocated,
+    "retention": metrics.retention(2),
+    "false": metrics.false_memories({("mill", "state"): "burnt"}),
+    "calls": metrics.calls,
+    "graded": metrics.calls_for("grade"),
+    "tokens": metrics.tokens,
+    "cost": metrics.cost,
+    "impressions": metrics.impressions,
+    "layers": metrics.layers,
+}
+
+
+class Collected(RecordedTown):
+    """A town with every kind of memory, that collects all measures."""
+
+    measured = True
+
+    def __init__(self, file, **given):
+        super().__init__(file, **given)
+        self.datacollector = mesa.DataCollector(REPORTERS if self.measured else {})
+
+    def step(self):
+        super().step()
+        self.datacollector.collect(self)
+
+
+class Unmeasured(Collected):
+    measured = False
+
+
+def scalars(model):
+    frame = model.datacollector.get_model_vars_dataframe()
+    return frame.drop(columns=["impressions", "layers"]).round(12)
+
+
+def test_a_data_collector_takes_them_and_they_leave_no_trace(tmp_path):
+    files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
+    for file, kind in zip(files, (Unmeasured, Collected)):
+        town = kind(str(file))
+        for _ in range(6):
+            town.step()
+        Services.of(town).recorder.close()
+    assert_equal(*(tables(file) for file in files))
+    found = scalars(town)
+    assert len(found) == 6
+    assert found["size"].iloc[-1] > 0
+    assert found["calls"].is_monotonic_increasing
+    matrix = town.datacollector.model_vars["impressions"][-1]
+    assert matrix.notna().to_numpy().any()
+    with open_run(str(files[1])) as run:
+        assert not metrics.forgetting(run).empty
+
+
+def test_a_resumed_run_goes_on_with_the_same_values(tmp_path):
+    file = str(tmp_path / "run.sqlite")
+    whole, parts = Collected(str(tmp_path / "whole.sqlite")), Collected(file)
+    for _ in range(6):
+        whole.step()
+    for _ in range(4):
+        parts.step()
+    Services.of(parts).recorder.close()
+    again = resume(Collected, file, file=file)
+    for _ in range(2):
+        again.step()
+    expected = scalars(whole).iloc[4:].reset_index(drop=True)
+    pd.testing.assert_frame_equal(scalars(again), expected)
+    table = whole.datacollector.model_vars["layers"][-1]
+    pd.testing.assert_frame_equal(again.datacollector.model_vars["layers"][-1], table)
+
+
+def test_measures_travel_to_other_processes():
+    place = Place(ShortTermMemory, record=True)
+    place.day((0, WELL))
+    for name, measure in REPORTERS.items():
+        twin = pickle.loads(pickle.dumps(measure))
+        one, other = measure(place), twin(place)
+        assert str(one) == str(other), name
+
+
+def test_memories_of_others_do_not_count():
+    town = RumorModel(4, "mesa_llm.memory.st_memory:ShortTermMemory", rng=1)
+    town.step()
+    assert math.isnan(metrics.size(town))
+    assert metrics.holders("well")(town) == 0
+    assert metrics.layers(town).empty
+
+
+def test_a_second_memory_is_counted_under_its_own_name():
+    place = Place(ShortTermMemory, n=1)
+    place.agents[0].diary = EpisodicMemory(place.agents[0])
+    place.agents[0].diary.add_to_memory("news", {"text": WELL})
+    assert metrics.size_of("diary.pending")(place) == 1
+
+
+def test_layers_of_one_memory_share_events_that_count_once():
+    place = Place(LayeredMemory.session, n=1)
+    place.day((0, WELL))
+    table = metrics.layers(place)
+    assert metrics.size(place) <= table["records"].sum()
+    assert metrics.holders(WELL)(place) == 1
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: metrics.size_of(""), "layer must be a name"),
+        (lambda: metrics.holders(3), "fact must be a text, a pattern"),
+        (lambda: metrics.holders("the of"), "must have words"),
+        (lambda: metrics.retention(-1), "age must be a number of steps"),
+        (lambda: metrics.false_memories("no"), "truth must be a function"),
+        (lambda: metrics.calls_for(), "name at least one purpose"),
+        (lambda: metrics.impressions(Place(ShortTermMemory), "mood"), "'sentiment' or"),
+        (lambda: metrics.forgetting(mesa.Model(), kinds="message"), "list of texts"),
+    ],
+)
+def test_wrong_arguments_are_refused(make, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        make()
+
+
+# -- replicates ------------------------------------------------------------------------
+
+
+def test_seed_noise_and_model_noise_are_told_apart():
+    rng = np.random.default_rng(0)
+    seeds, replicates = 400, 6
+    own = rng.normal(0, 3, seeds)
+    rows = [
+        {"seed": s, "replicate": r, "share": own[s] + rng.normal(0, 1)}
+        for s in range(seeds)
+        for r in range(replicates)
+    ]
+    found = variance_components(pd.DataFrame(rows), "share")
+    assert found.seed == pytest.approx(9, rel=0.15)
+    assert found.replicate == pytest.approx(1, rel=0.1)
+    assert found.share_of_replicates == pytest.approx(0.1, abs=0.03)
+    assert (found.seeds, found.replicates) == (seeds, replicates)
+    assert found.standard_error(100, 1) > found.standard_error(100, 6)
+
+
+def test_variance_components_of_a_table_by_hand():
+    rows = [(0, 0, 1.0), (0, 1, 3.0), (1, 0, 5.0), (1, 1, 7.0)]
+    frame = pd.DataFrame(rows, columns=["seed", "replicate", "y"])
+    found = variance_components(frame, "y")
+    # within: 2 for each seed; means 2 and 6 have the variance 8, of which 2/2 is noise
+    assert (found.replicate, found.seed) == (2.0, 7.0)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([(0, 0, 1.0), (0, 1, 2.0)], "two seeds or more"),
+        ([(0, 0, 1.0), (1, 0, 2.0)], "two seeds or more"),
+        ([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0)], "two seeds or more"),
+        ([(0, 0, 1.0), (0, 0, 2.0), (1, 0, 2.0), (1, 1, 2.0)], "two seeds or more"),
+    ],
+)
+def test_an_unbalanced_design_is_refused(rows, said):
+    frame = pd.DataFrame(rows, columns=["seed", "replicate", "y"])
+    with pytest.raises(ValueError, match=said):
+        variance_components(frame, "y")
+    with pytest.raises(ValueError, match="no column"):
+        variance_components(frame, "z")
