@@ -10,6 +10,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.context import LayerContext
+from mesa_memory.memories.embedding_notes import EmbeddingNotes
 from mesa_memory.retrieval.index import RecordIndex
 
 #: the highest importance; a fact has one more than how often it was stated
@@ -40,6 +41,7 @@ class FactIndex:
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
         self.ranking = RecordIndex()
+        self._notes = EmbeddingNotes()
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
 
     def dumps(self) -> list[MemoryRecord]:
@@ -49,6 +51,7 @@ class FactIndex:
     def refresh(self) -> None:
         """Brings the index up to date."""
         self.align()
+        self._notes.read(self.context, self.ranking)
         if self.context.outside.embeds_here:
             self._embed_together()
 
@@ -99,7 +102,7 @@ class FactIndex:
 
     def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         self.ranking.embed_all(records, found.vectors, found.source)
-        self.context.outside.note_embedded(records, found)
+        self._notes.made(self.context, records, found)
 
 
 def text_of(record: MemoryRecord) -> str:

@@ -13,6 +13,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.context import LayerContext
+from mesa_memory.memories.embedding_notes import EmbeddingNotes
 from mesa_memory.memories.entry import Entry, entry_events, entry_lines, importance_of
 from mesa_memory.retrieval.index import RecordIndex
 
@@ -40,6 +41,7 @@ class EventIndex:
         """Starts anew; the index is filled again at the next recall."""
         self.ranking = RecordIndex()
         self.ranking.top = self._top
+        self._notes = EmbeddingNotes()
         self.entry_of: dict[str, Any] = {}
         self._strangers = 0  # entries here that were made elsewhere
         self._low: set[str] = set()  # ids of what is stale, which counts least
@@ -63,8 +65,16 @@ class EventIndex:
             self.ranking.set_accessed(accessed)
 
     def accessed(self) -> dict[str, float]:
-        """Record id -> step of its last access, for those recalled since they came."""
-        return self.ranking.accessed()
+        """Record id -> step of its last access, for those recalled since they came.
+
+        Of what the stream still holds: the index itself learns of that at the next recall,
+        and a snapshot must not depend on when somebody asked.
+        """
+        made = (vars(entry).get("_record") for entry in self.held)
+        held = {record.id for record in made if record is not None}
+        held |= {e.events[0].id for e in self.held if isinstance(e, Entry)}
+        found = self.ranking.accessed()
+        return {key: step for key, step in found.items() if key in held}
 
     def recount(self, observer: Any, told: Collection[str]) -> None:
         """Tells an observer that comes late of the embeddings that there are.
@@ -85,6 +95,7 @@ class EventIndex:
         was asked when they were graded.
         """
         self.align()
+        self._notes.read(self.context, self.ranking)
         for record in self._in_question:
             if record.importance is not None and record in self.ranking:
                 self.ranking.grade(record, record.importance)
@@ -197,7 +208,7 @@ class EventIndex:
 
     def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         self.ranking.embed_all(records, found.vectors, found.source)
-        self.context.outside.note_embedded(records, found)
+        self._notes.made(self.context, records, found)
 
     def _text_of(self, entry: Any) -> str:
         lines = "\n".join(entry_lines(entry, self.context.event_chars))

@@ -8,6 +8,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from pydantic import BaseModel
+
 from mesa_memory.core import render
 from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, valid
@@ -178,29 +180,44 @@ def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
     _restore(memory, state, held | copies)
 
 
-def probe(agent: Any, question: str) -> str:
+def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> Any:
     """Asks an agent something, from its memory, without any trace in it.
 
     Memory, access times and random generators stay as they are; the call is in the
     ledger and the record, under the purpose ``"probe"``.
 
+    Args:
+        agent: who is asked.
+        question: in plain text; line breaks and further spaces become single spaces.
+        schema: pydantic class of the answer; the ``description`` of each of its fields
+            says what is wanted. None asks for plain text.
+
     Returns:
-        The answer as text.
+        The answer as text, or an instance of the schema.
 
     Raises:
-        LLMError: if there is no answer.
-        TypeError: if the memory is of another package.
+        LLMError: if there is no answer, or none that fits the schema.
+        TypeError: if the memory is of another package, or the schema is no pydantic class.
         ValueError: if the question is empty.
     """
     memory = _memory(agent)
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question must be a text, got {question!r}")
+    if schema is not None and not _is_schema(schema):
+        raise TypeError(f"schema must be a pydantic class or None, got {schema!r}")
     asked = render.one_line(" ".join(question.split()))
     with memory.peek():
         known = memory.get_prompt_ready()
         found = _recalled(memory, asked)
-    flow = memory.ask(PROBE, question=asked, memory=known, recalled=found)
+    inputs: dict[str, Any] = {"question": asked, "memory": known, "recalled": found}
+    if schema is not None:
+        inputs["schema"] = schema
+    flow = memory.ask(PROBE, **inputs)
     return memory.layer_context.outside.run(flow)
+
+
+def _is_schema(given: Any) -> bool:
+    return isinstance(given, type) and issubclass(given, BaseModel)
 
 
 @contextmanager

@@ -1,15 +1,25 @@
 """An agent answers a researcher's question from its memory."""
 
+import re
+from enum import Enum
 from typing import Any
+
+from pydantic import BaseModel
 
 import mesa_memory.tasks.themes as themes
 from mesa_memory.tasks.base import Inputs, Task, bulleted
 
+_WHOLE = re.compile(r"(?<!Agent )(?<!\w)[-+]?\d+(?![\d.]*\d)")
+_NUMBER = re.compile(r"(?<!Agent )(?<!\w)[-+]?\d+(?:\.\d+)?")
+
 
 def prompt(inputs: Inputs) -> str:
     """Asks the ``question`` of ``memory`` (its text) and ``recalled`` (lines)."""
-    recalled = inputs["recalled"]
+    recalled, schema = inputs["recalled"], inputs.get("schema")
     found = ["", "What the question brings to mind:", *bulleted(recalled)]
+    how = "Answer in plain text, in at most 100 words."
+    if schema is not None:
+        how = f"Answer with JSON only: {{{_fields(schema)}}}"
     return "\n".join(
         [
             "The agent's memory:",
@@ -17,22 +27,62 @@ def prompt(inputs: Inputs) -> str:
             *(found if recalled else ()),
             "",
             f"Question: {inputs['question']}",
-            "Answer in plain text, in at most 100 words.",
+            how,
         ]
     )
 
 
 def offline(inputs: Inputs) -> Any:
-    """The line of the memory that shares the most words with the question."""
+    """The line of the memory that shares the most words with the question.
+
+    Where numbers or choices are asked for, what of them stands in that line; a line that
+    has none is no answer.
+    """
     lines = [*inputs["memory"].splitlines(), *inputs["recalled"]]
-    return themes.answer(inputs["question"], lines)
+    line, schema = themes.answer(inputs["question"], lines), inputs.get("schema")
+    if schema is None or line == themes.UNKNOWN:
+        return line
+    said = _STEP.sub("", line)
+    found = {n: _read(f.annotation, said) for n, f in schema.model_fields.items()}
+    return line if None in found.values() else found
+
+
+#: before a line of what was recalled
+_STEP = re.compile(r"^Step [\d.]+: ")
+
+
+def _fields(schema: type[BaseModel]) -> str:
+    """The fields of a schema, as a model is told of them."""
+    told = []
+    for name, field in schema.model_fields.items():
+        kind = getattr(field.annotation, "__name__", str(field.annotation))
+        told.append(f'"{name}": {field.description or kind}')
+    return ", ".join(told)
+
+
+def _read(kind: Any, line: str) -> Any:
+    """What a line says of a kind of value; None if nothing."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        said = line.casefold()
+        places = {c.value: said.rfind(str(c.value).casefold()) for c in kind}
+        best = max(places, key=lambda choice: (places[choice], len(str(choice))))
+        return best if places[best] >= 0 else None
+    if kind is int or kind is float:
+        number = (_WHOLE if kind is int else _NUMBER).search(line)
+        return None if number is None else kind(number[0])
+    return line if kind is str or kind is Any else None
+
+
+def _schema(inputs: Inputs) -> Any:
+    """The shape of the answer; None for plain text."""
+    return inputs.get("schema")
 
 
 #: inputs: ``question``; ``memory``, what the agent is shown of it; ``recalled``, what
-#: the question brings to mind
+#: the question brings to mind; ``schema``, of the answer, if it is no plain text
 PROBE = Task(
     "probe",
-    None,
+    _schema,
     system=(
         "You answer a question about one agent in a simulation as that agent, from its "
         "memory alone. Say that you do not know what is not there."

@@ -16,6 +16,10 @@ _FORM = frozenset(
 )
 
 
+#: the answer of a memory that says nothing of a question
+UNKNOWN = "I do not know."
+
+
 def answer(question: str, lines: Sequence[str]) -> str:
     """The line that shares the most words with the question.
 
@@ -26,7 +30,7 @@ def answer(question: str, lines: Sequence[str]) -> str:
     shared = [len(asked.intersection(_content(line))) for line in lines]
     best = max(shared, default=0)
     if not best:
-        return "I do not know."
+        return UNKNOWN
     last = len(shared) - 1 - shared[::-1].index(best)
     return lines[last].removeprefix("- ")
 

@@ -1,0 +1,187 @@
+"""Questionnaires: typed items put to agents on a schedule, without any trace in them."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from numbers import Real
+from typing import TYPE_CHECKING, Any
+
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.redaction import scrub
+from mesa_memory.core.validate import number
+from mesa_memory.experiments.questions import Question
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.memories.host import MemoryModule
+from mesa_memory.memories.interventions import probe
+from mesa_memory.runtime.services import Services
+
+if TYPE_CHECKING:
+    import pandas
+
+logger = logger_of(__name__)
+
+#: agents that are asked at the same time, where answers take their time
+MOST_AT_ONCE = 32
+COLUMNS = ("step", "agent", "question", "value", "error")
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one agent said to one question.
+
+    Attributes:
+        step: the model's clock.
+        agent: its unique id.
+        question: name of the item.
+        value: text, number, or JSON data; None if there is no usable answer.
+        error: why there is none; None if there is one.
+    """
+
+    step: float
+    agent: Any
+    question: str
+    value: Any = None
+    error: str | None = None
+
+
+class Questionnaire:
+    """Questions, when they are put, and to whom.
+
+    Args:
+        questions: each with a name of its own; put in this order.
+        every: put after each step that can be divided by this number.
+        at: steps after which they are put, besides. With neither, they are put at the end
+            of a study's run, or whenever ``ask`` is called.
+        agents: unique ids, or a function of an agent that says if it is asked; None asks
+            all agents that have a memory of this package.
+
+    Raises:
+        ValueError, TypeError: for no question, two of one name, or a schedule or choice of
+            agents that is none.
+
+    Example:
+        >>> survey = Questionnaire(
+        ...     [Question("knows", "Is the well safe?", "choice", choices=("yes", "no"))],
+        ...     every=10,
+        ... )
+        >>> survey.due(20), survey.due(25)
+        (True, False)
+    """
+
+    def __init__(
+        self,
+        questions: Question | Iterable[Question],
+        every: int | None = None,
+        at: Iterable[float] = (),
+        agents: Collection[Any] | Callable[[Any], bool] | None = None,
+    ) -> None:
+        self.questions = _questions(questions)
+        self.every = None if every is None else number("every", every, above=True)
+        steps = (at,) if isinstance(at, Real) else at
+        self.at = tuple(number("at", step) for step in steps)
+        if isinstance(agents, str) or not (
+            agents is None or callable(agents) or isinstance(agents, Collection)
+        ):
+            raise TypeError(
+                "agents must be a list of unique ids, a function of an agent, or None "
+                f"for all; got {agents!r}"
+            )
+        self.agents = agents
+
+    def __repr__(self) -> str:
+        names = ", ".join(question.name for question in self.questions)
+        return f"<Questionnaire {names}>"
+
+    @property
+    def at_end(self) -> bool:
+        """True if nothing else says when: then it is put at the end of a run."""
+        return self.every is None and not self.at
+
+    def due(self, step: float) -> bool:
+        """True if the questions are to be put after this step."""
+        return step in self.at or bool(self.every and step and step % self.every == 0)
+
+    def put(self, model: Any) -> list[Answer]:
+        """The answers of this step, if the questions are due; see ``ask``."""
+        return self.ask(model) if self.due(clock(model)) else []
+
+    def ask(self, model: Any) -> list[Answer]:
+        """Puts all questions now, between two steps or at the end of one.
+
+        An answer that does not come or cannot be used is an ``Answer`` with an error, and
+        stops nothing. Where a provider is asked, several agents are asked at once, each
+        its questions in order; an object with ``complete`` is asked one after the other.
+
+        Returns:
+            By agent, in the model's order, and question.
+
+        Raises:
+            LLMError, MemoryStalled: of a memory whose own work of finished steps failed,
+                which is joined first, as it is at the end of every recorded step.
+        """
+        services, now = Services.of(model), clock(model)
+        services.flush()
+        chosen = self._chosen(model)
+        if hasattr(services.llm, "complete") or all(map(_instant, chosen)):
+            found = [self._asked(agent, now) for agent in chosen]
+        else:
+            with ThreadPoolExecutor(min(MOST_AT_ONCE, max(1, len(chosen)))) as threads:
+                found = list(threads.map(lambda agent: self._asked(agent, now), chosen))
+        return [answer for answers in found for answer in answers]
+
+    def _chosen(self, model: Any) -> list[Any]:
+        if self.agents is None:
+            return [a for a in model.agents if _memory(a) is not None]
+        if callable(self.agents):
+            return [a for a in model.agents if self.agents(a)]
+        return [a for a in model.agents if a.unique_id in self.agents]
+
+    def _asked(self, agent: Any, now: float) -> list[Answer]:
+        return [_answer(agent, question, now) for question in self.questions]
+
+
+def answers_frame(answers: Iterable[Answer]) -> "pandas.DataFrame":
+    """Answers as a table: ``step``, ``agent``, ``question``, ``value`` and ``error``.
+
+    Args:
+        answers: in the order of the rows; values keep their types.
+    """
+    import pandas
+
+    rows = [tuple(asdict(answer).values()) for answer in answers]
+    frame = pandas.DataFrame(rows, columns=list(COLUMNS))
+    return frame.astype({"value": object, "error": object})
+
+
+def _answer(agent: Any, question: Question, now: float) -> Answer:
+    name = agent.unique_id
+    try:
+        said = probe(agent, question.text, question.form)
+    except Exception as error:  # whatever it is, a survey must not stop a run
+        told = scrub(f"{type(error).__name__}: {error}")
+        logger.info("agent %s gave no answer to %r: %s", name, question.name, told)
+        return Answer(now, name, question.name, error=told)
+    return Answer(now, name, question.name, question.value(said))
+
+
+def _memory(agent: Any) -> MemoryModule | None:
+    memory = getattr(agent, "memory", None)
+    return memory if isinstance(memory, MemoryModule) else None
+
+
+def _instant(agent: Any) -> bool:
+    memory = _memory(agent)
+    return memory is None or memory.instant()
+
+
+def _questions(given: Any) -> tuple[Question, ...]:
+    questions: Sequence[Any] = (given,) if isinstance(given, Question) else tuple(given)
+    for each in questions:
+        if not isinstance(each, Question):
+            raise TypeError(f"questions must be of class Question, got {each!r}")
+    names = [question.name for question in questions]
+    if not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"a questionnaire needs questions of different names, got {names!r}"
+        )
+    return tuple(questions)

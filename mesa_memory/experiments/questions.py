@@ -1,0 +1,146 @@
+"""One typed item of a questionnaire."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, create_model
+
+from mesa_memory.core.validate import number
+
+#: what an answer can be
+KINDS = ("text", "integer", "float", "choice", "json")
+_NUMBERS = {"integer": (int, "a whole number"), "float": (float, "a number")}
+
+
+@dataclass(frozen=True)
+class Question:
+    """What agents are asked, and what kind of answer counts.
+
+    Args:
+        name: of the item; the column ``question`` of the answers.
+        text: the question in plain words.
+        kind: ``"text"`` (plain text of at most 100 words), ``"integer"``, ``"float"``,
+            ``"choice"`` (one of ``choices``) or ``"json"`` (any JSON value, or what
+            ``schema`` says).
+        choices: the texts to choose from, for a choice; each once.
+        least, most: bounds of a number, both included; None is no bound.
+        schema: pydantic class of the answer, for ``"json"``.
+
+    Raises:
+        ValueError, TypeError: for what does not go together.
+
+    Example:
+        >>> Question("trust", "How far do you trust the miller?", "integer", least=1, most=7)
+        Question('trust', integer)
+    """
+
+    name: str
+    text: str
+    kind: str = "text"
+    choices: Sequence[str] = ()
+    least: float | None = None
+    most: float | None = None
+    schema: type[BaseModel] | None = None
+
+    def __post_init__(self) -> None:
+        for what in ("name", "text"):
+            given = getattr(self, what)
+            if not isinstance(given, str) or not given.strip():
+                raise ValueError(f"{what} of a question must be a text, got {given!r}")
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {KINDS}, got {self.kind!r}")
+        _check_choices(self)
+        _check_bounds(self)
+        if self.schema is not None and self.kind != "json":
+            raise ValueError(
+                f"schema goes with kind='json', and {self.name!r} has {self.kind!r}"
+            )
+        object.__setattr__(self, "choices", tuple(self.choices))
+
+    def __repr__(self) -> str:
+        return f"Question({self.name!r}, {self.kind})"
+
+    @property
+    def form(self) -> type[BaseModel] | None:
+        """Pydantic class of the answer; None for plain text."""
+        if self.kind == "text":
+            return None
+        return self.schema or _form(self.kind, self.choices, self.least, self.most)
+
+    def value(self, answer: Any) -> Any:
+        """An answer of this form as plain data: text, number, or JSON."""
+        if not isinstance(answer, BaseModel):
+            return answer
+        given = answer.model_dump(mode="json")
+        return given if self.schema else given["answer"]
+
+
+def _check_choices(question: Question) -> None:
+    given = question.choices
+    if question.kind != "choice":
+        if given:
+            raise ValueError(
+                f"choices go with kind='choice', and {question.name!r} has "
+                f"{question.kind!r}"
+            )
+        return
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    fits = several and all(isinstance(c, str) and c.strip() for c in given)
+    if not fits or len(given) < 2 or len(set(given)) < len(given):
+        raise ValueError(
+            f"choices of {question.name!r} must be two or more different texts, got "
+            f"{given!r}"
+        )
+
+
+def _check_bounds(question: Question) -> None:
+    bounds = {"least": question.least, "most": question.most}
+    for what, given in bounds.items():
+        if given is None:
+            continue
+        if question.kind not in _NUMBERS:
+            raise ValueError(
+                f"{what} goes with a number, and {question.name!r} is {question.kind!r}"
+            )
+        number(f"{what} of {question.name!r}", given, float("-inf"))
+    if None not in bounds.values() and question.least >= question.most:  # type: ignore[operator]
+        raise ValueError(
+            f"least of {question.name!r} must be below most, got {question.least} and "
+            f"{question.most}"
+        )
+
+
+@cache
+def _form(
+    kind: str, choices: tuple[str, ...], least: float | None, most: float | None
+) -> type[BaseModel]:
+    """The class of an answer; the same object each time, by which it is known."""
+    answer, told = _answer(kind, choices, least, most)
+    field = Field(description=told, ge=least, le=most) if kind in _NUMBERS else None
+    return create_model(
+        "Answer",
+        __config__=ConfigDict(extra="ignore"),
+        answer=(answer, field or Field(description=told)),
+    )
+
+
+def _answer(
+    kind: str, choices: tuple[str, ...], least: float | None, most: float | None
+) -> tuple[Any, str]:
+    """The type of an answer, and what a model is told of it."""
+    if kind == "choice":
+        members = [(f"choice_{n}", text) for n, text in enumerate(choices, 1)]
+        listed = ", ".join(f'"{choice}"' for choice in choices)
+        # No texts: the answer "none" is a choice, and not an empty reply.
+        return Enum("Choice", members), f"one of {listed}"
+    if kind == "json":
+        return Any, "any JSON value"
+    type_, told = _NUMBERS[kind]
+    if least is not None and most is not None:
+        return type_, f"{told} from {least:g} to {most:g}"
+    if least is not None:
+        return type_, f"{told}, at least {least:g}"
+    return type_, told if most is None else f"{told}, at most {most:g}"

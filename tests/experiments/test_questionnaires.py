@@ -1,0 +1,352 @@
+"""Questionnaires: typed answers on a schedule, and no trace of having asked."""
+
+import os
+import sqlite3
+import threading
+import time
+
+os.environ.setdefault("OPENAI_API_KEY", "test")
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+from pydantic import BaseModel
+
+from benchmarks.town import Town
+from mesa_memory import (
+    BadReply,
+    Budget,
+    LayeredMemory,
+    LLMUnavailable,
+    OfflineLLM,
+    Question,
+    Questionnaire,
+    Recording,
+    ScriptedLLM,
+    Services,
+    ShortTermMemory,
+    configure,
+    metrics,
+    probe,
+)
+from mesa_memory.errors import LLMRejected
+from mesa_memory.experiments.questionnaires import answers_frame
+from tests.support.classes import EVERY
+from tests.support.recorded_town import stream
+
+TYPED = [
+    Question("who", "Who sold fish?"),
+    Question("many", "How many fish were sold?", "integer", least=0),
+    Question("price", "What did a fish cost?", "float", most=1000),
+    Question("what", "What was sold?", "choice", choices=("fish", "bread", "none")),
+    Question("any", "What do you know of fish?", "json"),
+]
+
+
+class Place(mesa.Model):
+    """Agents who know one thing."""
+
+    def __init__(self, llm, n=2, **given):
+        super().__init__(rng=1)
+        configure(self, llm=llm, **given)
+        for number in range(n):
+            agent = LLMAgent(self, CoTReasoning, "openai/test")
+            agent.memory = ShortTermMemory(agent)
+            said = {"message": f"I sold {number + 3} fish.", "sender": 99}
+            agent.memory.add_to_memory("message", said)
+
+    def step(self):
+        """Time passes."""
+
+
+def value(place, question):
+    """What the first agent says; the error must be None."""
+    answer = Questionnaire(question).ask(place)[0]
+    assert answer.error is None
+    return answer.value
+
+
+def error(llm, question, **given):
+    """Why there is no answer; the value must be None."""
+    answer = Questionnaire(question).ask(Place(llm, **given))[0]
+    assert answer.value is None
+    return answer.error
+
+
+# -- answers ---------------------------------------------------------------------------
+
+
+def test_without_a_model_the_memory_is_read():
+    place = Place("offline")
+    assert "I sold 3 fish" in value(place, TYPED[0])
+    assert value(place, TYPED[1]) == 3
+    assert value(place, TYPED[3]) == "fish"
+    frame = answers_frame(Questionnaire(TYPED[:2], every=1).ask(place))
+    assert list(frame.columns) == ["step", "agent", "question", "value", "error"]
+    assert list(frame["agent"]) == [1, 1, 2, 2]
+    assert list(frame["question"]) == ["who", "many"] * 2
+    assert frame["value"].iloc[3] == 4
+
+
+class Mood(BaseModel):
+    """How somebody feels."""
+
+    word: str
+    strength: int
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "expected"),
+    [
+        (TYPED[0], "Agent 99.", "Agent 99."),
+        (TYPED[1], '{"answer": 3}', 3),
+        (TYPED[1], '```json\n{"answer": "3"}\n```', 3),
+        (TYPED[2], '{"answer": 2.5}', 2.5),
+        (TYPED[3], '{"answer": "none"}', "none"),
+        (TYPED[4], '{"answer": {"fish": [1, 2]}}', {"fish": [1, 2]}),
+        (
+            Question("mood", "How do you feel?", "json", schema=Mood),
+            '{"word": "calm", "strength": 2}',
+            {"word": "calm", "strength": 2},
+        ),
+    ],
+)
+def test_an_answer_has_the_type_that_was_asked_for(question, reply, expected):
+    assert value(Place(ScriptedLLM(rules={"probe": reply})), question) == expected
+
+
+def test_a_model_is_told_what_counts_as_an_answer():
+    llm = ScriptedLLM(rules={"probe": '{"answer": 4}'})
+    value(Place(llm), Question("trust", "Trust?", "integer", least=1, most=7))
+    prompt = llm.history[0].prompt
+    assert prompt.endswith('{"answer": a whole number from 1 to 7}')
+    assert "I sold 3 fish" in prompt
+
+
+@pytest.mark.parametrize(
+    ("question", "reply"),
+    [
+        (TYPED[1], "about three"),
+        (TYPED[1], '{"answer": -1}'),
+        (TYPED[2], '{"answer": 5000}'),
+        (TYPED[3], '{"answer": "cheese"}'),
+        (TYPED[3], '{"answer": null}'),
+    ],
+)
+def test_a_wrong_answer_is_asked_for_again_and_then_is_an_error(question, reply):
+    llm = ScriptedLLM(rules={"probe": reply})
+    assert error(llm, question, n=1).startswith("BadReply: ")
+    assert len(llm.history) == 2
+    repaired = ScriptedLLM([reply, '{"answer": "fish"}' if question is TYPED[3] else
+                            '{"answer": 7}'])  # fmt: skip
+    assert value(Place(repaired, n=1), question) in ("fish", 7)
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (LLMUnavailable("the server is down"), "LLMUnavailable: "),
+        (LLMRejected("no such model"), "LLMRejected: "),
+        (KeyError("a bug of the user's"), "KeyError: "),
+        ("  ", "BadReply: "),
+    ],
+)
+def test_no_fault_of_an_answer_stops_the_run(fault, said):
+    llm = ScriptedLLM(rules={"probe": fault})
+    place = Place(llm, n=3)
+    answers = Questionnaire(TYPED[0]).ask(place)
+    assert [answer.agent for answer in answers] == [1, 2, 3]
+    assert all(said in answer.error for answer in answers)
+    place.step()
+
+
+def test_an_empty_purse_is_an_error_too():
+    place = Place("offline", n=3, budget=Budget(calls=2))
+    answers = Questionnaire(TYPED[0]).ask(place)
+    assert [answer.error is None for answer in answers] == [True, True, False]
+    assert "BudgetExceeded" in answers[2].error
+
+
+def test_an_agent_without_a_memory_is_left_out_unless_it_was_chosen():
+    place = Place("offline")
+    mesa.Agent(place)
+    assert [a.agent for a in Questionnaire(TYPED[0]).ask(place)] == [1, 2]
+    told = Questionnaire(TYPED[0], agents=[2, 3]).ask(place)
+    assert [answer.agent for answer in told] == [2, 3]
+    assert "must have a memory of mesa_memory" in told[1].error
+
+
+def test_those_who_are_asked_are_chosen_by_id_or_by_a_function():
+    place = Place("offline", n=4)
+    odd = Questionnaire(TYPED[0], agents=lambda agent: agent.unique_id % 2)
+    assert [answer.agent for answer in odd.ask(place)] == [1, 3]
+
+
+def test_a_schedule_says_when():
+    survey = Questionnaire(TYPED[0], every=5, at=[2, 3])
+    assert [step for step in range(11) if survey.due(step)] == [2, 3, 5, 10]
+    assert not survey.at_end
+    assert Questionnaire(TYPED[0]).at_end
+    place = Place("offline")
+    put = []
+    for _ in range(5):
+        place.step()
+        put += survey.put(place)
+    assert [(answer.step, answer.agent) for answer in put] == [
+        (2, 1), (2, 2), (3, 1), (3, 2), (5, 1), (5, 2),
+    ]  # fmt: skip
+
+
+def test_a_probe_takes_a_schema_of_ones_own():
+    place = Place(ScriptedLLM(rules={"probe": '{"word": "calm", "strength": 2}'}))
+    assert probe(place.agents[0], "How are you?", Mood) == Mood(word="calm", strength=2)
+    with pytest.raises(TypeError, match="schema must be a pydantic class"):
+        probe(place.agents[0], "How are you?", dict)
+    configure(place, llm=ScriptedLLM(rules={"probe": "calm"}))
+    with pytest.raises(BadReply):
+        probe(place.agents[0], "How are you?", Mood)
+
+
+class Slow:
+    """Answers after a while, and counts who waits at the same time."""
+
+    def __init__(self):
+        self.now, self.most, self.lock = 0, 0, threading.Lock()
+        self.offline = OfflineLLM()
+
+    async def acomplete(self, request):
+        import asyncio
+
+        with self.lock:
+            self.now += 1
+            self.most = max(self.most, self.now)
+        await asyncio.sleep(0.02)
+        with self.lock:
+            self.now -= 1
+        return self.offline.complete(request)
+
+
+def test_agents_are_asked_at_once_where_answers_take_their_time():
+    llm = Slow()
+    place = Place(llm, n=6)
+    began = time.monotonic()
+    answers = Questionnaire(TYPED[:2]).ask(place)
+    assert llm.most == 6
+    assert time.monotonic() - began < 10
+    assert [(a.agent, a.question) for a in answers] == [
+        (n, q) for n in range(1, 7) for q in ("who", "many")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Question("", "Who?"), "name of a question"),
+        (lambda: Question("who", " "), "text of a question"),
+        (lambda: Question("who", "Who?", "yes"), "kind must be one of"),
+        (lambda: Question("who", "Who?", choices=["a", "b"]), "choices go with"),
+        (lambda: Question("who", "Who?", "choice"), "two or more different texts"),
+        (
+            lambda: Question("who", "Who?", "choice", "ab"),
+            "two or more different texts",
+        ),
+        (lambda: Question("who", "Who?", "choice", ["a", "a"]), "different texts"),
+        (lambda: Question("who", "Who?", least=1), "least goes with a number"),
+        (lambda: Question("n", "N?", "integer", least=2, most=1), "must be below"),
+        (lambda: Question("n", "N?", "integer", schema=Mood), "schema goes with"),
+        (lambda: Questionnaire([]), "questions of different names"),
+        (lambda: Questionnaire([TYPED[0], TYPED[0]]), "questions of different names"),
+        (lambda: Questionnaire(["Who?"]), "must be of class Question"),
+        (lambda: Questionnaire(TYPED[0], every=0), "every must be above 0"),
+        (lambda: Questionnaire(TYPED[0], at=[-1]), "at must be >= 0"),
+        (lambda: Questionnaire(TYPED[0], agents="all"), "agents must be a list"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused(make, said):
+    with pytest.raises((TypeError, ValueError), match=said):
+        make()
+
+
+# -- no trace --------------------------------------------------------------------------
+
+SURVEY = Questionnaire(TYPED, every=2, at=[3])
+MEMORIES = [*EVERY, stream, LayeredMemory.generative_agent, LayeredMemory.session]
+
+
+class Reader(Town):
+    """A town whose people read their memory only now and then.
+
+    So the researcher is often the first to ask: what a read brings about, such as
+    embeddings, must not show until an agent itself reads.
+    """
+
+    def __init__(self, file, memory, asks, execution="deferred"):
+        recording = Recording(str(file), parameters={}, checkpoint_every=1)
+        given = {"llm": "offline", "record": recording, "execution": execution}
+        super().__init__(3, memory, setup=lambda model: configure(model, **given))
+        self.asks, self.answers = asks, []
+        self.datacollector = mesa.DataCollector({"calls": metrics.calls})
+
+    def step(self):
+        super().step()
+        if self.steps in (3, 6):
+            for citizen in self.citizens:
+                citizen.memory.get_prompt_ready()
+                if recall := getattr(citizen.memory, "recall", None):
+                    recall("fish")
+        self.datacollector.collect(self)
+        if self.asks:
+            self.answers += SURVEY.put(self)
+
+    def get_state(self):
+        return self.datacollector.model_vars
+
+
+def lived(file, memory, asks, **given):
+    town = Reader(file, memory, asks, **given)
+    for _ in range(7):
+        town.step()
+    if asks:  # and between two steps
+        town.answers += SURVEY.ask(town)
+    Services.of(town).recorder.close()
+    return town
+
+
+def whole(file):
+    """All rows of a file, without what a clock says, and the probes' own rows."""
+    with sqlite3.connect(file) as on:
+        on.row_factory = sqlite3.Row
+        names = [n for (n,) in on.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' "
+            "AND name NOT LIKE 'sqlite%'")]  # fmt: skip
+        found = {n: [dict(r) for r in on.execute(f"SELECT * FROM {n}")] for n in names}
+    probes = [row for row in found["calls"] if row["purpose"] == "probe"]
+    found["calls"] = [row for row in found["calls"] if row not in probes]
+    for row in found["steps"]:  # what is asked between two steps is in neither
+        if SURVEY.due(row["step"]):
+            row["calls"] -= sum(each["step"] == row["step"] for each in probes)
+    for rows in found.values():
+        for row in rows:
+            for clock in ("seq", "latency", "started", "since", "beat"):
+                row.pop(clock, None)
+    return found, len(probes)
+
+
+def name_of(memory):
+    return getattr(memory, "__name__", str(memory))
+
+
+@pytest.mark.parametrize("memory", MEMORIES, ids=name_of)
+def test_all_records_are_the_same_as_without_questionnaires(memory, tmp_path):
+    files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
+    without, asked = (lived(f, memory, f is files[1]) for f in files)
+    assert len(asked.answers) == 3 * 5 * 5
+    assert sum(answer.error is None for answer in asked.answers) > 15
+    (plain, none), (probed, many) = map(whole, files)
+    assert none == 0
+    assert many >= 75
+    assert without.datacollector.model_vars == asked.datacollector.model_vars
+    assert without.random.getstate() == asked.random.getstate()
+    for table, rows in plain.items():
+        assert rows == probed[table], table
