@@ -5,8 +5,10 @@
 A local server, a process of its own, answers every request after ``latency`` seconds.
 Mesa-LLM's classes are measured in the same run, one agent after the other and with its
 own asyncio stepping; where their time grows with the steps, on fewer of them. Processor
-time is that of the whole process, all included, for each call; of both our ways to a
-provider, and of bare litellm calls with the same prompts.
+time in the table is that of the whole process, all included, for each call: the agents,
+their memories and either way to a provider. Below it stands what a call of the client
+alone takes, beside bare litellm calls: the least of several turns, as other programs
+disturb it.
 """
 
 import argparse
@@ -45,6 +47,7 @@ MODEL = "openai/local"
 CONCURRENCY = 32
 #: bare calls to measure litellm's processor time with
 SAMPLE = 300
+TURNS = 5
 
 
 @dataclass
@@ -169,17 +172,49 @@ def bare_call_ms(base: str) -> float:
     return asyncio.run(measure())
 
 
+def _ask(base: str, number: int) -> LLMRequest:
+    named = {"model": MODEL, "api_base": base}
+    text = f"{number} " * 200
+    return LLMRequest("ask", number, 1, "Be brief.", text, Summary, **named)
+
+
+async def _ask_all(client: ProviderClient, base: str, count: int) -> None:
+    await asyncio.gather(*[client.acomplete(_ask(base, n)) for n in range(count)])
+
+
+def client_call_ms(base: str, way: str) -> float:
+    """Processor milliseconds of one call of our client; the first ones warm it up."""
+
+    async def measure() -> float:
+        client = ProviderClient(LLMSettings(client=way, concurrency=CONCURRENCY))
+        await _ask_all(client, base, 50)
+        started = time.process_time()
+        await _ask_all(client, base, SAMPLE)
+        return 1000 * (time.process_time() - started) / SAMPLE
+
+    return asyncio.run(measure())
+
+
+def client_alone() -> dict[str, float]:
+    """Processor milliseconds of a call, either way and with bare litellm, in turns."""
+    with ServerProcess() as server:
+        turns = [
+            {
+                "bare": bare_call_ms(server.base),
+                "litellm": client_call_ms(server.base, "litellm"),
+                "lean": client_call_ms(server.base, "lean"),
+            }
+            for _ in range(TURNS)
+        ]
+    return {name: min(turn[name] for turn in turns) for name in turns[0]}
+
+
 def calls_per_second(calls: int = 2000) -> float:
     """How many requests our client sends to a server that answers at once."""
 
     async def measure(client: ProviderClient, base: str, count: int) -> float:
-        def ask(number: int) -> LLMRequest:
-            text = f"{number} " * 200
-            named = {"model": MODEL, "api_base": base}
-            return LLMRequest("ask", number, 1, "Be brief.", text, Summary, **named)
-
         started = time.perf_counter()
-        await asyncio.gather(*[client.acomplete(ask(n)) for n in range(count)])
+        await _ask_all(client, base, count)
         return count / (time.perf_counter() - started)
 
     async def twice(base: str) -> float:
@@ -243,12 +278,18 @@ def main() -> None:
             compare(name, given.agents, given.steps, given.latency, server)
             for name in given.only or PAIRS
         ]
-    pace = calls_per_second()
+    pace, alone = calls_per_second(), client_alone()
     if given.json:
-        print(json.dumps([asdict(row) for row in rows] + [{"calls a second": pace}]))
+        more: list[Any] = [{"calls a second": pace}, {"client alone": alone}]
+        print(json.dumps([asdict(row) for row in rows] + more))
     else:
         show(rows)
         print(f"against a server that answers at once: {pace:.0f} calls a second")
+        print(
+            "processor time of the client alone: "
+            f"lean {alone['lean']:.2f} ms a call; litellm {alone['litellm']:.2f}, "
+            f"{alone['litellm'] / alone['bare']:.2f} of a bare call"
+        )
 
 
 if __name__ == "__main__":
