@@ -4,6 +4,7 @@
 Mesa-LLM's ways of reasoning. Each call is bound to the agent that makes it.
 """
 
+from itertools import zip_longest
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -14,6 +15,7 @@ from mesa_memory.core.validate import whole
 from mesa_memory.hosts.mesa_llm import give_tools
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.search import by_words, text_of
+from mesa_memory.memories.stream import EventStream
 
 #: kind of the events that an agent saves
 KIND = "note"
@@ -37,10 +39,8 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     memory = _memory_of(agent)
     _check_text("query", query)
     count = min(whole("k", k), MOST)
-    recall = getattr(memory, "recall", None)
-    found = by_words(memory, query, count) if recall is None else recall(query, count)
     context = memory.layer_context
-    lines = [_line(each.record, context) for each in found]
+    lines = [_line(record, context) for record in _found(memory, query, count)]
     return "\n".join(lines) or "You remember nothing about it."
 
 
@@ -90,6 +90,24 @@ def _memory_of(agent: Any) -> Any:
 def _check_text(name: str, text: Any) -> None:
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"{name} must be a text that is not empty, got {text!r:.80}")
+
+
+def _found(memory: Any, query: str, count: int) -> list[MemoryRecord]:
+    """What a query finds, best first.
+
+    A memory that recalls what it has made, such as facts, has other records besides, such
+    as what was saved just now: those are found by their words, one of each by turns.
+    """
+    recall = getattr(memory, "recall", None)
+    if recall is None:
+        return [each.record for each in by_words(memory, query, count)]
+    recalled = [each.record for each in recall(query, count)]
+    if any(isinstance(layer, EventStream) for layer in memory.layers):
+        return recalled  # of all events
+    worded = [each.record for each in by_words(memory, query, count) if each.score > 0]
+    turns = zip_longest(recalled, worded)
+    both = {r.id: r for turn in turns for r in turn if r is not None}
+    return list(both.values())[:count]
 
 
 def _scaled(grade: float, memory: Any) -> float:

@@ -7,6 +7,7 @@ import asyncio
 import copy
 import inspect
 import pickle
+from functools import partial
 
 import mesa
 import mesa_llm
@@ -14,13 +15,18 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
+from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import (
     Budget,
     BudgetExceeded,
+    EpisodicMemory,
+    LayeredMemory,
     Services,
     ShortTermMemory,
     STLTMemory,
+    ToolCall,
+    add_memory_tools,
     configure,
     open_run,
     register_policy,
@@ -273,3 +279,82 @@ def test_memories_take_what_the_coming_base_class_takes():
     assert "fallback_model" in known
     agent, _ = person(STLTMemory)
     assert agent.memory.display is False
+
+
+# -- the agent's own hand ---------------------------------------------------------------
+
+
+def keeper(memory, reasoning, record=None):
+    """An agent that is offered to search its memory, and to save in it as an action."""
+
+    def decide(turn, number):
+        if "arguments" in turn.fields:
+            text = f"The key of agent {number} is below the stone."
+            arguments = {"text": text, "importance": 5}
+            return {"name": "save_memory", "arguments": arguments, "rationale": None}
+        if turn.tools:
+            return [ToolCall("search_memories", {"query": "Where is the key?", "k": 2})]
+        return "I search my memory."
+
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", record=record)
+    people = [
+        Person(
+            model,
+            reasoning,
+            register_policy(f"keep-{n}", partial(decide, number=n)),
+            step_prompt="Go.",
+        )
+        for n in (1, 2)
+    ]
+    for agent in people:
+        agent.memory = memory(agent)
+        route_reasoning(agent)
+        add_memory_tools(agent)
+        add_memory_tools(agent)  # again changes nothing
+    return people
+
+
+@pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
+@pytest.mark.parametrize("memory", [*EVERY, LayeredMemory])
+def test_saving_is_an_action_and_searching_a_tool_in_all_ways_of_reasoning(
+    memory, reasoning
+):
+    people = keeper(memory, reasoning)
+    for agent in people:
+        assert [f.__name__ for f in agent.tools] == ["search_memories"]
+        assert [f.__name__ for f in agent.actions] == ["save_memory"]
+        done = agent.act("Save what matters.")
+        mine = f"The key of agent {agent.unique_id} is below the stone."
+        assert done.result == f"Saved: {mine}"
+        agent.memory.process_step()
+    for agent in people:
+        (answer,) = agent.apply_plan(agent.reasoning.plan(obs="nothing new"))
+        mine, other = (
+            f"key of agent {n} " for n in (agent.unique_id, 3 - agent.unique_id)
+        )
+        assert answer["name"] == "search_memories"
+        assert mine in answer["response"] and other not in answer["response"]
+
+
+def test_what_is_saved_by_an_action_in_an_event_loop_is_recorded_with_its_grade(
+    tmp_path,
+):
+    file = tmp_path / "run.sqlite"
+    first, _ = keeper(EpisodicMemory, CoTReasoning, record=file)
+    first.model.step()
+    asyncio.run(first.aact("Save what matters."))
+    first.memory.process_step()
+    first.model.step()
+    Services.of(first.model).recorder.close()
+    with open_run(file) as run:
+        kinds = {r["kind"]: r for r in run.state(1, as_records=True)}
+    assert kinds["note"]["importance"] == 5 and kinds["note"]["origin"] == "event"
+    assert "Saved: The key" in kinds["action"]["text"] + str(kinds["action"]["content"])
+
+
+def test_an_agent_without_tools_and_actions_cannot_be_offered_any():
+    first, _ = keeper(ShortTermMemory, CoTReasoning)
+    first.actions = None
+    with pytest.raises(HostChanged, match=r"no list of actions.*pip install"):
+        add_memory_tools(first)

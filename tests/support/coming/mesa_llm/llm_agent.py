@@ -108,6 +108,17 @@ class LLMAgent(Agent):
         )
         return ActResult(choice, await self.aexecute_action(choice, actions=actions))
 
+    def apply_plan(self, plan):
+        """Carries out the calls of tools that a plan has."""
+        named = {f.__name__: f for f in (plan.tools or self.tools)}
+        answers = []
+        for call in plan.llm_plan.tool_calls or ():
+            arguments = json.loads(call.function.arguments)
+            answer = named[call.function.name](self, **arguments)
+            answers.append({"name": call.function.name, "response": answer})
+        self.memory.add_to_memory(type="action", content={"tool_calls": answers})
+        return answers
+
     # -- stepping --
 
     def __init_subclass__(cls, **given):

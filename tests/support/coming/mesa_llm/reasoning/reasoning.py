@@ -65,3 +65,22 @@ class ReActReasoning(Reasoning):
         memory = self.agent.memory
         texts = [memory.get_prompt_ready(), f"Now:\n{obs}", prompt]
         return {"prompt": texts, "system_prompt": "Reason, then act."}
+
+
+class ReWOOReasoning(CoTReasoning):
+    """Plans several steps at once; later ones are carried out without another look."""
+
+    def __init__(self, agent):
+        super().__init__(agent)
+        self.left = []
+
+    def plan(self, *args, **given):
+        if not self.left:
+            plan = super().plan(*args, **given)
+            self.left = list(plan.llm_plan.tool_calls or ())
+            if not self.left:
+                return plan
+            self.known = plan
+        call = self.left.pop(0)
+        message = self.known.llm_plan.model_copy(update={"tool_calls": [call]})
+        return Plan(step_of(self.agent.model), message, 1, self.known.tools)
