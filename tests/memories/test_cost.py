@@ -7,10 +7,13 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.town import Citizen, Town
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
+    NarrativeMemory,
     ScriptedLLM,
     Services,
     ShortTermMemory,
@@ -41,6 +44,11 @@ def run(memory, server, execution="deferred", steps=STEPS):
     return town, list(server.log)
 
 
+def quiet_talks(agent):
+    """A memory whose conversations are summarised as soon as they are long."""
+    return ConversationMemory(agent, short_term_turns=1)
+
+
 @pytest.mark.parametrize("execution", ["deferred", "blocking"])
 @pytest.mark.parametrize(
     ("memory", "limit"),
@@ -50,6 +58,13 @@ def run(memory, server, execution="deferred", steps=STEPS):
         (LongTermMemory, 1),
         (EpisodicMemory, 1),
         (FactMemory, 1),
+        (quiet_talks, 1 / 2),  # a summary of what was said in two steps
+        (NarrativeMemory, 1 / 5),
+        (LayeredMemory, 2 / 3),  # a summary every two steps, impressions every five
+        (LayeredMemory.unimatrix, 1 / 2),
+        (LayeredMemory.story_engine, 1 + 1 / 5),
+        (LayeredMemory.session, 1 + 1 / 5),
+        (LayeredMemory.generative_agent, 2),  # grades, also of insights, and insights
     ],
 )
 def test_calls_for_each_agent_and_step_stay_below_the_limit(

@@ -17,9 +17,9 @@ from mesa_memory import (
 )
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.memories import registry
+from tests.support.classes import PRESETS
 
 QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
-PRESETS = ("unimatrix", "story_engine", "session", "generative_agent")
 
 
 def agent():

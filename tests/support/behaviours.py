@@ -57,7 +57,12 @@ def default_answer(received: Received) -> str:
             }
             for n, line in said[-3:]
         ]
-        return json.dumps({"facts": facts})
+        end = lines[-1][1] if lines else "nothing"
+        brief = {"summary": f"Step {end}"} if '"summary"' in asked else {}
+        return json.dumps({"facts": facts, **brief})
+    if '"insights"' in asked:
+        said = f"Insight number {zlib.crc32(received.prompt.encode()) % 1000}."
+        return json.dumps({"insights": [{"insight": said, "evidence": [1]}]})
     if "sentiment" in asked:
         reply = {"text": "Seems reliable.", "sentiment": 0.2, "familiarity": 0.4}
         others = re.findall(r"^Other agent (\d+): ", received.prompt, re.MULTILINE)

@@ -5,6 +5,7 @@ from mesa_memory import (
     EpisodicMemory,
     FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
     NarrativeMemory,
     ShortTermMemory,
@@ -20,4 +21,7 @@ EVERY = (
     FactMemory,
     ConversationMemory,
     NarrativeMemory,
+    LayeredMemory,
 )
+#: configurations of ``LayeredMemory``, by the name that users give
+PRESETS = ("unimatrix", "story_engine", "session", "generative_agent")

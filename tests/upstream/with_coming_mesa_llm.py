@@ -21,7 +21,6 @@ from mesa_memory import (
     Budget,
     BudgetExceeded,
     EpisodicMemory,
-    LayeredMemory,
     Services,
     ShortTermMemory,
     STLTMemory,
@@ -316,7 +315,7 @@ def keeper(memory, reasoning, record=None):
 
 
 @pytest.mark.parametrize("reasoning", [CoTReasoning, ReActReasoning, ReWOOReasoning])
-@pytest.mark.parametrize("memory", [*EVERY, LayeredMemory])
+@pytest.mark.parametrize("memory", EVERY)
 def test_saving_is_an_action_and_searching_a_tool_in_all_ways_of_reasoning(
     memory, reasoning
 ):

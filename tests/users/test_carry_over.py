@@ -23,13 +23,10 @@ from mesa_memory import (
 from mesa_memory.errors import MemoryMismatch, StoreError
 from mesa_memory.memories.registry import OURS, find
 from mesa_memory.stores import schema
-from tests.support.classes import EVERY
+from tests.support.classes import EVERY, PRESETS
 
 QUIET = register_policy("quiet", lambda turn: "Nothing to do.")
-KINDS = {kind.__name__: kind for kind in EVERY} | {
-    name: find(name)
-    for name in ("layered", "unimatrix", "story_engine", "session", "generative_agent")
-}
+KINDS = {kind.__name__: kind for kind in EVERY} | {n: find(n) for n in PRESETS}
 NAMES = ("Ada", "Bob", "Cleo")
 
 
@@ -46,7 +43,13 @@ class Town(mesa.Model):
     """Three people who tell each other news; each may come from an earlier run."""
 
     def __init__(
-        self, memory="layered", past=None, record=None, layers=None, day=0, **given
+        self,
+        memory="LayeredMemory",
+        past=None,
+        record=None,
+        layers=None,
+        day=0,
+        **given,
     ):
         super().__init__(rng=1)
         configure(self, llm="offline", record=record, **given)

@@ -9,7 +9,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    LayeredMemory,
     Services,
     configure,
     fork,
@@ -19,7 +18,7 @@ from mesa_memory import (
 )
 from tests.support.classes import EVERY
 
-CLASSES = (*EVERY, LayeredMemory)
+CLASSES = EVERY
 
 
 class Neighbour(LLMAgent):

@@ -19,7 +19,7 @@ from mesa_memory import (
 from mesa_memory.memories.tools import save_memory, search_memories
 from tests.support.classes import EVERY
 
-LAYERED = (LayeredMemory, LayeredMemory.unimatrix, LayeredMemory.session)
+LAYERED = (LayeredMemory.unimatrix, LayeredMemory.session)
 OURS = ("search_memories", "save_memory")
 
 

@@ -9,7 +9,6 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    LayeredMemory,
     Services,
     configure,
     open_run,
@@ -18,7 +17,7 @@ from mesa_memory import (
 )
 from tests.support.classes import EVERY
 
-CLASSES = {kind.__name__: kind for kind in (*EVERY, LayeredMemory)}
+CLASSES = {kind.__name__: kind for kind in EVERY}
 
 
 class Neighbour(LLMAgent):
