@@ -21,6 +21,7 @@ from mesa_memory.runs.compare import (
 )
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.shown import as_html
 from mesa_memory.runs.stored import overview, run_row
 
 
@@ -104,6 +105,10 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run {self.id} of {self._reader.location}: {self.model}>"
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows of it."""
+        return as_html(self)
 
     def close(self) -> None:
         """Ends the connections to the store."""

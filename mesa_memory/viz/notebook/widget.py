@@ -1,0 +1,74 @@
+"""A widget for notebooks: an agent, a slider through the steps, and what it remembered."""
+
+from typing import Any
+
+from ipywidgets import HTML, Dropdown, SelectionSlider, VBox
+
+from mesa_memory.runs import Run
+from mesa_memory.viz.data.agent import Past, past
+from mesa_memory.viz.notebook.shown import memory_of, recalls_of
+
+
+class RunWidget(VBox):
+    """Shows what an agent remembered and recalled at a step of a recorded run.
+
+    Args:
+        run: of ``open_run``; it must stay open.
+        agent: unique id or name of the agent that is shown first; None is the first one.
+        step: a finished step; None is the last one.
+
+    Raises:
+        ValueError: if the run has no such agent or step, or no finished step at all.
+    """
+
+    def __init__(self, run: Run, agent: Any = None, step: float | None = None) -> None:
+        steps, known = run.steps, run.unique_ids
+        if not steps or not known:
+            raise ValueError(
+                f"run {run.id} has no finished step yet; show it after the first one"
+            )
+        own = next(iter(known.values())) if agent is None else known[run.name_of(agent)]
+        if step is None:
+            step = steps[-1]
+        if step not in steps:
+            raise ValueError(
+                f"run {run.id} has no finished step {step!r}; they are from "
+                f"{steps[0]:g} to {steps[-1]:g}"
+            )
+        self._run = run
+        self._read: tuple[Any, Past] | None = None
+        names = run.names
+        called = [(_label(one, names.get(one)), one) for one in known.values()]
+        self._agents = Dropdown(options=called, value=own, description="Agent")
+        marks = [(f"{one:g}", one) for one in steps]
+        self._steps = SelectionSlider(
+            options=marks, value=float(step), description="Step", continuous_update=True
+        )
+        self._recalls, self._memory = HTML(), HTML()
+        super().__init__([self._agents, self._steps, self._recalls, self._memory])
+        for choice in (self._agents, self._steps):
+            choice.observe(self._draw, "value")
+        self._draw()
+
+    @property
+    def agent(self) -> Any:
+        """Unique id of the agent that is shown."""
+        return self._agents.value
+
+    @property
+    def step(self) -> float:
+        """The step that is shown."""
+        return self._steps.value
+
+    def _draw(self, _: Any = None) -> None:
+        if self._read is None or self._read[0] != self.agent:
+            self._read = self.agent, past(self._run, self.agent)
+        remembered = self._read[1]
+        called = self._agents.label
+        recalled = recalls_of(self._run, remembered, self.agent, self.step)
+        self._recalls.value = recalled.html
+        self._memory.value = memory_of(remembered, called, self.step).html
+
+
+def _label(agent: Any, name: str | None) -> str:
+    return f"Agent {agent}" if name is None else f"{name} ({agent})"
