@@ -166,11 +166,13 @@ def test_a_run_a_recall_and_the_widget_live_in_jupyterlab(tmp_path, hostile):
     notebook(tmp_path / "run.ipynb", hostile)
     dialogs = []
     with jupyter(tmp_path) as base, browser() as chromium:
-        page = chromium.new_page(viewport={"width": 1300, "height": 1600})
+        page = chromium.new_page(viewport={"width": 1300, "height": 4000})
         page.set_default_timeout(1000 * HUNG)
         page.on("dialog", lambda dialog: (dialogs.append(1), dialog.dismiss()))
         page.goto(f"{base}/lab/tree/run.ipynb")
         page.wait_for_selector(".jp-Notebook .jp-Cell")
+        # What is run before the kernel is there is not run at all.
+        page.wait_for_function("document.body.innerText.includes('| Idle')")
         page.get_by_role("menuitem", name="Run", exact=True).click()
         page.get_by_text("Run All Cells", exact=True).click()
         page.wait_for_selector(".jp-OutputArea-output .widget-hslider")
