@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mesa_memory.cli.progress import told_if_slow
 from mesa_memory.core.redaction import cause, scrub
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.errors import MesaMemoryError
@@ -74,7 +75,8 @@ def opened(given: str, which: str | None = None) -> Iterator["Run"]:
             store, number = given, ""
         if number and which is not None:
             raise ValueError(f"two runs are named, #{number} and --run {which}")
-        with open_run(store, which if which is not None else number or None) as run:
+        meant = which if which is not None else number or None
+        with told_if_slow("Reading the run"), open_run(store, meant) as run:
             yield run
 
 

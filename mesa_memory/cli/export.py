@@ -11,6 +11,7 @@ from mesa_memory.cli.console import (
     run_argument,
     which_run,
 )
+from mesa_memory.cli.progress import told_if_slow
 
 
 @click.command()
@@ -52,7 +53,7 @@ def copy(store: str, target: str) -> None:
     was written last is often not in the file itself, but in others beside it.
     """
     console = plain_console()
-    with one_line_errors(2):
+    with one_line_errors(2), told_if_slow("Copying"):
         from mesa_memory.stores.copying import copy_file
 
         console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
@@ -67,7 +68,7 @@ def migrate(store: str) -> None:
     versions afterwards.
     """
     console = plain_console()
-    with one_line_errors(2):
+    with one_line_errors(2), told_if_slow("Bringing the store up to date"):
         from mesa_memory.errors import StoreUnavailable
         from mesa_memory.stores import open_store, schema
 

@@ -4,6 +4,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 
 import click
 
@@ -22,6 +23,18 @@ def say_loading() -> None:
     """Says why nothing happens for some seconds, if that is so."""
     if "mesa_llm" not in sys.modules:
         say("Loading Mesa and Mesa-LLM ...")
+
+
+@contextmanager
+def told_if_slow(what: str) -> Iterator[None]:
+    """Says what is being done if it takes longer than a second."""
+    timer = Timer(SILENT_S, say, (f"{what} ...",))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def counted(count: int, what: str) -> Iterator[int]:

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from mesa_memory.cli.console import opened, plain_console, run_argument, which_run
-from mesa_memory.cli.progress import say
 
 
 @click.command()
@@ -65,7 +64,6 @@ def report(
             raise ValueError(
                 "--unlike needs --about: a text to tell from the other one"
             )
-        say("Reading the run ...")
         names = None if agents is None else _split(agents)
         written = write_report(
             found,
