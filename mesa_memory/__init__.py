@@ -99,6 +99,7 @@ _PLACES = {
     "Usage": "llm.ledger",
     "Window": "memories.window",
     "add_memory_tools": "memories.tools",
+    "batch_run": "experiments.batch",
     "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
     "configure": "runs.recording.configure",

@@ -52,12 +52,14 @@ class Design:
         rows: arms that were given one by one, as (parameters, labels).
         seeds: at least one.
         replicates: at least 1.
+        listed: all cases, if they were given one by one; then there is nothing else.
     """
 
     factors: tuple[Factor, ...]
     rows: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
     seeds: tuple[Any, ...]
     replicates: int = 1
+    listed: tuple[Case, ...] = ()
 
     @classmethod
     def of(cls, given: Any, seeds: Iterable[Any], replicates: int = 1) -> "Design":
@@ -74,6 +76,8 @@ class Design:
             EmptyDesign: if there is nothing to run.
             TypeError: for anything else.
         """
+        if isinstance(given, cls):
+            return given
         seeds = _seeds(seeds)
         replicates = whole("replicates", replicates)
         if hasattr(given, "to_dict") and hasattr(given, "columns"):
@@ -111,6 +115,8 @@ class Design:
     @property
     def cases(self) -> list[Case]:
         """All runs, arm by arm; what is equal in all is there once."""
+        if self.listed:
+            return list(self.listed)
         found = {
             case.key: case
             for values, labels in self.arms
@@ -129,7 +135,8 @@ class Design:
             TypeError: if factors are added to a table, or the other way round.
         """
         more = Design.of({} if given is None else given, seeds or self.seeds)
-        if (more.factors and self.rows) or (more.rows and self.factors):
+        mixed = (more.factors and self.rows) or (more.rows and self.factors)
+        if mixed or self.listed:
             raise TypeError(
                 "a study of factors is amended with factors, one of rows with rows"
             )

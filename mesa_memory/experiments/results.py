@@ -61,7 +61,7 @@ class Results:
         rows = []
         for case in self.rows:
             found = last.get(case.number, {})
-            more = {name: _value(found.get(name)) for name in sorted(outcomes)}
+            more = {name: value_of(found.get(name)) for name in sorted(outcomes)}
             used = ("calls", "tokens_in", "tokens_out", "cost")
             spent = {name: case.usage.get(name) for name in used}
             done = {"state": case.state, "steps": _whole(case.done)}
@@ -141,21 +141,21 @@ def _frame(rows: Any) -> "pd.DataFrame":
 
 
 def _values(found: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: _value(value) for name, value in found.items()}
+    return {name: value_of(value) for name, value in found.items()}
 
 
-def _value(value: Any) -> Any:
+def value_of(value: Any) -> Any:
     """A measured value again, as it was written."""
     mark = mark_of(value)
     if mark == NUMBER:
         number = value[NUMBER]
         return float(number) if number in ("inf", "-inf", "nan") else int(number)
     if mark == TUPLE:
-        return tuple(map(_value, value[TUPLE]))
+        return tuple(map(value_of, value[TUPLE]))
     if mark is None and isinstance(value, list):
-        return list(map(_value, value))
+        return list(map(value_of, value))
     if mark is None and isinstance(value, dict):
-        return {key: _value(item) for key, item in value.items()}
+        return {key: value_of(item) for key, item in value.items()}
     return readable(value)
 
 

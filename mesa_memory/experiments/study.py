@@ -10,7 +10,12 @@ from typing import Any, Self
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.validate import whole
-from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
+from mesa_memory.errors import (
+    BudgetExceeded,
+    StoreUnavailable,
+    StudyChanged,
+    StudyError,
+)
 from mesa_memory.experiments import fingerprint as fingerprints
 from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.design import Design
@@ -20,6 +25,7 @@ from mesa_memory.experiments.results import Results
 from mesa_memory.experiments.status import Status
 from mesa_memory.experiments.watch import Measure, check_measures
 from mesa_memory.experiments.worker import BUSY, LOST, LOST_WORKER, Job, Outcome
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.stores.base import open_store, sqlite_path
 from mesa_memory.stores.studies import FAILED, WAITING, CaseRow, Studies, StudyRow
 
@@ -115,6 +121,7 @@ class Study:
         self,
         executor: Any = None,
         *,
+        budget: Budget | None = None,
         accept_drift: bool = False,
         progress: bool = True,
     ) -> Status:
@@ -129,27 +136,33 @@ class Study:
             executor: who makes the runs: None is a process for each processor, a number
                 is that of processes, ``"serial"`` is this process; or ``Processes``, or
                 an executor of ``concurrent.futures``, Dask or mpi4py.
+            budget: of the whole study, over all workers, with what it has used before.
             accept_drift: go on although code, prompts, configuration or versions
                 differ from those of the runs that are there; the study keeps what
                 differed.
             progress: show a bar on stderr.
 
         Raises:
+            BudgetExceeded: if the budget does not allow the next call; what was
+                recorded is kept, and ``run`` with another budget goes on from there.
             StudyChanged: if they differ, and that was not accepted.
             NotPicklable: if a part cannot be sent to the workers.
             WorkerLost: if workers do not start.
             StoreError: if the store cannot be used.
         """
         workers = workers_of(executor)
+        if budget is not None and not isinstance(budget, Budget):
+            raise TypeError(f"budget must be a Budget(cost=…) or None, got {budget!r}")
         with closing(open_store(self.location)) as store:
             studies = Studies(store)
             row, print_ = self._entered(studies, accept_drift)
-            jobs = self._jobs(row, studies.cases(row.id), print_)
+            studies.free_reserved(row.id)
+            jobs = self._jobs(row, studies.cases(row.id), print_, budget)
             check_picklable(workers, jobs)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
             with Progress(len(jobs), spent, progress) as bar:
                 self._make(studies, row, workers, jobs, bar)
-            status = self._status(studies, row)
+            status = self._status(studies, self._row(studies))
         if status.failed:
             logger.warning("%s", status)
         return status
@@ -236,7 +249,11 @@ class Study:
         }
 
     def _jobs(
-        self, row: StudyRow, cases: list[CaseRow], print_: fingerprints.Fingerprint
+        self,
+        row: StudyRow,
+        cases: list[CaseRow],
+        print_: fingerprints.Fingerprint,
+        budget: Budget | None,
     ) -> list[Job]:
         arms, made_with = self._arms(), fingerprints.digest(print_)
         return [
@@ -253,6 +270,7 @@ class Study:
                 outcomes=self.outcomes,
                 recorded=self.record,
                 fingerprint=made_with,
+                budget=budget,
             )
             for case in cases
             if case.due and case.key in arms
@@ -273,8 +291,8 @@ class Study:
                     if outcome.state == BUSY:
                         busy.add(outcome.number)
                         continue
-                    self._take(studies, row, outcome)
                     bar.add(outcome)
+                    self._take(studies, row, outcome)
             jobs = [job for job in jobs if job.number in busy]
             if jobs:  # another process makes them now, or a worker of it was killed
                 time.sleep(BUSY_S)
@@ -285,6 +303,13 @@ class Study:
                 f"a worker cannot use the store: {outcome.error}. What was written "
                 "before is kept; study.run() goes on from there.",
                 location=self.location,
+            )
+        if outcome.budget:
+            left = sum(case.due for case in studies.cases(row.id))
+            raise BudgetExceeded(
+                f"the budget of the study {self.name!r} is used up, and {left} of its "
+                f"runs are not finished: {outcome.error}. What was recorded is kept; "
+                "study.run(budget=Budget(…)) with another one goes on from there."
             )
         if outcome.state == LOST_WORKER:
             error = {"state": FAILED, "error": outcome.error}

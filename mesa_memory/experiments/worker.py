@@ -12,15 +12,27 @@ from pathlib import Path
 from typing import Any
 
 from mesa_memory.core.arguments import encode
-from mesa_memory.errors import BudgetExceeded, MemoryStalled, RunInUse, StoreError
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.errors import (
+    BudgetExceeded,
+    MemoryStalled,
+    MesaMemoryError,
+    RunInUse,
+    StoreError,
+)
+from mesa_memory.experiments.account import StudyAccount
 from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.watch import Measure, Watch
 from mesa_memory.hosts.mesa import clock
+from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch, RunInfo, open_store
+from mesa_memory.stores.spending import Spending
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
+
+logger = logger_of(__name__)
 
 #: states of an outcome besides those of a case
 BUSY, LOST, LOST_WORKER = "busy", "lost", "lost worker"
@@ -38,6 +50,7 @@ class Job:
         steps: how far it goes.
         recorded: False writes nothing but what is measured.
         fingerprint: hash of what the runs are made with.
+        budget: of the whole study; None is no limit.
     """
 
     location: str
@@ -52,6 +65,7 @@ class Job:
     outcomes: Mapping[str, Measure] = field(default_factory=dict)
     recorded: bool = True
     fingerprint: str | None = None
+    budget: Budget | None = None
 
     @property
     def run_name(self) -> str:
@@ -128,6 +142,7 @@ class _CaseRun:
         model = None
         try:
             model = self._model(new)
+            self._share_budget(model)
             while model.running and clock(model) < self.job.steps:
                 if self.stopping():
                     return self._settle(STOPPED, model, "it was interrupted")
@@ -177,6 +192,17 @@ class _CaseRun:
             store.truncate(self.run, -1.0)  # no model was asked in these steps
         return resume_in(make, store, self.run)
 
+    def _share_budget(self, model: Any) -> None:
+        """What the run uses from here on counts for the whole study."""
+        if self.job.budget is None:
+            return
+        spending = Spending(self.studies.store, self.job.study, self.job.number)
+        used = self.studies.usage(self.run)
+        tokens = used["tokens_in"] + used["tokens_out"]
+        spending.open({"calls": used["calls"], "tokens": tokens, "cost": used["cost"]})
+        account = StudyAccount(spending, self.job.budget)
+        Services.of(model).ledger.account = account
+
     def _step(self, model: Any) -> None:
         model.step()
         if not self.job.recorded:
@@ -191,6 +217,8 @@ class _CaseRun:
         self, state: str, model: Any, error: str | None = None, budget: bool = False
     ) -> Outcome:
         """Ends the run, and writes how the case ended."""
+        if model is not None and state != FINISHED:
+            _join(model)
         done = None if model is None else self._done(state, model)
         usage = self._end(state, model, done)
         values = {"state": state, "done": done, "error": error, "usage": usage}
@@ -233,6 +261,14 @@ class _CaseRun:
             self.studies.store.release(self.run)
         except StoreError:
             return  # a lease that nobody holds does not last
+
+
+def _join(model: Any) -> None:
+    """Waits for calls under way: what they answer is paid for, and kept."""
+    try:
+        Services.of(model).flush()
+    except MesaMemoryError as error:  # the run has ended for another reason already
+        logger.debug("work of a memory failed in a run that has stopped: %s", error)
 
 
 def _ledger(model: Any) -> dict[str, Any]:

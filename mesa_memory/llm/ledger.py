@@ -13,6 +13,7 @@ from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
+from mesa_memory.llm.account import Account, soon, wake
 from mesa_memory.llm.price import FREE, Price
 
 #: what usage can be grouped by
@@ -122,6 +123,8 @@ class Ledger:
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
+        #: a budget that is shared with other runs; None is none
+        self.account: Account | None = None
         self._routes: dict[str, Route] = {}
         self._lock = threading.Lock()
         self._usage: dict[tuple, Usage] = {}  # by purpose, model and agent
@@ -222,6 +225,12 @@ class Ledger:
                     self._waiting.append(ended)
                     return ended
             beyond = _most(self._excess, reply or Usage())
+            if self.account is not None:
+                shared = self.account.reserve(forecast, beyond)
+                if shared is None:
+                    return soon()
+                if shared:
+                    raise _exceeded(request, shared, "study.run(budget=…)")
             self._reserved = self._reserved + forecast
             self._beyond = self._beyond + beyond
             return Reservation(forecast, beyond)
@@ -246,9 +255,10 @@ class Ledger:
             if not used.failures:
                 self._expected = self._expected + reserved.expected
             waiting, self._waiting = self._waiting, []
+            if self.account is not None:
+                self.account.settle(reserved.forecast, reserved.beyond, used)
         for ended in waiting:
-            if ended.set_running_or_notify_cancel():  # nobody may wait any more
-                ended.set_result(None)
+            wake(ended)
 
     def _by_step(self) -> list[tuple[tuple, Usage]]:
         steps = [(None, self._older), *self._steps.items()]
@@ -267,10 +277,12 @@ class Ledger:
         return ""
 
 
-def _exceeded(request: LLMRequest, crossed: str) -> BudgetExceeded:
+def _exceeded(
+    request: LLMRequest, crossed: str, how: str = "configure(model, budget=Budget(…))"
+) -> BudgetExceeded:
     return BudgetExceeded(
         f"this call would cross the budget: {crossed}. Nothing was sent; raise the "
-        "limit with configure(model, budget=Budget(…)).",
+        f"limit with {how}.",
         purpose=request.purpose,
         agent=request.agent,
         step=request.step,

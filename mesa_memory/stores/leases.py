@@ -113,6 +113,11 @@ class Leases:
             _living.add(token)
         self._tokens[run] = token
 
+    def held_by_any(self, on: sa.Connection, run: int, file: str, now: float) -> bool:
+        """True if somebody, here or elsewhere, holds the lease and lives."""
+        found = on.execute(sa.select(leases).filter_by(run=run)).mappings().first()
+        return found is not None and not _stale(found, file, now)
+
     def release(self, on: sa.Connection, run: int) -> None:
         """Gives a lease back, within a transaction."""
         if token := self._tokens.get(run):

@@ -152,6 +152,10 @@ class SqlStore(ABC):
             error.location = self.location
             raise
 
+    def is_written(self, on: sa.Connection, run: int) -> bool:
+        """True if a process that lives holds the lease of a run."""
+        return self._leases.held_by_any(on, run, self.file_id(), self.clock(on))
+
     def release(self, run: int) -> None:
         """Gives a lease back; see ``Store``."""
         if run in self._leases.held:

@@ -14,7 +14,16 @@ from sqlalchemy.dialects import postgresql, sqlite
 from mesa_memory.core.redaction import hide
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.rows import Blobs, storable
-from mesa_memory.stores.schema import calls, cases, measures, responses, runs, studies
+from mesa_memory.stores.schema import (
+    calls,
+    cases,
+    measures,
+    responses,
+    runs,
+    spending,
+    studies,
+)
+from mesa_memory.stores.spending import NOTHING
 from mesa_memory.stores.sql import SqlStore
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
@@ -207,6 +216,21 @@ class Studies:
         with self.store.writing() as on:
             change = sa.update(cases).filter_by(study=study, number=number)
             on.execute(change.values(_clean(values)))
+
+    def free_reserved(self, study: int) -> None:
+        """Forgets what was set aside of the budget by workers that have died."""
+        with self.store.writing() as on:
+            mine = sa.select(cases.c.number, cases.c.run).filter_by(study=study)
+            mine = mine.where(cases.c.run.is_not(None))
+            dead = [
+                number for number, run in on.execute(mine).tuples()
+                if not self.store.is_written(on, run)
+            ]  # fmt: skip
+            nothing = {"reserved": NOTHING, "beyond": NOTHING}
+            for start in range(0, len(dead), CHUNK):
+                part = spending.c.number.in_(dead[start : start + CHUNK])
+                change = sa.update(spending).filter_by(study=study).where(part)
+                on.execute(change.values(nothing))
 
     # -- what came out ------------------------------------------------------------------
 

@@ -2,6 +2,9 @@
 workers can load it."""
 
 import os
+import signal
+import time
+from pathlib import Path
 
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
@@ -9,7 +12,7 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import ShortTermMemory, configure
+from mesa_memory import LongTermMemory, ShortTermMemory, configure
 from mesa_memory.memories import registry
 
 
@@ -80,3 +83,67 @@ class Forgetful(ShortTermMemory):
 def remembered(model):
     """How many events all walkers hold."""
     return sum(len(walker.memory.short_term_memory) for walker in model.agents)
+
+
+class Payer(LLMAgent):
+    """Notes where and when it is, so that no two of its prompts are alike."""
+
+    def step(self):
+        where = f"door {self.unique_id} of street {self.model.seeded}"
+        seen = {"view": f"day {self.model.steps} at {where}"}
+        self.memory.add_to_memory("observation", seen)
+
+
+class PaidStreet(mesa.Model):
+    """Each of its memories asks a provider for a summary in each step.
+
+    Args:
+        base: address of the provider.
+        dies: a folder; the process is killed in step 2, once for each seed, when all
+            answers of the step are there. ``"always"`` is each time.
+        wait: seconds that a step takes besides.
+    """
+
+    def __init__(self, base, n=2, dies=None, wait=0.0, cache=None, rng=None):
+        super().__init__(rng=rng)
+        configure(self, cache=cache)
+        self.seeded, self.dies, self.wait = rng, dies, wait
+        for _ in range(n):
+            agent = Payer(self, CoTReasoning, "openai/test", api_base=base)
+            agent.memory = LongTermMemory(agent)
+
+    def step(self):
+        self.agents.do("step")
+        for agent in self.agents:
+            agent.memory.process_step()
+            agent.memory.get_prompt_ready()
+        time.sleep(self.wait)
+        if self.dies and self.steps == 2:
+            self._die()
+
+    def _die(self):
+        mark = Path(self.dies) / str(self.seeded)
+        if self.dies == "always" or not mark.exists():
+            if self.dies != "always":
+                mark.touch()
+            time.sleep(0.5)  # the answers are written by a thread of their own
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Greedy(Street):
+    """Needs more memory than there is."""
+
+    def step(self):
+        raise MemoryError
+
+
+class Vandal(Street):
+    """Deletes the file that it is recorded in."""
+
+    def __init__(self, file, n=2, rng=None):
+        super().__init__(n, rng=rng)
+        self.file = Path(file)
+
+    def step(self):
+        super().step()
+        self.file.unlink(missing_ok=True)

@@ -1,0 +1,131 @@
+"""What the runs of a study have used of its budget, whoever makes them, and where.
+
+Before a call is sent, what it will use is set aside; all workers see that. The account
+is kept in the store, as nothing else is shared by all of them.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from mesa_memory.stores.schema import spending, studies
+from mesa_memory.stores.sql import SqlStore
+
+#: what is limited
+KEYS = ("calls", "tokens", "cost")
+NOTHING: dict[str, Any] = dict.fromkeys(KEYS, 0)
+
+#: calls, tokens and US dollars; a cost of None is unknown
+type Amount = Mapping[str, Any]
+
+
+class Spending:
+    """The account of one case of a study.
+
+    Args:
+        store: open; it stays open.
+        study, number: the case.
+    """
+
+    def __init__(self, store: Any, study: int, number: int) -> None:
+        self.store: SqlStore = store
+        self._mine = {"study": study, "number": number}
+
+    def open(self, used: Amount) -> None:
+        """Begins the account, or goes on with it: nothing is under way.
+
+        Args:
+            used: by the case before, if it has no account yet.
+        """
+        with self.store.writing() as on:
+            self._lock(on)
+            nothing = {"reserved": NOTHING, "beyond": NOTHING}
+            row = sa.update(spending).filter_by(**self._mine).values(nothing)
+            if not on.execute(row).rowcount:
+                new = self._mine | nothing | {"used": {**NOTHING, **used}}
+                on.execute(sa.insert(spending).values(new))
+
+    def reserve(self, forecast: Amount, beyond: Amount, limits: Amount) -> str | None:
+        """Sets a call's forecast aside, if the budget allows it.
+
+        Args:
+            forecast: what it will use at least.
+            beyond: what it may use besides.
+            limits: by key; None is no limit.
+
+        Returns:
+            ``""`` if it may be sent; what it would cross; or None where calls under way
+            may use up what is left: ask again when one of them has ended.
+        """
+        with self.store.writing() as on:
+            self._lock(on)
+            query = sa.select(spending).filter_by(study=self._mine["study"])
+            rows = list(on.execute(query).mappings())
+            reserved = total(row["reserved"] for row in rows)
+            after = total([*(row["used"] for row in rows), reserved, forecast])
+            if crossed := over(after, limits):
+                return crossed
+            open_ended = total([after, *(row["beyond"] for row in rows)])
+            if reserved["calls"] and over(open_ended, limits):
+                return None
+            (mine,) = [r for r in rows if r["number"] == self._mine["number"]]
+            more = {
+                "reserved": total([mine["reserved"], forecast]),
+                "beyond": total([mine["beyond"], beyond]),
+            }
+            on.execute(sa.update(spending).filter_by(**self._mine).values(more))
+        return ""
+
+    def settle(self, forecast: Amount, beyond: Amount, used: Amount) -> None:
+        """Replaces what was set aside for a call by what it has used."""
+        with self.store.writing() as on:
+            self._lock(on)
+            row = on.execute(sa.select(spending).filter_by(**self._mine)).mappings()
+            mine = row.one()
+            now = {
+                "reserved": _less(mine["reserved"], forecast),
+                "beyond": _less(mine["beyond"], beyond),
+                "used": total([mine["used"], used]),
+            }
+            if not now["reserved"][
+                "calls"
+            ]:  # exactly nothing, an unknown cost included
+                now |= {"reserved": NOTHING, "beyond": NOTHING}
+            on.execute(sa.update(spending).filter_by(**self._mine).values(now))
+
+    def _lock(self, on: sa.Connection) -> None:
+        """Whoever wants to spend something of this study waits here."""
+        one = sa.select(studies.c.id).filter_by(id=self._mine["study"])
+        on.execute(one.with_for_update())
+
+
+def total(amounts: Iterable[Amount]) -> dict[str, Any]:
+    """The sum; an unknown cost makes it unknown."""
+    found = dict(NOTHING)
+    for amount in amounts:
+        for key in KEYS:
+            more = amount.get(key)
+            known = found[key] is not None and more is not None
+            found[key] = found[key] + more if known else None
+    return found
+
+
+def over(amount: Amount, limits: Amount) -> str:
+    """What of an amount is over its limit, in words; empty if nothing is."""
+    for key in KEYS:
+        limit, value = limits.get(key), amount[key]
+        if limit is None:
+            continue
+        if value is None:
+            return f"the price of a call is unknown, but {key}={limit}"
+        if value > limit:
+            return f"{key} {value:g} of {limit:g}"
+    return ""
+
+
+def _less(amount: Amount, part: Amount) -> dict[str, Any]:
+    return {
+        key: None if amount[key] is None else amount[key] - (part.get(key) or 0)
+        for key in KEYS
+    }

@@ -1,0 +1,123 @@
+"""Any executor makes a study's runs, and what they write does not depend on it."""
+
+import pickle
+import subprocess
+import sys
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
+
+import pytest
+
+from mesa_memory import Study
+from mesa_memory.experiments import Processes
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.studied import Street, remembered
+
+TABLES = ("runs", "steps", "agents", "calls")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "study.sqlite"
+
+
+def street(store, **given):
+    given = {"seeds": range(3), "steps": 3, "store": store} | given
+    factors = {"memory": ["short_term", "stlt"]}
+    return Study(Street, factors, outcomes={"events": remembered}, **given)
+
+
+def csv(study):
+    found = study.results()
+    return {name: getattr(found, name).to_csv() for name in TABLES}
+
+
+@pytest.fixture
+def serial(tmp_path):
+    study = street(tmp_path / "serial.sqlite")
+    study.run("serial", progress=False)
+    return csv(study)
+
+
+class PicklingExecutor(Executor):
+    """Has what mpi4py's ``MPIPoolExecutor`` has: ``submit``, and pickles between two
+    processes, of which this is both."""
+
+    def submit(self, call, /, *args, **kwargs):
+        future = Future()
+        told = pickle.dumps((call, args, kwargs))
+        call, args, kwargs = pickle.loads(told)
+        future.set_result(pickle.loads(pickle.dumps(call(*args, **kwargs))))
+        return future
+
+
+@pytest.mark.parametrize("make", [lambda: ThreadPoolExecutor(3), PicklingExecutor])
+def test_any_executor_of_futures_writes_what_one_process_writes(file, serial, make):
+    with make() as executor:
+        assert street(file).run(executor, progress=False).finished
+    assert csv(street(file)) == serial
+
+
+def test_what_is_no_executor_is_refused(file):
+    with pytest.raises(TypeError, match="executor must be None"):
+        street(file).run(object())
+    with pytest.raises(ValueError, match="workers must be >= 1"):
+        street(file).run(Processes(0))
+    assert not file.exists()
+
+
+@pytest.mark.slow
+def test_dask_writes_into_postgresql_what_one_process_writes_into_a_file(
+    postgres,  # noqa: F811
+    serial,
+):
+    from distributed import Client, LocalCluster
+
+    study = street(postgres.database())
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=2, dashboard_address=None) as here,
+        Client(here) as client,
+    ):
+        assert study.run(client.get_executor(), progress=False).finished
+        # Once more: nothing is left to make.
+        assert study.run(client.get_executor(), progress=False).finished
+    assert csv(study) == serial
+
+
+SCRIPT = """
+import sys
+from mesa_memory.experiments import Processes
+from tests.experiments.test_study_executors import street
+
+if __name__ == "__main__":
+    store, name, count = sys.argv[1:]
+    given = {"name": name, "seeds": range(int(count))}
+    print(street(store, **given).run(Processes(1, 2), progress=False).counts)
+"""
+
+
+@pytest.mark.slow
+def test_two_studies_are_written_into_one_postgresql_at_once(
+    tmp_path,
+    postgres,  # noqa: F811
+    serial,
+):
+    address, script = postgres.database(), tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    given = [("one", "3"), ("two", "3"), ("one", "3")]  # the first by two programs
+    programs = [
+        subprocess.Popen([sys.executable, script, address, *each], env=_env())
+        for each in given
+    ]
+    assert [program.wait() for program in programs] == [0, 0, 0]
+    for name in ("one", "two"):
+        study = street(address, name=name)
+        assert study.status().counts["finished"] == 6
+        found = csv(study)
+        assert found["runs"].replace(f"{name}/", "Street/") == serial["runs"]
+        assert found | {"runs": ""} == serial | {"runs": ""}
+
+
+def _env():
+    import os
+
+    return {**os.environ, "PYTHONPATH": os.getcwd()}

@@ -1,0 +1,205 @@
+"""What stops a study costs nothing twice, and nothing that was finished."""
+
+import importlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mesa_memory import Budget, Study, open_run
+from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
+from mesa_memory.experiments import Processes
+from tests.support.openai_server import OpenAIServer
+from tests.support.studied import Greedy, PaidStreet, Street, Vandal
+
+TABLES = ("runs", "steps", "agents", "calls")
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "study.sqlite"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def paid(file, server, **given):
+    given = {"steps": 3, "seeds": range(3), "store": file} | given
+    factors = {"base": server.base} | given.pop("factors", {})
+    return Study(PaidStreet, factors, **given)
+
+
+def run(study, executor="serial", **given):
+    return study.run(executor, progress=False, **given)
+
+
+def csv(study, without=()):
+    found = study.results()
+    return {
+        name: getattr(found, name).drop(columns=list(without), errors="ignore").to_csv()
+        for name in TABLES
+    }
+
+
+def asked(server):
+    return [received.prompt for received in server.log]
+
+
+def test_a_budget_holds_over_all_runs_and_what_was_paid_is_not_paid_again(file, server):
+    study = paid(file, server)
+    with pytest.raises(
+        BudgetExceeded, match=r"of its runs are not finished.*calls 9 of"
+    ):
+        run(study, budget=Budget(calls=8))
+    assert len(asked(server)) == 8
+    status = study.status()
+    assert status.counts["finished"] == 1 and status.counts["stopped"] == 1
+    with pytest.raises(BudgetExceeded):  # the budget is that of the whole study
+        run(study, budget=Budget(calls=8))
+    assert len(asked(server)) == 8
+    assert run(study, budget=Budget(calls=18)).finished
+    assert len(asked(server)) == len(set(asked(server))) == 18
+    assert study.status().calls == 18
+    whole = paid(file.with_name("whole.sqlite"), server)
+    run(whole)
+    assert csv(study) == csv(whole)
+
+
+def test_a_budget_holds_over_runs_that_are_made_at_the_same_time(file, server):
+    server.latency = 0.02
+    study = paid(file, server, seeds=range(6))
+    with ThreadPoolExecutor(4) as threads, pytest.raises(BudgetExceeded):
+        run(study, threads, budget=Budget(calls=15))
+    assert len(asked(server)) == 15
+    with ThreadPoolExecutor(4) as threads:
+        assert run(study, threads, budget=Budget(calls=36)).finished
+    assert len(asked(server)) == len(set(asked(server))) == 36
+
+
+def test_each_replicate_has_answers_of_its_own(file, server):
+    cache = str(file.with_name("answers.sqlite"))
+    run(paid(file, server, seeds=[1], replicates=2, factors={"cache": cache}))
+    assert len(asked(server)) == 2 * len(set(asked(server))) == 12
+    again = paid(file.with_name("again.sqlite"), server, seeds=[1], replicates=3,
+                 factors={"cache": cache})  # fmt: skip
+    run(again)  # two of three are kept
+    assert len(asked(server)) == 18
+
+
+def test_changed_code_stops_a_study_unless_it_is_accepted(file, tmp_path, monkeypatch):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "my_helper.py").write_text("SIZE = 2\n")
+    (folder / "my_street.py").write_text(
+        "from my_helper import SIZE\n"
+        "from tests.support.studied import Street\n\n\n"
+        "class Mine(Street):\n"
+        "    def __init__(self, rng=None):\n"
+        "        super().__init__(SIZE, rng=rng)\n"
+    )
+    monkeypatch.syspath_prepend(folder)
+    mine = importlib.import_module("my_street").Mine
+    run(Study(mine, steps=2, store=file))
+    (folder / "my_helper.py").write_text("SIZE = 3\n")
+    study = Study(mine, seeds=range(2), steps=2, store=file, measures={"n": "steps"})
+    with pytest.raises(StudyChanged, match=r"my_helper\.py was changed") as stopped:
+        run(study)
+    assert stopped.value.differences == (
+        "code: mine/my_helper.py was changed",
+        'configuration: measures was [], is ["n"]',
+    )
+    status = run(study, accept_drift=True)
+    assert status.counts["finished"] == 2
+    (noted,) = status.drift
+    assert (
+        noted["differences"] == list(stopped.value.differences) and noted["runs"] == 1
+    )
+    assert run(study).finished  # what was accepted once is not told again
+
+
+def test_a_worker_without_memory_fails_its_run_and_says_what_to_do(file):
+    status = run(Study(Greedy, steps=2, store=file))
+    assert "has no memory left. Give each machine fewer" in status.failed[0]["error"]
+
+
+def test_a_store_that_is_gone_stops_the_study(file):
+    study = Study(Vandal, {"file": str(file)}, seeds=range(3), steps=50, store=file)
+    with pytest.raises(StoreUnavailable, match="was deleted, moved or replaced"):
+        run(study)
+
+
+@pytest.mark.slow
+def test_a_killed_workers_run_goes_on_and_pays_for_no_answer_twice(file, server):
+    dies = file.with_name("dies")
+    dies.mkdir()
+    study = paid(file, server, factors={"dies": str(dies)})
+    assert run(study, Processes(2)).finished
+    assert len(list(dies.iterdir())) == 3, "each run was killed once"
+    assert len(asked(server)) == len(set(asked(server))) == 18
+    whole = paid(file.with_name("whole.sqlite"), server)
+    run(whole)
+    assert csv(study, ["dies"]) == csv(whole)
+
+
+@pytest.mark.slow
+def test_a_run_that_kills_its_worker_each_time_is_given_up(file, server):
+    study = paid(file, server, seeds=[1], factors={"dies": [None, "always"]})
+    status = run(study, Processes(2))
+    assert status.counts["finished"] == 1 and status.counts["failed"] == 1
+    assert "WorkerLost: 3 workers ended" in status.failed[0]["error"]
+    assert "signal 9" in status.failed[0]["error"]
+
+
+SCRIPT = """
+from mesa_memory import Study
+from tests.support.studied import PaidStreet
+
+if __name__ == "__main__":
+    study = Study(PaidStreet, {{"base": {base!r}, "wait": 0.2}}, seeds=range(4), steps=4,
+                  store={file!r})
+    study.run({executor}, progress=False)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("executor", ["2", "'serial'"])
+def test_an_interrupt_keeps_what_is_finished_and_what_was_paid(file, server, executor):
+    script = file.with_name("script.py")
+    given = {"base": server.base, "file": str(file), "executor": executor}
+    script.write_text(SCRIPT.format(**given))
+    here = {**os.environ, "PYTHONPATH": os.getcwd()}
+    with subprocess.Popen([sys.executable, str(script)], env=here) as child:
+        while len(server.log) < 11:
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) != 0
+    study = paid(file, server, seeds=range(4), steps=4, factors={"wait": 0.2})
+    before = study.status()
+    assert before.counts["running"] == 0 and before.counts["stopped"] > 0
+    assert run(study).finished
+    assert len(asked(server)) == len(set(asked(server))) == 32
+    for name in study.results().runs["run"]:
+        with open_run(file, name) as recorded:
+            assert list(recorded.steps) == [1, 2, 3, 4]
+
+
+@pytest.mark.slow
+def test_workers_that_do_not_start_say_why(file):
+    script = file.with_name("script.py")
+    script.write_text(
+        "from mesa_memory import Study\n"
+        "from tests.support.studied import Street\n"
+        f"Study(Street, steps=1, store={str(file)!r}).run(1, progress=False)\n"
+    )
+    here = {**os.environ, "PYTHONPATH": os.getcwd()}
+    command = [sys.executable, str(script)]
+    ended = subprocess.run(command, env=here, capture_output=True, text=True)
+    assert "put what runs the study under if __name__ == '__main__'" in ended.stderr
+    assert Study(Street, steps=1, store=file).status().counts["waiting"] == 1
