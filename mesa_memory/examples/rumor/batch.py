@@ -10,8 +10,8 @@ import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from mesa import batch_run
 
+from mesa_memory import batch_run
 from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 
@@ -45,6 +45,7 @@ def run(
     api_base: str | None = None,
     processes: int | None = None,
     progress: bool = True,
+    store: str | Path | None = None,
 ) -> pd.DataFrame:
     """Runs each memory with the seeds 0, 1, …: equal seeds are equal towns.
 
@@ -53,6 +54,8 @@ def run(
         n_agents, correction_step, llm, api_base: see ``RumorModel``.
         processes: how many at once; None for one per processor.
         progress: show a bar.
+        store: where the runs are recorded as a study, which goes on with what is
+            missing; None keeps only the table.
 
     Returns:
         One row for each run and step, the same whatever ``processes`` is.
@@ -71,6 +74,7 @@ def run(
         max_steps=steps,
         display_progress=progress,
         rng=range(seeds),
+        store=store,
     )
     frame = pd.DataFrame(rows).sort_values(["RunId", "Step"], ignore_index=True)
     frame["Step"] = frame["Step"].astype(int)

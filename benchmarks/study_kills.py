@@ -1,0 +1,183 @@
+"""A study whose workers are killed at random moments, until it has ended.
+
+    python -m benchmarks.study_kills [--kills 20] [--runs 12] [--seed 1] [--json]
+
+Its runs ask a provider on this machine, which keeps what it was asked. Checked at the
+end: every run is there once, with the numbers of a study that nobody killed; and no
+answer that stood in the store at some kill was asked for again later. Said besides: how
+many requests were under way at a kill and had to be sent again.
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import sqlalchemy as sa
+
+from benchmarks.tables import show
+from mesa_memory import Study
+from mesa_memory.experiments import Processes
+from mesa_memory.stores import open_store, schema
+from tests.support.openai_server import OpenAIServer
+from tests.support.studied import PaidStreet
+
+TABLES = ("runs", "steps", "agents", "calls")
+#: seconds between two kills, at random
+BETWEEN = 0.2, 3.0
+
+
+@dataclass
+class Kills:
+    """The moments at which a worker was killed, and what stood in the store then."""
+
+    wanted: int
+    chance: random.Random
+    times: list[float] = field(default_factory=list)
+    stored: list[set[str]] = field(default_factory=list)
+
+    @contextmanager
+    def under_way(self, place: Path) -> Iterator[None]:
+        """Kills workers of this process meanwhile."""
+        done = threading.Event()
+        thread = threading.Thread(target=self._kill_on, args=(place, done))
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
+
+    def _kill_on(self, place: Path, done: threading.Event) -> None:
+        while len(self.times) < self.wanted:
+            if done.wait(self.chance.uniform(*BETWEEN)):
+                return
+            busy = [
+                p for p in multiprocessing.active_children() if p.pid in writers(place)
+            ]
+            if busy:
+                victim = self.chance.choice(sorted(busy, key=lambda p: p.pid or 0))
+                os.kill(victim.pid or 0, signal.SIGKILL)
+                victim.join()
+                self.stored.append(hashes(place))
+                self.times.append(time.monotonic())
+
+
+def writers(place: Path) -> set[int]:
+    """The processes that write a run now."""
+    if not place.exists():
+        return set()
+    with closing(open_store(place, read_only=True)) as store, store.reading() as on:
+        return set(on.scalars(sa.select(schema.leases.c.pid)))
+
+
+def hashes(place: Path) -> set[str]:
+    """What stands in a store of all that was answered."""
+    with closing(open_store(place, read_only=True)) as store, store.reading() as on:
+        both = (schema.calls, schema.unfinished_calls)
+        return {h for t in both for h in on.scalars(sa.select(t.c.prompt_hash))}
+
+
+def prompts(place: Path) -> dict[str, str]:
+    """The hash of each prompt, as the provider saw it."""
+    with closing(open_store(place, read_only=True)) as store, store.reading() as on:
+        query = sa.select(schema.calls.c.prompt, schema.calls.c.prompt_hash)
+        return {
+            "\n".join(m["content"] for m in messages if m["role"] == "user"): found
+            for messages, found in on.execute(query).tuples()
+        }
+
+
+def study(place: Path, server: Any, runs: int) -> Study:
+    """A study of runs of some seconds, each of which asks in each step."""
+    factors = {"base": server.base, "n": 3, "wait": 0.1}
+    return Study(PaidStreet, factors, seeds=range(runs), steps=8, store=place)
+
+
+def tables(done: Study) -> dict[str, str]:
+    """What came out, as text."""
+    found = done.results()
+    wanted = {name: getattr(found, name) for name in TABLES}
+    return {name: table.drop(columns="base").to_csv() for name, table in wanted.items()}
+
+
+def measure(kills: int, runs: int, seed: int) -> dict[str, Any]:
+    """Plays a study with kills, and one without."""
+    moments = Kills(kills, random.Random(seed))
+    with TemporaryDirectory() as folder, OpenAIServer(latency=0.02) as server:
+        place = Path(folder) / "killed.sqlite"
+        killed = study(place, server, runs)
+        rounds = 0
+        while not killed_enough(killed, moments):
+            rounds += 1
+            with moments.under_way(place):
+                killed.run(Processes(2), progress=False)
+            if len(moments.times) < kills:  # it ended too soon: more of it
+                killed.amend(seeds=range(runs * rounds, runs * (rounds + 1)))
+        asked = [(each.time, each.prompt) for each in server.log]
+        whole = study(Path(folder) / "whole.sqlite", server, len(killed.design.seeds))
+        whole.run("serial", progress=False)
+        again = asked_again(asked, moments, prompts(place))
+        return {
+            "kills": len(moments.times),
+            "runs": len(killed.design.seeds),
+            "finished": killed.status().counts["finished"],
+            "same tables": [
+                n for n, t in tables(killed).items() if tables(whole)[n] == t
+            ],
+            "answers": len({prompt for _, prompt in asked}),
+            "stored and asked again": again,
+            "under way and asked again": len(asked)
+            - len({p for _, p in asked})
+            - again,
+        }
+
+
+def killed_enough(killed: Study, moments: Kills) -> bool:
+    """True once there were the kills that were wanted, and all has ended."""
+    if len(moments.times) < moments.wanted or not Path(killed.location).exists():
+        return False
+    return killed.status().finished
+
+
+def asked_again(
+    asked: list[tuple[float, str]], moments: Kills, known: dict[str, str]
+) -> int:
+    """How many requests came after a kill at which their answer was in the store."""
+    return sum(
+        any(at > kill and known.get(prompt) in there
+            for kill, there in zip(moments.times, moments.stored))
+        for at, prompt in asked
+    )  # fmt: skip
+
+
+def main() -> int:
+    """Prints the counts; 1 if something was lost, doubled or paid twice."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=12)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    found = measure(args.kills, args.runs, args.seed)
+    if args.json:
+        print(json.dumps(found))
+    else:
+        show("A study whose workers are killed", [found])
+    whole = found["finished"] == found["runs"] and len(found["same tables"]) == 4
+    return 0 if whole and not found["stored and asked again"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
