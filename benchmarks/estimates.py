@@ -1,7 +1,7 @@
 """How far the forecast of a run, made from short pilots, is from what the run uses.
 
     python -m benchmarks.estimates [--agents 30] [--steps 100] [--memory NAME,NAME]
-        [--world rumor,planning] [--processes 2] [--json]
+        [--world rumor,planning] [--effort 800] [--processes 2] [--json]
 
 Each example is run whole, once with every memory, against a stand-in for a provider that
 counts as a provider does: tokens by the model's own tokenizer, what lies in a prefix that
@@ -13,6 +13,7 @@ prompts are long enough to be cached.
 
 import argparse
 import json
+import sys
 import time
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
@@ -121,7 +122,9 @@ def counted(world: str, memory: str, agents: int, steps: int) -> tuple[int, Prov
     return services.ledger.total.calls, provider
 
 
-def compared(case: tuple[str, str], agents: int, steps: int) -> dict[str, Any]:
+def compared(
+    case: tuple[str, str], agents: int, steps: int, effort: int
+) -> dict[str, Any]:
     """One row: how far the forecast is from the count, in percent."""
     world, memory = case
     began = time.perf_counter()
@@ -131,6 +134,7 @@ def compared(case: tuple[str, str], agents: int, steps: int) -> dict[str, Any]:
         steps=steps,
         llm=list(dict.fromkeys(m for m, _ in PRICED)),
         tiers=("", "flex"),
+        effort=effort,
     )
     pilot = time.perf_counter() - began
     calls, provider = counted(world, memory, agents, steps)
@@ -164,18 +168,26 @@ def off(forecast: float, count: float) -> float:
 def main() -> None:
     """Prints the table, and says whether all is within what is allowed."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--agents", type=int, default=30)
+    parser.add_argument("--agents", type=int, default=24)
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--memory", default=",".join(OURS))
     parser.add_argument("--world", default=",".join(WORLDS))
+    parser.add_argument("--effort", type=int, default=800)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     memories, worlds = options.memory.split(","), options.world.split(",")
     cases = [(world, memory) for world in worlds for memory in memories]
-    one = partial(compared, agents=options.agents, steps=options.steps)
+    one = partial(
+        compared, agents=options.agents, steps=options.steps, effort=options.effort
+    )
     with ProcessPoolExecutor(options.processes, get_context("spawn")) as pool:
-        rows = list(pool.map(one, cases))
+        rows = []
+        for row in pool.map(one, cases):
+            rows.append(row)
+            print(
+                f"{row['example']} {row['memory']}: done", file=sys.stderr, flush=True
+            )
     if options.json:
         print(json.dumps(rows))
     else:

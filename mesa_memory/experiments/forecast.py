@@ -23,9 +23,10 @@ AGENTS = (
 )  # fmt: skip
 #: steps of agents in all pilots together
 EFFORT = 1200
-#: share of them that goes to the long pilot, share of the steps that it has at most,
-#: and the fewest steps and agents of a pilot
-LONG, SHARE, FEWEST_STEPS, FEWEST_AGENTS = 0.65, 0.5, 20, 6
+#: share of them that goes to the long pilot, share of the steps that it has at most
+LONG, SHARE = 0.65, 0.6
+#: fewest steps and agents of the long pilot, and steps that the other one shall have
+FEWEST_STEPS, FEWEST_AGENTS, WIDE_STEPS = 40, 8, 20
 #: standard error between two runs that differ in their seed, relative
 BETWEEN_SEEDS = 0.03
 
@@ -155,7 +156,7 @@ def _planned(
     if few >= many:
         return [(None, max(length, min(steps, effort // many)))]
     rest = effort - few * length
-    wide = min(many, max(2 * few, rest // FEWEST_STEPS))
+    wide = min(many, max(2 * few, rest // WIDE_STEPS))
     return [(few, length), (wide, max(2, min(length, rest // wide)))]
 
 

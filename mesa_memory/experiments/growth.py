@@ -12,12 +12,14 @@ import numpy as np
 
 #: shares of a series that the curves are fitted to when they are judged by the rest
 JUDGED_AFTER = (0.7, 0.8, 0.9)
+#: what counts of each of these judgements: the last one saw the most
+JUDGED_BY = (0.1, 0.3, 0.6)
 #: relative error that even the best curve is taken to have
 LEAST_ERROR = 0.02
 #: what is left of a trend after as many further steps as the series has
 DAMPED = 0.25
 #: share of a series, at its end, that a level and a trend are taken from
-LEVEL, TREND, DECAY = 1 / 3, 0.4, 0.5
+LEVEL, RECENT, TREND, DECAY = 1 / 3, 0.15, 0.4, 0.5
 #: a period counts if the series is so much like itself that many steps before
 ALIKE = 0.5
 
@@ -68,7 +70,7 @@ def _judged(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         for column, (curve, _) in enumerate(CURVES):
             told = float(curve(series[:cut], len(series)).sum())
             errors[row, column] = (told - after) / scale
-    misses = np.sqrt((errors**2).mean(axis=0))
+    misses = np.sqrt(np.average(errors**2, axis=0, weights=JUDGED_BY))
     weights = np.array([prior for _, prior in CURVES]) / (misses**2 + LEAST_ERROR**2)
     return weights / weights.sum(), misses
 
@@ -76,6 +78,12 @@ def _judged(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def level(series: np.ndarray, steps: int) -> np.ndarray:
     """The mean of the end goes on."""
     end = _end(series, LEVEL)
+    return np.full(steps - len(series), end.mean())
+
+
+def recent(series: np.ndarray, steps: int) -> np.ndarray:
+    """The mean of the last few steps goes on."""
+    end = _end(series, RECENT)
     return np.full(steps - len(series), end.mean())
 
 
@@ -146,6 +154,7 @@ def _line(end: np.ndarray) -> tuple[float, float]:
 #: each with its weight before anything is known
 CURVES: tuple[tuple[Callable[[np.ndarray, int], np.ndarray], float], ...] = (
     (level, 1.0),
+    (recent, 1.0),
     (damped, 0.5),
     (decay, 0.5),
     (trend, 0.25),
