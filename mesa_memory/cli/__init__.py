@@ -19,6 +19,7 @@ from mesa_memory.cli.export import copy, export, migrate
 from mesa_memory.cli.inspect import inspect
 from mesa_memory.cli.report import report
 from mesa_memory.cli.runs import runs
+from mesa_memory.cli.study import study
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
 
@@ -111,7 +112,7 @@ def batch(
 
 
 for _command in (
-    *(demo, estimate, runs, inspect, report, cost, dashboard, diff),
+    *(demo, study, estimate, runs, inspect, report, cost, dashboard, diff),
     *(copy, export, migrate),
 ):
     main.add_command(_command)

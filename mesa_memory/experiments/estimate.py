@@ -1,14 +1,12 @@
 """An estimate of what runs will use: by purpose, by model and tier, beside the count."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.experiments.growth import Sum
 from mesa_memory.runs.table import Table
 
-#: standard errors on each side of an interval of 90%
-ERRORS = 1.645
 #: what a forecast is compared in: the name in a ledger, and in a recorded run
 QUANTITIES = {
     "calls": "calls",
@@ -48,6 +46,16 @@ class Priced:
     completion: Sum
     cost: Sum | None
 
+    def times(self, runs: int) -> "Priced":
+        """So much for each of several runs, which differ in their seeds."""
+
+        def sum_of(each: Sum) -> Sum:
+            return Sum(each.value * runs, each.error * runs**0.5)
+
+        cost = None if self.cost is None else sum_of(self.cost)
+        prompt, read, said = map(sum_of, (self.prompt, self.cached, self.completion))
+        return Priced(self.model, self.tier, prompt, read, said, cost)
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -74,6 +82,20 @@ class Estimate:
         value = sum(line.calls.value for line in self.lines) * self.runs
         error = sum(line.calls.error for line in self.lines) * self.runs**0.5
         return Sum(value, error)
+
+    @property
+    def tokens(self) -> Sum:
+        """Tokens in and out in all runs: of the first model, or at four characters."""
+        if self.priced:
+            return self.priced[0].prompt + self.priced[0].completion
+        own = sum((line.prompt + line.completion for line in self.lines), Sum(0.0, 0.0))
+        return Sum(own.value * self.runs, own.error * self.runs**0.5)
+
+    def times(self, runs: int) -> "Estimate":
+        """The same forecast for another number of runs, of an estimate of one run."""
+        return replace(
+            self, runs=runs, priced=tuple(each.times(runs) for each in self.priced)
+        )
 
     def purposes(self, *, as_records: bool = False) -> Any:
         """Calls and tokens by purpose, of all runs; tokens at four characters each."""
@@ -168,8 +190,7 @@ def _range(name: str, told: Sum | None) -> dict[str, Any]:
     """A number and the ends of its interval, which is never below zero."""
     if told is None:
         return {name: None, f"{name}_low": None, f"{name}_high": None}
-    low, high = told.value - ERRORS * told.error, told.value + ERRORS * told.error
-    return {name: told.value, f"{name}_low": max(low, 0.0), f"{name}_high": high}
+    return {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
 
 
 def _table(rows: list[dict[str, Any]], as_records: bool) -> Any:

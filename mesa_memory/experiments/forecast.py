@@ -92,7 +92,7 @@ def estimate(
     models = [llm] if isinstance(llm, str) else list(llm)
     named = [tiers] if isinstance(tiers, str) else list(tiers)
     priced = tuple(
-        _priced(lines, pilots[0], model, tier, cached, runs, prices or {})
+        _priced(lines, pilots[0], model, tier, cached, prices or {}).times(runs)
         for model in models
         for tier in named
     )
@@ -245,10 +245,9 @@ def _priced(
     model: str,
     tier: str,
     share: float | None,
-    runs: int,
     prices: Mapping[str, Any],
 ) -> Priced:
-    """All lines at the price of one model in one tier."""
+    """All lines of one run at the price of one model in one tier."""
     price, none = price_of(model, prices), Sum(0.0, 0.0)
     prompt, cached, said, cost = none, none, none, none
     reads = price is not None and price.in_tier(tier).cached is not None
@@ -261,8 +260,4 @@ def _priced(
             dollars = price.cost(own.value, words.value, read.value, tier)
             cost += Sum(dollars, price.cost(own.error, words.error, 0, tier))
         prompt, cached, said = prompt + own, cached + read, said + words
-    prompt, cached, said, cost = (
-        Sum(each.value * runs, each.error * math.sqrt(runs))
-        for each in (prompt, cached, said, cost)
-    )
     return Priced(model, tier, prompt, cached, said, None if price is None else cost)

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+#: standard errors on each side of an interval of 90%
+ERRORS = 1.645
 #: shares of a series that the curves are fitted to when they are judged by the rest
 JUDGED_AFTER = (0.7, 0.8, 0.9)
 #: what counts of each of these judgements: the last one saw the most
@@ -30,6 +32,16 @@ class Sum:
 
     value: float
     error: float
+
+    @property
+    def low(self) -> float:
+        """The lower end of an interval of 90%, never below zero."""
+        return max(self.value - ERRORS * self.error, 0.0)
+
+    @property
+    def high(self) -> float:
+        """The upper end of an interval of 90%."""
+        return self.value + ERRORS * self.error
 
     def __mul__(self, factor: float) -> "Sum":
         """Each step counted so often."""

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.redaction import logger as logger_of
@@ -18,7 +18,7 @@ from mesa_memory.errors import (
 )
 from mesa_memory.experiments import fingerprint as fingerprints
 from mesa_memory.experiments.arm import Arm
-from mesa_memory.experiments.design import Design
+from mesa_memory.experiments.design import Case, Design
 from mesa_memory.experiments.executors import Workers, check_picklable, workers_of
 from mesa_memory.experiments.progress import Progress
 from mesa_memory.experiments.results import Results
@@ -28,6 +28,9 @@ from mesa_memory.experiments.worker import BUSY, LOST, LOST_WORKER, Job, Outcome
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.stores.base import open_store, sqlite_path
 from mesa_memory.stores.studies import FAILED, WAITING, CaseRow, Studies, StudyRow
+
+if TYPE_CHECKING:
+    from mesa_memory.experiments.study_estimate import StudyEstimate
 
 logger = logger_of(__name__)
 
@@ -183,6 +186,45 @@ class Study:
         with closing(self._reading()) as store:
             studies = Studies(store)
             return Results.of(studies, self._row(studies))
+
+    @property
+    def missing(self) -> list[Case]:
+        """The runs that are wanted and not finished, in the order of the design."""
+        try:
+            with closing(self._reading()) as store:
+                studies = Studies(store)
+                row = studies.find(self.name)
+                cases = [] if row is None else studies.cases(row.id)
+        except StoreUnavailable:  # nothing has been run yet
+            cases = []
+        done = {c.key for c in cases if not c.due and c.steps >= self.steps}
+        return [case for case in self.design.cases if case.key not in done]
+
+    def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
+        """What the missing runs will cost, before they are paid; nothing is sent.
+
+        Args:
+            llm: models to be priced; by default each arm's own, its ``llm``.
+            **given: ``tiers``, ``cached``, ``replies``, ``agents``, ``prices``,
+                ``policy``, ``effort`` and ``progress`` of ``mesa_memory.estimate``.
+        """
+        from mesa_memory.experiments.study_estimate import estimate_study
+
+        return estimate_study(self, llm, **given)
+
+    def methods(self) -> str:
+        """The methods section: design, models, cost, versions, accepted differences.
+
+        Raises:
+            StudyError: if the store does not have this study.
+            StoreError: if it cannot be read.
+        """
+        from mesa_memory.experiments.methods import methods
+        from mesa_memory.experiments.study_facts import facts_of_study
+
+        with closing(self._reading()) as store:
+            studies = Studies(store)
+            return methods(facts_of_study(studies, self._row(studies)))
 
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:

@@ -1,0 +1,194 @@
+"""``mesa-memory study``: runs of a model with memory as a factor, described in a file."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.estimate import cached, priced, shown, tiers
+from mesa_memory.cli.output import Output, printed
+from mesa_memory.cli.progress import counted_to, say, say_loading
+
+if TYPE_CHECKING:
+    from mesa_memory.experiments.study import Study
+
+#: tables of results
+TABLES = ("runs", "steps", "agents", "calls", "answers")
+_TOTALS = {
+    "model": "model", "tier": "tier", "calls": "calls", "prompt_tokens": "tokens in",
+    "cached_tokens": "of them cached", "completion_tokens": "tokens out",
+    "cost": "US dollars", "cost_low": "from", "cost_high": "to",
+}  # fmt: skip
+
+file_argument = click.argument("file", metavar="FILE")
+
+
+@click.group()
+def study() -> None:
+    """Runs a model with each combination of factors and seeds.
+
+    FILE is a Python file with a variable study = Study(...), or a TOML file.
+    """
+
+
+@study.command()
+@file_argument
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="How many runs at once; 1 makes them in this process.  [default: one per "
+    "processor]",
+)
+@click.option(
+    "--accept-drift",
+    is_flag=True,
+    help="Go on although code, prompts, configuration or versions have changed.",
+)
+@printed
+def run(
+    file: str,
+    processes: int | None,
+    accept_drift: bool,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Makes the runs that are missing.
+
+    Finished ones are not made again. The exit code is 1 if a run failed.
+    """
+    output = Output(as_json, limit)
+    with one_line_errors(2):
+        found = _read(file)
+        executor = "serial" if processes == 1 else processes
+        status = found.run(executor, accept_drift=accept_drift)
+        _tell(output, found, status)
+    output.end()
+    if status.failed:
+        sys.exit(1)
+
+
+@study.command()
+@file_argument
+@printed
+def status(file: str, limit: int | None, as_json: bool) -> None:
+    """Says how many runs are finished, missing and failed, and why."""
+    output = Output(as_json, limit)
+    with one_line_errors(2):
+        found = _read(file)
+        _tell(output, found, found.status())
+    output.end()
+
+
+@study.command()
+@file_argument
+@click.option(
+    "--table",
+    type=click.Choice(TABLES),
+    default="runs",
+    show_default=True,
+    help="Which table.",
+)
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it into this CSV file instead.",
+)
+@printed
+def results(
+    file: str, table: str, out: Path | None, limit: int | None, as_json: bool
+) -> None:
+    """Prints what came out so far, or writes it as CSV."""
+    output = Output(as_json, limit)
+    with one_line_errors(2):
+        frame = getattr(_read(file).results(), table)
+        if out is not None:
+            frame.to_csv(out, index=False)
+            plain_console().print(f"Wrote {out}", soft_wrap=True)
+            return
+        columns = [str(name) for name in frame.columns]
+        rows = [
+            {str(n): None if _missing(v) else v for n, v in row.items()}
+            for row in frame.to_dict("records")
+        ]
+        output.table(table, f"{table} of {file}", dict(zip(columns, columns)), rows)
+    output.end()
+
+
+@study.command()
+@file_argument
+@priced
+@tiers
+@cached
+@printed
+def estimate(
+    file: str,
+    models: tuple[str, ...],
+    tiers: tuple[str, ...],
+    cached: float | None,
+    limit: int | None,
+    as_json: bool,
+) -> None:
+    """Estimates what the missing runs will cost, before anything is paid."""
+    output = Output(as_json, limit)
+    with one_line_errors(2):
+        found = _read(file)
+        with counted_to("Pilots") as progress:
+            told = found.estimate(
+                list(models), tiers=["", *tiers], cached=cached, progress=progress
+            )
+        if not told.arms:
+            say("Nothing is missing: all runs of the study are finished.")
+        arms, totals = (
+            of(as_records=True) if as_json else list(map(shown, of(as_records=True)))
+            for of in (told.costs, told.totals)
+        )
+        if not as_json and told.arms and not totals:
+            say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
+            arms = [
+                dict(arm.labels)
+                | {"runs": arm.estimate.runs, "calls": round(arm.estimate.calls.value)}
+                for arm in told.arms
+            ]
+        for key, title, rows in (
+            ("arms", f"Arms of {found.name} (interval of 90%)", arms),
+            ("totals", "All missing runs", totals),
+        ):
+            if rows or as_json:
+                output.table(key, title, _columns(rows), rows)
+    output.end()
+
+
+@study.command()
+@file_argument
+def methods(file: str) -> None:
+    """Prints the methods section: design, models, cost, versions, accepted changes."""
+    with one_line_errors(2):
+        plain_console().print(_read(file).methods(), soft_wrap=True)
+
+
+def _read(file: str) -> "Study":
+    from mesa_memory.experiments.study_file import read_study
+
+    say_loading()
+    return read_study(file)
+
+
+def _tell(output: Output, found: "Study", status: Any) -> None:
+    fields = {"study": found.name, "store": str(found.location), **status.counts}
+    fields |= {"calls": status.calls, "cost": status.cost}
+    output.fields("study", fields)
+    if status.failed:
+        columns = {n: n for n in ("case", "parameters", "seed", "error")}
+        output.table("failed", "Failed", columns, status.failed)
+
+
+def _columns(rows: list[dict[str, Any]]) -> dict[str, str]:
+    names = list(rows[0]) if rows else []
+    tier = any(row.get("tier") for row in rows)
+    return {n: _TOTALS.get(n, n) for n in names if tier or n != "tier"}
+
+
+def _missing(value: Any) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

@@ -1,0 +1,132 @@
+"""Studies from the command line: in Python and TOML files, run, looked at, estimated."""
+
+import json
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from mesa_memory.cli import main
+from mesa_memory.experiments.study_file import read_study
+
+TOML = """
+model = "rumor"
+steps = 4
+seeds = [1, 2]
+[parameters]
+n_agents = 4
+[factors]
+memory = ["short_term", "stlt"]
+[measures]
+known = "{module}:known"
+"""
+PYTHON = """
+from mesa_memory import Study
+from mesa_memory.examples.rumor.model import RumorModel
+
+def known(model):
+    return model.knowing("rumour")
+
+study = Study(
+    RumorModel, {{"n_agents": 4, "memory": ["short_term", "stlt"]}}, seeds=[1, 2],
+    steps=4, measures={{"known": known}}, store={store!r}, name={name!r},
+)
+"""
+
+
+@pytest.fixture
+def files(tmp_path, request):
+    """The same study in both forms; modules have names of their own in each test."""
+    name = f"study_of_{abs(hash(request.node.name)) % 10**8}"
+    python = tmp_path / f"{name}.py"
+    store = str(tmp_path / "python.sqlite")
+    python.write_text(PYTHON.format(store=store, name=name))
+    toml = tmp_path / "few.toml"
+    toml.write_text(TOML.format(module=name))
+    return {"python": str(python), "toml": str(toml)}
+
+
+def call(*arguments):
+    return CliRunner().invoke(main, ["study", *map(str, arguments)])
+
+
+def data(*arguments):
+    result = call(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+def test_a_study_of_either_form_is_run_and_gives_the_same(files, tmp_path):
+    tables = {}
+    for form, file in files.items():
+        ran = call("run", file, "--processes", 1)
+        assert ran.exit_code == 0, ran.output
+        told = data("status", file)["study"]
+        assert (told["finished"], told["waiting"]) == (4, 0)
+        tables[form] = data("results", file)["runs"]
+    assert tables["python"][0]["memory"] == "short_term"
+    assert [r["calls"] for r in tables["python"]] == [
+        r["calls"] for r in tables["toml"]
+    ]
+    out = tmp_path / "steps.csv"
+    assert (
+        call("results", files["toml"], "--table", "steps", "--out", out).exit_code == 0
+    )
+    assert set(pd.read_csv(out)["known"]) <= set(range(5))
+    text = call("methods", files["toml"]).stdout
+    for said in ("RumorModel", "4 times for 4 steps", "memory (short_term, stlt)",
+                 "seeds were 1 and 2", "n_agents = 4", "offline/rumor", "mesa-memory "):  # fmt: skip
+        assert said in text, text
+
+
+def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_count(
+    files,
+):
+    told = data(
+        "estimate", files["python"], "--llm", "openai/gpt-5-mini", "--tier", "flex"
+    )
+    assert len(told["arms"]) == 4
+    assert [row["runs"] for row in told["arms"]] == [2] * 4
+    plain, flex = told["totals"]
+    assert 0 < flex["cost"] < plain["cost"] < plain["cost_high"]
+    study = read_study(files["python"])
+    forecast = study.estimate()
+    study.run("serial", progress=False)
+    rows = forecast.beside(study, as_records=True)
+    assert [abs(row["calls_difference"]) < 0.05 for row in rows] == [True, True]
+    assert study.estimate().runs == 0
+    assert "Nothing is missing" in call("estimate", files["python"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("steps = 3", "must say model"),
+        ("model = 'rumor'\nsteps = 3\nsede = 1", "a study has no 'sede', but model"),
+        ("model = 'flu'\nsteps = 3", "give module:name, or rumor"),
+        ("model = 'mesa_memory:Nothing'\nsteps = 3", "cannot be loaded"),
+        ("model = ", "is no TOML"),
+        (
+            "model = 'rumor'\nsteps = 3\nfactors.memory = ['stl']",
+            "choose from short_term",
+        ),
+    ],
+)
+def test_a_wrong_file_ends_in_one_line(text, said, tmp_path):
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    result = call("status", file)
+    assert result.exit_code == 2
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_what_is_no_study_ends_in_one_line(tmp_path):
+    (tmp_path / "no_study_here.py").write_text("study = 3")
+    for file, said in (
+        ("no_study_here.py", "must have a variable study"),
+        ("gone.py", "there is no file"),
+    ):
+        result = call("run", tmp_path / file)
+        assert result.exit_code == 2
+        assert said in result.stderr
