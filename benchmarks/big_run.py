@@ -185,7 +185,7 @@ class BigRun:
     def _prompt(self, step: int, agent: int) -> tuple:
         self._seq += 1
         lines = "\n".join(f"- {_sentence(agent * n, 9)}" for n in range(1, 6))
-        return (1, self._seq, step, str(agent), LAYER, "memory", lines)
+        return (1, self._seq, step, str(agent), LAYER, "memory", lines, None)
 
     def _call(self, step: int, agent: int) -> tuple:
         self._seq += 1

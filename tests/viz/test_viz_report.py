@@ -135,10 +135,29 @@ def test_what_spreads_becomes_a_curve_and_tells_a_rumour_from_its_denial(
         )
     _, data = read(written.path)
     held, denied = data["measures"][:2]
-    assert held["name"] == "Remember it" and max(held["total"]) > 1
+    assert (held["name"], denied["name"]) == (
+        "Remember it", "Remember the other text",
+    )  # fmt: skip
+    ((_, holders),), ((_, deniers),) = held["lines"], denied["lines"]
     # The correction comes on day 10.
-    assert max(denied["total"][:9]) == 0 and max(denied["total"]) > 0
-    assert [sum(row) for row in held["agents"]] == held["total"]
+    assert max(holders) > 1 and max(deniers[:9]) == 0 < max(deniers)
+    assert [sum(row) for row in held["agents"]] == holders
+
+
+def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
+    rumour, tmp_path
+):
+    with open_run(rumour) as run:
+        _, data = read(write_report(run, tmp_path / "report.html").path)
+    (spots,) = data["places"]  # nobody moves
+    assert len(spots) == 8 and all(0 <= x <= 1 and 0 <= y <= 1 for x, y in spots)
+    assert len(data["ties"]) > 7
+    told = {measure["name"]: measure for measure in data["measures"]}
+    belief, known = told["belief"], told["knows_rumour"]
+    assert belief["classes"] == ["rumour", "correction"] and known["agents"] is None
+    for place, row in enumerate(belief["agents"]):
+        for number, (_, counts) in enumerate(belief["lines"], 1):
+            assert row.count(number) == counts[place]
 
 
 def test_a_report_that_would_be_too_large_is_a_sample_and_says_so(town, tmp_path):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.redaction import scrub
+from mesa_memory.viz.report.measures import Measure
 from mesa_memory.viz.report.people import (
     Person,
     cut,
@@ -14,7 +15,7 @@ from mesa_memory.viz.report.people import (
     record_row,
     shown_text,
 )
-from mesa_memory.viz.report.population import Measure, Population
+from mesa_memory.viz.report.population import Population
 from mesa_memory.viz.report.sampling import Sample
 
 
@@ -57,10 +58,9 @@ def payload(
     taken = [_person(one, places, texts, sample) for one in people[: sample.people]]
     return {
         "steps": everyone.steps,
-        "agents": [
-            [str(agent), everyone.names.get(agent), *position]
-            for agent, position in zip(everyone.agents, everyone.positions)
-        ],
+        "agents": [[str(one), everyone.names.get(one)] for one in everyone.agents],
+        "places": _places(everyone, sample),
+        "ties": everyone.stage.ties,
         "messages": _messages(everyone, texts, sample),
         "measures": [_measure(measure) for measure in everyone.measures],
         "people": taken,
@@ -84,18 +84,30 @@ def _messages(
     return found
 
 
+def _places(everyone: Population, sample: Sample) -> list[Any]:
+    """Where everybody is, once or for each step; None for steps that are left out."""
+    places = everyone.stage.places
+    if len(places) == 1:
+        return places
+    taken = (sample.takes(n, len(places)) for n in range(len(places)))
+    return [spots if take else None for spots, take in zip(places, taken)]
+
+
 def _measure(measure: Measure) -> dict[str, Any]:
-    of_agents = np.nan_to_num(measure.of_agents).astype(int)
+    values = measure.of_agents
     return {
-        "name": measure.name,
-        "hint": measure.hint,
-        "total": [_plain(value) for value in measure.total.tolist()],
-        "agents": of_agents.T.tolist(),
+        "name": scrub(measure.name),
+        "hint": scrub(measure.hint),
+        "lines": [[scrub(label), _numbers(line)] for label, line in measure.lines],
+        "classes": [scrub(word) for word in measure.classes],
+        "agents": None if values is None else [_numbers(row) for row in values.T],
     }
 
 
-def _plain(value: float) -> float | int:
-    return int(value) if value == int(value) else value
+def _numbers(values: np.ndarray) -> list[float | int | None]:
+    """Numbers as JSON has them, short; NaN is None."""
+    rounded = np.round(values.astype(float), 4).tolist()
+    return [None if v != v else int(v) if v == int(v) else v for v in rounded]
 
 
 def _person(

@@ -3,7 +3,7 @@
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const [KIND, LAYER, STEP, FROM, TO, BECAUSE, TEXT, GRADE, DERIVED, SOURCES] = Array(10).keys();
-  const SVG = "http://www.w3.org/2000/svg", SIZE = 600, EDGE = 40, LISTED = 200, FIRST = 3, DEEPEST = 12;
+  const SVG = "http://www.w3.org/2000/svg", SIZE = 600, EDGE = 40, LISTED = 200, FIRST = 3, DEEPEST = 12, COLOURS = 8;
   const $ = (id) => document.getElementById(id);
   const people = new Map(data.people.map((one) => [one.agent, one]));
   const last = data.steps.length - 1;
@@ -33,26 +33,43 @@
 
   // -- the town: who is where, and who told whom what -------------------------------
 
-  const at = (agent) => {
-    const [, , x, y] = data.agents[agent];
-    return [EDGE + x * (SIZE - 2 * EDGE), EDGE + y * (SIZE - 2 * EDGE)];
-  };
+  const scaled = (value) => EDGE + value * (SIZE - 2 * EDGE);
+  function at(agent) {
+    // Of a step that is left out, the places of the last one before it.
+    let place = data.places.length > 1 ? now.place : 0;
+    while (place && !data.places[place]) place -= 1;
+    const spot = (data.places[place] || [])[agent];
+    return spot ? spot.map(scaled) : null;
+  }
   const radius = Math.max(4, Math.min(15, 700 / Math.max(data.agents.length, 1)));
-  const circles = [], arrows = svg("g", {});
+  const circles = [], labels = [], arrows = svg("g", {});
 
   function drawTown() {
     const head = svg("marker", { id: "arrow", viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7, orient: "auto-start-reverse" },
       svg("path", { d: "M0 0L10 5L0 10z" }));
     const town = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group", "aria-label": "Agents, and what they tell each other" },
-      svg("defs", {}, head), arrows);
+      svg("defs", {}, head),
+      ...data.ties.map(([x1, y1, x2, y2]) => svg("line", { class: "tie", x1: scaled(x1), y1: scaled(y1), x2: scaled(x2), y2: scaled(y2) })), arrows);
     data.agents.forEach((agent, place) => {
-      const [x, y] = at(place);
-      const circle = svg("circle", { cx: x, cy: y, r: radius, onclick: () => choose(place) }, svg("title", {}, called(place)));
+      const circle = svg("circle", { r: radius, onclick: () => choose(place) }, svg("title", {}, called(place)));
+      const label = svg("text", {}, data.agents.length <= 60 ? (agent[1] || agent[0]).slice(0, 4) : "");
       circles.push(circle);
-      town.append(circle);
-      if (data.agents.length <= 60) town.append(svg("text", { x, y }, (agent[1] || agent[0]).slice(0, 4)));
+      labels.push(label);
+      town.append(circle, label);
     });
     show("town", town);
+  }
+
+  function placeAgents() {
+    circles.forEach((circle, agent) => {
+      const spot = at(agent);
+      for (const node of [circle, labels[agent]]) node.setAttribute("visibility", spot ? "visible" : "hidden");
+      if (!spot) return;
+      circle.setAttribute("cx", spot[0]);
+      circle.setAttribute("cy", spot[1]);
+      labels[agent].setAttribute("x", spot[0]);
+      labels[agent].setAttribute("y", spot[1]);
+    });
   }
 
   function drawMessages() {
@@ -60,7 +77,7 @@
     const lines = [], paths = [];
     (told || []).forEach(([sender, text, recipients], order) => {
       const words = data.texts[text], picked = now.picked === order;
-      for (const recipient of recipients) {
+      for (const recipient of recipients.filter((one) => at(one) && at(sender))) {
         paths.push(svg("path", { d: bent(at(sender), at(recipient)), "marker-end": "url(#arrow)", class: picked ? "picked" : null, onclick: () => pick(order, sender) },
           svg("title", {}, `${called(sender)} to ${called(recipient)}: ${words}`)));
       }
@@ -86,43 +103,58 @@
   }
 
   function colourAgents() {
-    const measure = data.measures[now.measure];
-    const values = measure ? measure.agents[now.place] : [];
-    const most = measure ? measure.most : 0;
+    const measure = data.measures[now.measure], classes = measure ? measure.classes : [];
+    const values = measure && measure.agents ? measure.agents[now.place] : [];
     circles.forEach((circle, place) => {
-      const value = values[place] || 0;
-      circle.classList.toggle("held", value > 0);
-      circle.classList.toggle("chosen", place === now.agent);
-      circle.setAttribute("fill-opacity", value > 0 ? (0.25 + 0.75 * Math.min(1, value / most)).toFixed(2) : "1");
+      const value = values[place] || 0, strength = classes.length ? 1 : 0.25 + 0.75 * Math.min(1, Math.abs(value) / (measure ? measure.most : 1));
+      const own = !value ? "" : classes.length ? ` class${(value - 1) % COLOURS}` : " held";
+      circle.setAttribute("class", `agent${own}${place === now.agent ? " chosen" : ""}`);
+      circle.setAttribute("fill-opacity", value ? strength.toFixed(2) : "1");
+      circle.firstChild.textContent = called(place) + (value && measure ? `: ${classes.length ? classes[value - 1] : number(value)}` : "");
     });
   }
 
+  function drawLegend() {
+    const measure = data.measures[now.measure];
+    const words = measure && measure.classes.length ? measure.classes : [];
+    show("legend", ...words.map((word, order) => html("span", {}, swatch(order), ` ${word}`)));
+  }
+  const swatch = (order) => svg("svg", { class: "swatch", viewBox: "0 0 12 12" }, svg("rect", { class: `class${order % COLOURS}`, width: 12, height: 12 }));
+
   // -- curves -----------------------------------------------------------------------
 
-  const WIDE = 340, HIGH = 120, LEFT = 44, BOTTOM = 18, cursors = [];
+  const WIDE = 340, HIGH = 120, LEFT = 54, BOTTOM = 18, cursors = [];
   const across = (place) => LEFT + (last ? (place / last) * (WIDE - LEFT - 6) : 0);
 
   function drawCurves() {
     show("charts", ...data.measures.map((measure) => {
-      const most = Math.max(...measure.total, 1e-9);
-      const down = (value) => 8 + (1 - value / most) * (HIGH - BOTTOM - 8);
-      const points = measure.total.map((value, place) => `${across(place).toFixed(1)},${down(value).toFixed(1)}`).join(" ");
+      const all = measure.lines.flatMap(([, values]) => values).filter((value) => value !== null);
+      const most = Math.max(0, ...all) || 1, least = Math.min(0, ...all);
+      const down = (value) => 8 + ((most - value) / (most - least)) * (HIGH - BOTTOM - 8);
       const cursor = svg("line", { y1: 4, y2: HIGH - BOTTOM });
       cursors.push(cursor);
-      const chart = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${measure.name} by step; at most ${number(most)}` },
+      const chart = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": `${measure.name} by step; from ${number(least)} to ${number(most)}` },
         svg("line", { class: "axis", x1: LEFT, x2: WIDE - 6, y1: HIGH - BOTTOM, y2: HIGH - BOTTOM }),
-        svg("polyline", { points }), cursor,
+        ...measure.lines.map(([, values], order) => curve(values, down, measure.lines.length > 1 ? order : null)), cursor,
         svg("text", { x: LEFT - 6, y: 14, "text-anchor": "end" }, number(most)),
-        svg("text", { x: LEFT - 6, y: HIGH - BOTTOM, "text-anchor": "end" }, "0"),
+        svg("text", { x: LEFT - 6, y: HIGH - BOTTOM, "text-anchor": "end" }, number(least)),
         svg("text", { x: LEFT, y: HIGH - 4 }, number(data.steps[0])),
         svg("text", { x: WIDE - 6, y: HIGH - 4, "text-anchor": "end" }, number(data.steps[last])));
       chart.addEventListener("click", (event) => {
         const box = chart.getBoundingClientRect(), x = ((event.clientX - box.left) / box.width) * WIDE;
         go(Math.round(((x - LEFT) / (WIDE - LEFT - 6)) * last));
       });
-      const value = html("span", { class: "value" });
-      return html("figure", {}, html("figcaption", {}, html("b", {}, measure.name), " ", value, html("br"), html("small", {}, measure.hint)), chart);
+      return html("figure", {}, html("figcaption", {}, html("b", {}, measure.name), " ", html("span", { class: "value" }), html("br"), html("small", {}, measure.hint)), chart);
     }));
+  }
+
+  function curve(values, down, order) {
+    let path = "", drawing = false;
+    values.forEach((value, place) => {
+      if (value !== null) path += `${drawing ? "L" : "M"}${across(place).toFixed(1)} ${down(value).toFixed(1)}`;
+      drawing = value !== null;
+    });
+    return svg("path", { class: order === null ? "curve" : `curve line${order % COLOURS}`, d: path });
   }
 
   function moveCursors() {
@@ -130,7 +162,11 @@
     cursors.forEach((cursor, order) => {
       cursor.setAttribute("x1", across(now.place));
       cursor.setAttribute("x2", across(now.place));
-      values[order].textContent = number(data.measures[order].total[now.place]);
+      const lines = data.measures[order].lines;
+      values[order].replaceChildren(...lines.flatMap(([label, numbers], n) => {
+        const value = numbers[now.place], said = value === null ? "unknown" : number(value);
+        return label ? [swatch(n), ` ${label} ${said} `] : [said];
+      }));
     });
   }
 
@@ -261,7 +297,7 @@
     $("slider").value = now.place;
     $("slider").setAttribute("aria-valuetext", `step ${step}`);
     $("now").textContent = `${step} of ${number(data.steps[last])}`;
-    drawMessages(); colourAgents(); moveCursors(); drawMind();
+    placeAgents(); drawMessages(); colourAgents(); moveCursors(); drawMind();
   }
   function choose(agent) {
     now.agent = agent;
@@ -280,7 +316,8 @@
   }
 
   data.measures.forEach((measure, order) => {
-    measure.most = Math.max(1, ...measure.agents.map((row) => Math.max(...row)));
+    if (!measure.agents) return;
+    measure.most = measure.agents.reduce((most, row) => row.reduce((found, value) => Math.max(found, Math.abs(value || 0)), most), 0) || 1;
     $("colour").append(html("option", { value: order }, measure.name));
   });
   const full = new Set(people.keys());
@@ -292,8 +329,8 @@
   $("forth").addEventListener("click", () => { stop(); go(now.place + 1); });
   $("play").addEventListener("click", play);
   $("speed").addEventListener("change", () => { if (now.timer) { stop(); play(); } });
-  $("colour").addEventListener("change", () => { now.measure = Number($("colour").value); colourAgents(); });
+  $("colour").addEventListener("change", () => { now.measure = Number($("colour").value); colourAgents(); drawLegend(); });
   $("who").addEventListener("change", () => choose(Number($("who").value)));
   $("who").value = now.agent;
-  drawTown(); drawCurves(); draw();
+  drawTown(); drawCurves(); drawLegend(); draw();
 })();
