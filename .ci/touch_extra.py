@@ -94,6 +94,20 @@ def yaml(run: str) -> None:
     assert agent.memory.from_yaml(agent.memory.to_yaml())["changed"] == 0
 
 
+def dask(run: str) -> None:
+    """A worker of a cluster on this machine opens a run."""
+    from distributed import Client
+
+    with Client(n_workers=1, processes=False, dashboard_address=None) as client:
+        executor = client.get_executor()
+        assert executor.submit(_steps, run).result(timeout=60) == 4
+
+
+def _steps(run: str) -> int:
+    with open_run(run) as found:
+        return len(found.steps)
+
+
 def embedded(run: str) -> None:
     """A demo is recorded in a server of its own, and inspected."""
     # Servers may not run as root; then another user has to enter the folder.
@@ -115,7 +129,8 @@ def _call(*arguments: str) -> str:
 
 
 extra, recorded = sys.argv[1:]
-{f.__name__: f for f in (dashboard, fastembed, postgres, parquet, yaml, embedded)}[
-    extra
-](recorded)
+{
+    f.__name__: f
+    for f in (dashboard, fastembed, postgres, parquet, yaml, dask, embedded)
+}[extra](recorded)
 print(f"{extra}: installed, and used without a network.")
