@@ -9,7 +9,7 @@ from mesa_memory.core.conversations import Conversation, Grouping
 from mesa_memory.core.records import CONSOLIDATED, DERIVED, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.errors import EmbedderError
+from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.dialogue_recall import QUERY_LINES, DialogueRecall
 from mesa_memory.memories.entry import Entry
@@ -75,6 +75,7 @@ class Conversations(Layer):
         self.talks: list[Conversation] = []
         self.held: list[Entry] = []
         self._fresh: list[Entry] = []  # those that are to be embedded
+        self._refused = 0  # unusable replies in a row
         self.recollection = DialogueRecall(self, recall, scoring)
         self.index = self.recollection.index = EventIndex(self.held, 5)
 
@@ -156,7 +157,8 @@ class Conversations(Layer):
     def remember(self) -> Flow[None]:
         """Summarises the conversations that are over, and embeds the summaries.
 
-        What fails stays due, and leaves the others be.
+        What fails stays due, and leaves the others be. After an unusable reply one is
+        asked for at a time, by turns, until one is summarised.
         """
         faults: list[Any] = []
         while not faults and (due := self._due()):
@@ -166,6 +168,8 @@ class Conversations(Layer):
                 if not isinstance(outcome, FAULTS):
                     self._take_up(talk, messages, outcome)
             faults += [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
+            unusable = any(isinstance(fault, BadReply) for fault in faults)
+            self._refused = self._refused + 1 if unusable else 0
         self.talks = [
             talk for talk in self.talks if talk.messages or self._closes(talk)
         ]
@@ -191,7 +195,8 @@ class Conversations(Layer):
                 count = count - self.short_term_turns if long else 0
             if count:
                 found.append((talk, self._fitting(talk.messages[:count])))
-        return found
+        turn = self._refused % max(1, len(found))
+        return found[turn : turn + 1] if self._refused else found
 
     def _fitting(self, messages: Sequence[MemoryRecord]) -> list[MemoryRecord]:
         """The oldest that fit one request, at least one."""
@@ -350,7 +355,8 @@ class Conversations(Layer):
             for t in self.talks
         ]
         fresh = [entry.events[0] for entry in self._fresh]
-        return {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
+        state = {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
+        return state | ({"refused": self._refused} if self._refused else {})
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the conversations under way, and the summaries."""
@@ -358,6 +364,7 @@ class Conversations(Layer):
             Conversation(tuple(others), last, complete, closed, list(messages))
             for others, last, complete, closed, messages in snapshot["talks"]
         ]
+        self._refused = snapshot.get("refused", 0)
         fresh = {record.id for record in snapshot["fresh"]}
         self.held.clear()
         self._fresh = []

@@ -86,7 +86,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     """The most important events word for word, oldest first.
 
     Repetitions keep only their newest mention; over the limit, the least important and
-    oldest go first.
+    oldest go first, but never the newest: a summary that tells nothing new is none.
     """
     previous = [item for item in inputs["summary"].split(BULLET) if item]
     new = [
@@ -100,7 +100,8 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     ranked = sorted(items, key=lambda said: (offline_grade("", said), order[said]))
     size = sum(len(newest[said]) + len(BULLET) for said in items)
     dropped = set()
-    for said in ranked[:-1]:
+    stays = items[-1] if new else ranked[-1] if ranked else ""
+    for said in (said for said in ranked if said != stays):
         if size <= limit:
             break
         size -= len(newest[said]) + len(BULLET)

@@ -33,14 +33,14 @@ def prompt(inputs: Inputs) -> str:
 def check(reply: Summary, inputs: Inputs) -> Summary:
     """Lets a summary pass that has to do with what was said, or with whom.
 
-    Of small talk, such as a greeting, a good summary may share no word.
+    Of small talk, such as a greeting, a good summary may share no word; a number is none.
 
     Raises:
         Unusable: if it has not.
     """
     lines = [line.removeprefix(OWN) for _, line in inputs["lines"]]
     said = "\n".join(line.partition(" says: ")[2] or line for line in lines)
-    if Terms.of(said).words:
+    if len(Terms.of(said)):
         known = [*lines, inputs["others"]]
         check_summary(reply.summary, known, "", inputs["max_chars"])
     return reply

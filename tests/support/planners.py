@@ -4,9 +4,13 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 
 from mesa_memory import (
+    ConversationMemory,
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
+    NarrativeMemory,
     Services,
     ShortTermMemory,
     STLTMemory,
@@ -24,6 +28,10 @@ MEMORIES = {
     "long_term": LongTermMemory,
     "episodic": EpisodicMemory,
     "impression": ImpressionMemory,
+    "fact": FactMemory,
+    "conversation": ConversationMemory,
+    "narrative": NarrativeMemory,
+    "layered": LayeredMemory,
 }
 #: those and all others that the package knows by name
 ALL = names()

@@ -20,6 +20,7 @@ from mesa_memory import (
     edit,
     erase,
     open_run,
+    register_policy,
     resume,
 )
 from tests.support.client import warm_up
@@ -521,3 +522,30 @@ def test_nothing_recent_and_nothing_recalled_may_be_asked_for():
     hall.said((1, "The mill burns!", 2))
     assert hall.guest[1].memory.format_long_term() == ""
     assert len(hall.told(1)) == 1
+
+
+def test_one_conversation_that_cannot_be_summarised_keeps_no_other_waiting():
+    """A model that has nothing usable to say of one talk is asked for the others."""
+
+    def told(request):
+        if "bewitched" in request.prompt:
+            return "Once upon a time there was a princess."
+        return {"summary": f"I talked with {request.inputs['others']} of bread."}
+
+    model = mesa.Model(rng=1)
+    llm = ScriptedLLM(rules={"*": told})
+    configure(model, llm=llm, execution="blocking")
+    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
+    agent.memory = ConversationMemory(agent, idle_steps=0)
+    for sender in range(2, 8):
+        words = "bewitched toads" if sender == 2 else "fresh bread"
+        said = {"message": f"There are {words}.", "sender": sender}
+        agent.memory.add_to_memory("message", said)
+    for _ in range(8):
+        model.step()
+        before = len(llm.history)
+        agent.memory.process_step()
+    others = {record.content["with"][0] for record in agent.memory.conversations()}
+    assert others == {3, 4, 5, 6, 7}
+    assert "bewitched toads" in agent.memory.get_prompt_ready()
+    assert len(llm.history) - before <= 4

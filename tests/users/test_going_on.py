@@ -9,10 +9,13 @@ from mesa_memory import (
     Budget,
     BudgetExceeded,
     EpisodicMemory,
+    FactMemory,
+    LayeredMemory,
     LLMRejected,
     LLMUnavailable,
     LongTermMemory,
     MemoryStalled,
+    NarrativeMemory,
     ScriptedLLM,
     STLTMemory,
     configure,
@@ -20,7 +23,20 @@ from mesa_memory import (
     register_policy,
 )
 
-MEMORIES = [EpisodicMemory, LongTermMemory, STLTMemory]
+
+def brief_chapters(agent):
+    """A life told every other step."""
+    return NarrativeMemory(agent, chapters=2, keep_last=9)
+
+
+MEMORIES = [
+    EpisodicMemory,
+    LongTermMemory,
+    STLTMemory,
+    FactMemory,
+    brief_chapters,
+    LayeredMemory,
+]
 
 
 def talk(turn):

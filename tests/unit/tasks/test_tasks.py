@@ -21,6 +21,7 @@ from mesa_memory.tasks import (
     STORY,
     registered,
 )
+from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.grade import Grades, GradesOfTen
 
 LINES = [
@@ -321,3 +322,15 @@ def test_a_system_text_is_the_same_in_each_step(task):
     """What is at the beginning of all requests, so that providers can cache it."""
     told = [{"lines": [(step, f"event {step}")], "count": step} for step in (3, 41)]
     assert task.system(told[0]) == task.system(told[1])
+
+
+def test_a_summary_that_is_full_still_tells_the_newest_offline():
+    old = " • ".join(f"Step {n}: The fire killed {n} in the attack" for n in range(60))
+    lines = [
+        (70, "Agent 9 says: I swept the yard."),
+        (71, "Agent 3 says: I sold eggs."),
+    ]
+    inputs = {"summary": old[:1400], "lines": lines, "max_chars": 1200}
+    reply = CONSOLIDATE.offline(inputs)["summary"]
+    assert "I sold eggs" in reply and len(reply) <= 1200
+    CONSOLIDATE.check(Summary(summary=reply), inputs)
