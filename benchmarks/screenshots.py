@@ -1,39 +1,51 @@
 """Pictures of every view of the dashboard, for the documentation.
 
-    python -m benchmarks.screenshots [FOLDER]
+    python -m benchmarks.screenshots [FOLDER [NAME …]]
 
-Records towns of the example and a small town with every kind of memory, opens them in
-the dashboard and writes one PNG for each view into the folder, by default docs/_static.
+Records towns of the example, a small town with every kind of memory, and an inn whose
+guests talk; opens them in the dashboard and writes one PNG for each view, or only those
+named, into the folder, by default docs/_static.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.viz.by_hand import Change, forked
 from tests.support.browser import browser, served
+from tests.support.recorded_talk import Inn
 from tests.support.recorded_town import RecordedTown
 
 ROOT = Path(__file__).resolve().parents[1]
-#: memories of the towns recorded first; a town with every kind of memory is the last
+#: memories of the towns recorded first; then come a town with every kind of memory, the
+#: inn, and a fork of it with a change
 MEMORIES = ("stlt", "episodic", "impression")
-#: view -> the rest of its address: run, agent and step are the ones worth a look
+MINDS, INN, FORK = 4, 5, 6
+#: picture -> number of the run, and the rest of its address: what is worth a look
 VIEWS = {
-    "population": "run=0&agent=12&step=16",
-    "agent": "run=0&agent=12&step=16",
-    "recall": "run=1&agent=12&step=18",
-    "evidence": "run=3&agent=5&step=20",
-    "impressions": "run=2&agent=3&step=25",
-    "spread": "run=0&agent=12&step=12&text=the+town+well+is+poisoned",
-    "cost": "run=3&agent=5&step=20",
-    "compare": "run=0&agent=12&other_agent=7&step=16",
+    "population": (1, "view=population&agent=12&step=16"),
+    "agent": (1, "view=agent&agent=12&step=16"),
+    "recall": (2, "view=recall&agent=12&step=18"),
+    "evidence": (MINDS, "view=evidence&agent=5&step=20"),
+    "conversations": (INN, "view=contents&agent=1&contents=conversations&thread=5"),
+    "facts": (INN, "view=contents&agent=2&contents=facts"),
+    "chapters": (INN, "view=contents&agent=3&contents=story"),
+    "budget": (INN, "view=contents&agent=4&contents=budget"),
+    "requests": (INN, "view=requests&agent=5&step=5"),
+    "hand": (FORK, "view=hand&agent=2"),
+    "impressions": (3, "view=impressions&agent=3&step=25"),
+    "spread": (1, "view=spread&agent=12&step=12&text=the+town+well+is+poisoned"),
+    "cost": (MINDS, "view=cost&agent=5&step=20"),
+    "compare": (1, "view=compare&agent=12&other_agent=7&step=16"),
 }
 
 
 def record(file: str) -> None:
-    """Four runs in one file."""
+    """All runs in one file."""
     towns: list[Any] = [
         RumorModel(n_agents=24, memory=memory, rng=3, record=file)
         for memory in MEMORIES
@@ -42,17 +54,27 @@ def record(file: str) -> None:
         for _ in range(25):
             town.step()
         Services.of(town).recorder.close()
+    inn = Inn(record=file)
+    for _ in range(9):
+        inn.step()
+    change = Change(2, "implant", "Carl lives at the lighthouse.", event="message")
+    other = forked(inn, change, name="what if")
+    for _ in range(4):
+        other.step()
+    for model in (inn, other):
+        Services.of(model).recorder.close()
 
 
-def shoot(base: str, folder: Path) -> None:
+def shoot(base: str, folder: Path, names: Sequence[str]) -> None:
     """One picture of each view."""
     with browser() as chromium:
         page = chromium.new_page(viewport={"width": 1280, "height": 900})
-        for view, rest in VIEWS.items():
-            page.goto(f"{base}/?view={view}&{rest}")
+        for name in names:
+            number, rest = VIEWS[name]
+            page.goto(f"{base}/?run={number - 1}&{rest}")
             page.wait_for_selector(".mm-section", timeout=60_000)
             page.wait_for_timeout(2500)  # charts are drawn after the page
-            path = folder / f"dashboard_{view}.png"
+            path = folder / f"dashboard_{name}.png"
             page.screenshot(path=path)
             print(path)
 
@@ -60,13 +82,14 @@ def shoot(base: str, folder: Path) -> None:
 def main() -> None:
     """Writes the pictures."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "_static"
+    names = sys.argv[2:] or list(VIEWS)
     with TemporaryDirectory() as place:
         file = str(Path(place) / "runs.sqlite")
         record(file)
-        runs = [f"{file}#{number}" for number in range(1, len(MEMORIES) + 2)]
+        runs = [f"{file}#{number}" for number in range(1, FORK + 1)]
         command = ("-m", "mesa_memory.cli", "dashboard", *runs)
-        with served(*command, "--no-open", "--port", "8799") as base:
-            shoot(base.rstrip("/"), folder)
+        with served(*command, "--no-open", "--port", "0") as base:
+            shoot(base.rstrip("/"), folder, names)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,11 @@ class LiveFeed(Feed):
         return None if model is None else Services.of(model).ledger.budget
 
     @property
+    def model(self) -> Any:
+        """See ``Feed``."""
+        return self._recorder.model if self._recorder.active else None
+
+    @property
     def nap(self) -> float:
         """See ``Feed``; to ask the recorder costs next to nothing."""
         return TICK_S if self._recorder.active else LOOK_INTERVAL_S

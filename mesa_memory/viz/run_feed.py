@@ -49,6 +49,11 @@ class Feed:
         return None
 
     @property
+    def model(self) -> Any:
+        """The model, if it runs in this process; None of all others."""
+        return None
+
+    @property
     def opened(self) -> Run:
         """The run, which must be there."""
         assert self.run is not None, "a page without a run shows no views"

@@ -42,6 +42,11 @@ class Source:
         return self._feed.label
 
     @property
+    def model(self) -> Any:
+        """The model, to be asked and forked, if it runs in this process."""
+        return self._feed.model
+
+    @property
     def all(self) -> "Sequence[Source]":
         """The sources of all runs of the page, this one included."""
         return [feed.source for feed in self._feed.all]

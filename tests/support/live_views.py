@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import recall, spread
+from mesa_memory.viz.data import conversations, recall, spread
 from mesa_memory.viz.data.agent import past
 from tests.support.live_pages import BUDGET, Minds
 
@@ -217,12 +217,36 @@ def compared_known(run, step):
     return {name: str(count) for name, count in told.items()}, {str(step)}
 
 
+def threads(sections):
+    counts = [row[1] for row in rows(sections, "Threads of agent 1")]
+    return sections[0]["title"], counts
+
+
+def threads_known(run, step):
+    found = conversations.threads(past(run, 1), 1, step)[:5]
+    counts = [str(len(thread.rows)) for thread in found]
+    return f"Threads of agent 1, until step {step}", counts
+
+
+def asked(sections):
+    title = sections[0]["title"]
+    return title, sorted(row[3] for row in rows(sections, "Requests of agent 1"))
+
+
+def asked_known(run, step):
+    calls = run.calls(1, step, as_records=True)
+    tokens = sorted(str(call["tokens_in"]) for call in calls)
+    return f"Requests of agent 1, step {step}", tokens
+
+
 #: tab -> what is chosen first, what the page says, what it must say
 VIEWS = {
     "Population": ({}, population, population_known),
     "Agent": ({"Agent": "1"}, agent, agent_known),
     "Recall": ({"Agent": "1"}, recalled, recalled_known),
     "Evidence": ({"Agent": "3"}, evidence, evidence_known),
+    "Contents": ({"Agent": "1"}, threads, threads_known),
+    "Requests": ({"Agent": "1"}, asked, asked_known),
     "Impressions": ({"Agent": "2"}, impressions, impressions_known),
     "Spread": ({"Text to look for in all memories": TEXT}, spreading, spreading_known),
     "Cost": ({}, cost, cost_known),

@@ -5,8 +5,11 @@ import pytest
 from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.by_hand import Change, ask, forked
+from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence, interventions
 from mesa_memory.viz.data.agent import past
+from mesa_memory.viz.data.compare import ONLY, marked
+from mesa_memory.viz.views.fork_outcome import outcome
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 
@@ -64,7 +67,7 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     (one,) = interventions.interventions(run)
     assert (one.kind, one.agent, one.says) == ("implant", 2, "implanted by hand")
     assert past(run, 2).by_id[one.record]["content"] == {"message": HOSTILE}
-    assert interventions.places([one], run.steps) == {2: ["implant, agent 2"]}
+    assert interventions.marks([one], run.steps) == {3: "implant, agent 2"}
     assert interventions.made_by_hand([one]) == {one.record}
     resting = [r for r in past(run, 2).rows if one.record in (r["sources"] or ())]
     for row in resting:
@@ -75,6 +78,19 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
         ]
         assert any("implanted by hand at step 3" in note for note in notes)
     Services.of(other).recorder.close()
+
+
+def test_what_came_of_a_fork_is_told_beside_the_run_before(inn):
+    other = forked(inn, Change(2, "implant", "Carl lives at sea.", event="message"))
+    other.step()
+    inn.step()
+    came = outcome(inn, other, 2)
+    assert (came.since, came.step) == (3, 4)
+    kept = came.location != ":memory:"
+    assert kept == (Services.of(inn).recorder.store.location != ":memory:")
+    here = past(run_of(inn), 2)
+    only = [r for r in marked(came.past.at(4), here.at(4)) if r["held by"] == ONLY]
+    assert "Carl lives at sea." in {memories.text_of(row) for row in only}
 
 
 def test_a_fork_with_an_edit_says_what_was_there_before(inn):

@@ -45,7 +45,7 @@ def going_in_postgres(request):
 
 def evil(row):
     """Makes an attack of all that a row says, without breaking its references."""
-    for name in ("layer", "section", "purpose", "model", "query", "prompt", "finish"):
+    for name in ("layer", "section", "purpose", "model", "query", "finish"):
         if row.get(name) is not None:
             row[name] = ATTACK
     for name in ("agent", "subject"):
@@ -59,6 +59,8 @@ def evil(row):
         row["text"] = f"{row['text']} {ATTACK}"
     if "content" in row:
         row["content"] = {"text": row["text"], ATTACK: 1, "sentiment": 0.5}
+    if isinstance(row.get("prompt"), list):
+        row["prompt"] = [{"role": ATTACK, "content": f"{ATTACK}:\n{ATTACK}"}]
     for one in row.get("candidates", ()):
         one["id"] += ATTACK
 
@@ -195,6 +197,8 @@ HOSTILE_PLACES = {
     "agent": (".mm-section", {}),
     "recall": (".mm-section", {"step": 3}),
     "evidence": (".mm-tree", {}),
+    "contents": (".mm-section", {}),
+    "requests": (".mm-prompt", {"step": 3}),
     "impressions": (".mm-section", {}),
     "spread": (".mm-section", {"text": ATTACK}),
     "cost": (".mm-table", {}),

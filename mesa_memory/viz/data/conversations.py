@@ -173,6 +173,13 @@ def spoken(row: Row, naming: Callable[[Any], str]) -> str:
     return f"{when}, with {', '.join(map(naming, _with(row))) or 'nobody else'}"
 
 
+def ended(row: Row) -> float:
+    """The step of the last message that a summary tells of."""
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    last = content.get("ended")
+    return float(last) if isinstance(last, int | float) else row["step"]
+
+
 def _trace(
     who: Any,
     row: Row | None,

@@ -67,19 +67,17 @@ def made_by_hand(found: Iterable[Intervention]) -> set[str]:
     return {one.by or one.record for one in made if one.record}
 
 
-def places(found: Iterable[Intervention], steps: list[float]) -> dict[int, list[str]]:
-    """What was done, by the place of the first finished step that shows it.
+def marks(found: Iterable[Intervention], steps: list[float]) -> dict[float, str]:
+    """What was done, by the first finished step that is not before it.
 
-    A change between two steps is part of the end of the first one, or of the next step
-    if that was not recorded so.
+    A change between two steps is part of the end of the first one.
     """
-    marks: dict[int, list[str]] = {}
+    said: dict[float, list[str]] = {}
     for one in found:
-        later = (n for n, step in enumerate(steps) if step >= one.step)
-        place = next(later, len(steps) - 1)
-        if place >= 0:
-            marks.setdefault(place, []).append(f"{one.kind}, agent {one.agent}")
-    return marks
+        step = next((step for step in steps if step >= one.step), None)
+        if step is not None:
+            said.setdefault(step, []).append(f"{one.kind}, agent {one.agent}")
+    return {step: "; ".join(texts) for step, texts in said.items()}
 
 
 def forkable(run: Run) -> list[float]:

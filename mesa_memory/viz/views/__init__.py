@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.viz.views.agent import AgentView
+from mesa_memory.viz.views.by_hand import ByHandView
 from mesa_memory.viz.views.compare import CompareView
 from mesa_memory.viz.views.contents import ContentsView
 from mesa_memory.viz.views.cost import CostView
@@ -49,6 +50,7 @@ VIEWS = [
     View("impressions", "Impressions", "mdi-account-switch", ImpressionsView),
     View("spread", "Spread", "mdi-share-variant", SpreadView),
     View("cost", "Cost", "mdi-currency-usd", CostView),
+    View("hand", "Ask, fork", "mdi-source-fork", ByHandView),
     View("compare", "Compare", "mdi-compare", CompareView),
 ]
 

@@ -43,7 +43,7 @@ ICONS = dict(
             "mdi-text-short",
             "mdi-link-variant",
             "mdi-eraser",
-            "mdi-hand-back-right-outline",
+            "mdi-pencil",
             "mdi-help-circle-outline",
         ),
     )
@@ -147,7 +147,7 @@ def Reading(
         circle = [agent, *(other for other in thread.others if other != who)]
         made += [(who, r) for r in data.own_summaries(pasts[who], circle, step)]
     items = [(line.step, 0, _said(source, line, agent)) for line in lines[-READ_LINES:]]
-    items += [(row["step"], 1, _summary(source, who, row)) for who, row in made]
+    items += [(data.ended(row), 1, _summary(source, who, row)) for who, row in made]
     items.sort(key=lambda item: item[:2])
     if len(lines) > READ_LINES:
         Note(

@@ -30,9 +30,11 @@ def Window(source: Source, request: Request, agent: Any) -> Any:
     """What filled the context window: a bar and a table, with shares of tokens."""
     shown = source.of(memories.shown, agent, request.row["step"])
     found = data.parts(request.messages, [row["text"] or "" for row in shown])
+    option = solara.use_memo(
+        lambda: _bar(found) if found else {}, [request.id, len(shown)]
+    )
     if not found:
         return
-    option = solara.use_memo(lambda: _bar(found), [request.id, len(shown)])
     told = request.row["tokens_in"]
     counted = sum(part.tokens for part in found)
     known = "" if told is None else f"; the provider counted {told:,}"

@@ -1,0 +1,56 @@
+"""Asking an agent and forking a run from a page, in the browser."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.browser import Window, browser, served
+from tests.support.live_views import press
+
+pytestmark = pytest.mark.slow
+STARTING = "Solara server is starting at"
+HOSTILE = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}"
+
+
+@pytest.fixture(scope="module")
+def address():
+    page = str(Path(__file__).parent.with_name("support") / "live_pages.py")
+    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
+    with served(
+        *("-m", "solara", "run", page, "--host", "127.0.0.1", *options),
+        announces=STARTING,
+    ) as base:
+        yield base
+
+
+@pytest.fixture(scope="module")
+def window(address):
+    with browser() as chromium, Window(chromium, address) as opened:
+        opened.open("minds?view=hand&agent=2", see=".mm-empty")
+        press(opened, "Step")
+        opened.until(lambda: opened.step() == "1")
+        yield opened
+
+
+def test_an_agent_is_asked_and_its_answer_stays_on_the_page(window):
+    field = window.page.get_by_label("Question")
+    field.fill(f"What do you know? {HOSTILE}")
+    window.page.keyboard.press("Control+Enter")
+    window.until(lambda: "Agent 2, step 1: What do you know?" in window.text())
+    assert HOSTILE in window.text(".mm-passages")
+    assert not window.page.query_selector("img[src=x]")
+    with window.page.expect_download() as given:
+        window.page.get_by_role("button", name="CSV").first.click()
+    assert given.value.suggested_filename == "answers.csv"
+
+
+def test_a_fork_with_an_implant_says_what_differs_and_leaves_the_run_alone(window):
+    window.page.get_by_label("What it remembers from then on").fill(HOSTILE)
+    press(window, "Fork")
+    window.until(lambda: "only in the fork" in window.text())
+    came = window.page.locator(".mm-section", has_text="What if").inner_text()
+    assert "forked after step" in came and "played until step" in came
+    assert "kept in memory only" in came
+    assert window.text(".mm-of") == "of 1"
+    assert not window.page.query_selector("img[src=x]")
+    assert "Nothing in this run was changed by hand" in window.text()
