@@ -9,7 +9,11 @@ from typing import Any
 from mesa_memory.hosts.changed import changed
 
 #: what is shown of Mesa's own page
-MESA_COMPONENTS = ("ComponentsView", "ModelController", "ModelCreator", "ShowSteps")
+MESA_COMPONENTS = ("ComponentsView", "ModelController", "ShowSteps")
+#: what Mesa's pages do with a model's parameters
+MESA_PARAMETERS = ("split_model_params", "_check_model_params")
+#: kinds of fields for parameters
+FIELDS = ("SliderInt", "SliderFloat", "Select", "Checkbox", "InputText")
 #: what a session of Solara tells of its page
 _OF_A_SESSION = ("closed_event", "page_status")
 
@@ -24,6 +28,65 @@ def mesa_pages() -> ModuleType:
 
     _check("mesa", pages, MESA_COMPONENTS, "pip install 'mesa>=3.5.1,<4'")
     return pages
+
+
+def adjustable(
+    params: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, dict[str, Any]]]:
+    """Parameters as ``SolaraViz`` takes them: the fixed ones, and those with a field.
+
+    Returns:
+        Names and values; names and fields, each with ``label``, ``type`` (one of
+        ``FIELDS``), ``value``, and what a field of this type needs.
+
+    Raises:
+        ValueError: for a type of field that Mesa does not have either.
+    """
+    import mesa.visualization.solara_viz as pages
+    from mesa.visualization.user_param import Slider
+
+    _check("mesa", pages, MESA_PARAMETERS, "pip install 'mesa>=3.5.1,<4'")
+    free, fixed = pages.split_model_params(dict(params))
+    fields = {}
+    for name, given in free.items():
+        one = given
+        if isinstance(given, Slider):
+            kind = "SliderFloat" if given.is_float_slider else "SliderInt"
+            names = ("label", "value", "min", "max", "step")
+            one = {key: getattr(given, key) for key in names} | {"type": kind}
+        if one["type"] not in FIELDS:
+            raise ValueError(
+                f"the parameter {name!r} has the field {one['type']!r}; there are "
+                f"{', '.join(FIELDS)}"
+            )
+        fields[name] = {"label": name, "step": 1, **one}
+        fields[name]["label"] = fields[name]["label"] or name
+    return fixed, fields
+
+
+def check_model_params(model: Any, params: Mapping[str, Any]) -> None:
+    """Looks whether another model of the class can be made with these parameters.
+
+    Raises:
+        ValueError: if one is missing, or unknown to the class.
+    """
+    import mesa.visualization.solara_viz as pages
+
+    pages._check_model_params(model, dict(params))
+
+
+def redraw() -> None:
+    """Has everything on the page of this thread drawn anew that shows a model."""
+    from mesa.visualization.utils import force_update
+
+    force_update()
+
+
+def redraws() -> int:
+    """Read in a component, it has the component drawn anew by ``redraw``."""
+    from mesa.visualization.utils import update_counter
+
+    return update_counter.get()
 
 
 def on_redraw(function: Callable[[], None]) -> Callable[[], None]:

@@ -27,12 +27,13 @@ def use_selection() -> Selection:
 def Address(selection: Selection) -> Any:
     """Keeps the address up to date; invisible.
 
-    Only a step is replaced in the browser's history; every other choice can be taken
-    back with its back button.
+    Only a step, and the name of the run that is shown anyway, are replaced in the
+    browser's history; every other choice can be taken back with its back button.
     """
     choice = selection.choice
     before = solara.use_ref(choice)
-    only_step = replace(before.current, step=choice.step) == choice
+    same = replace(before.current, step=choice.step)
+    only_step = choice in (same, replace(same, run=same.run or choice.run))
     before.current = choice
     return _Address(
         query=choice.query(),

@@ -6,14 +6,17 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.hosts.solara import mesa_pages, on_redraw
+from mesa_memory.hosts.solara import mesa_pages, on_redraw, redraw
+from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
-from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.controls import Controls, Speed
+from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
 from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
-from mesa_memory.viz.step_lock import take_turns
+from mesa_memory.viz.page_runs import PageRuns, use_current, use_named
 from mesa_memory.viz.views import View
+from mesa_memory.viz.widgets.host import HostPage
+from mesa_memory.viz.widgets.tabs import Panel, TabRow
 
 mesa_viz = mesa_pages()
 
@@ -52,9 +55,21 @@ def make_memory_component(
 
 @solara.component
 def _Live(model: Any, views: list[View], record: bool) -> Any:
-    solara.use_memo(lambda: take_turns(model), [id(model)])
-    feed = solara.use_memo(lambda: live_feed(model, record), [id(model)])
-    Dashboard([feed], use_selection(), views, _told)
+    """The dashboard in Mesa's own page, which says what the model is."""
+    page = solara.use_memo(lambda: PageRuns.of(model, record), [])
+    feed, selection = page.show(model), use_selection()
+    use_named(feed, selection)
+    Dashboard(page.feeds, selection, views, _told, feed, _actions(model))
+
+
+def _actions(model: Any) -> Actions:
+    """What views may offer: a step, of which the whole page is told."""
+
+    def step() -> None:
+        model.step()
+        redraw()
+
+    return Actions(step)
 
 
 def _told(stepped: Callable[[], None]) -> Callable[[], None]:
@@ -71,17 +86,21 @@ def MemoryViz(
     name: str | None = None,
     play_interval: int = 100,
     record: bool = True,
+    repeat: bool = False,
 ) -> Any:
     """A page with a model's controls, its memories, and components of Mesa.
 
     Args:
-        model: the model to begin with; Reset makes another one of its class.
+        model: the model to begin with; Reset makes another one of its class, and the
+            runs of both stay in the page's list.
         components: shown on the tabs after the dashboard, as for ``SolaraViz``.
         model_params: as for ``SolaraViz``.
         views: keys of the views to show; None is all.
         name: title; by default the model's class.
         play_interval: milliseconds between two steps while it plays.
         record: record a model in memory that nobody records, from its first step on.
+        repeat: Reset plays the new model at once until it is as old as the last one,
+            so that the two can be compared; people can change that on the page.
 
     Raises:
         TypeError: if the model is none, or for another wrong kind of argument.
@@ -91,7 +110,13 @@ def MemoryViz(
     check_shown(model, "MemoryViz")
     check_agents(model, "MemoryViz")
     shown, params = checked_views(views), dict(model_params or {})
-    return _Guarded(model, list(components), params, shown, name, play_interval, record)
+    title = name or type(_peek(model)).__name__
+    speed = Speed(play_interval, repeat)
+    return _Guarded(model, list(components), params, shown, title, speed, record)
+
+
+def _peek(model: Any) -> Any:
+    return model.peek() if isinstance(model, solara.Reactive) else model
 
 
 @solara.component
@@ -100,7 +125,7 @@ def _Guarded(model: Any, *given: Any) -> Any:
     if opened_elsewhere():
         solara.Error(FOREIGN)
     else:
-        _Page(model, *given)
+        _Page(_peek(model), *given)
 
 
 @solara.component
@@ -109,27 +134,38 @@ def _Page(
     components: list[Any],
     params: dict[str, Any],
     views: list[View],
-    name: str | None,
-    play_interval: int,
+    title: str,
+    speed: Speed,
     record: bool,
 ) -> Any:
     """The page, see ``MemoryViz``."""
-    current = solara.use_reactive(model)
+    page = solara.use_memo(lambda: PageRuns.of(model, record), [])
+    selection = use_selection()
+    current = use_current(page, selection)
+    feed = page.show(current.value)
+    use_named(feed, selection)
     tab = solara.use_reactive(0)
     with solara.AppBar():
-        solara.AppBarTitle(name or type(current.value).__name__)
+        solara.AppBarTitle(title)
         solara.lab.ThemeToggle()
-    with solara.Sidebar():
-        _Controls(current, params, play_interval)
-    with solara.Column(gap="0px"):
-        if components:
-            with solara.v.Tabs(v_model=tab.value, on_v_model=tab.set):
-                solara.v.Tab(children=["Memory"])
-                solara.v.Tab(children=["Model"])
-        if tab.value == 0:
-            _Live(current.value, views, record)
-        else:
-            _Model(components, current.value)
+    solara.Title(title)
+    solara.Style(STYLE)
+    HostPage()
+    with solara.Div(classes=["mm-shell"]):
+        Controls(page, current, params, speed, selection)
+        with solara.Div(classes=["mm-main"]):
+            if components:
+                names = [
+                    ("memory", "Memory", "mdi-brain"),
+                    ("model", "Model", "mdi-map"),
+                ]
+                TabRow(names, tab.value, tab.set, "Show", "mm-part")
+            with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
+                if tab.value == 0:
+                    actions = _actions(current.value)
+                    Dashboard(page.feeds, selection, views, _told, feed, actions)
+                else:
+                    _Model(components, current.value)
 
 
 @solara.component
@@ -141,25 +177,3 @@ def _Model(components: list[Any], model: Any) -> Any:
     ):
         solara.Style(".mm-alone .v-tabs-bar { display: none; }")
         mesa_viz.ComponentsView(components, model)
-
-
-@solara.component
-def _Controls(model: Any, params: dict[str, Any], play_interval: int) -> Any:
-    """Mesa's own controls."""
-    values = solara.use_reactive(dict[str, Any]())
-    interval, every = solara.use_reactive(play_interval), solara.use_reactive(1)
-    threads = solara.use_reactive(False)
-    with solara.Card("Controls"):
-        solara.SliderInt("Play interval (ms)", value=interval, min=1, max=500, step=10)
-        solara.SliderInt("Steps between two pictures", value=every, min=1, max=100)
-        mesa_viz.ModelController(
-            model,
-            model_parameters=values,
-            play_interval=interval,
-            render_interval=every,
-            use_threads=threads,
-        )
-    with solara.Card("Model parameters"):
-        mesa_viz.ModelCreator(model, params, model_parameters=values)
-    with solara.Card("Information"):
-        mesa_viz.ShowSteps(model.value)

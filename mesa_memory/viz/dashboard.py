@@ -6,14 +6,32 @@ from typing import Any
 
 import solara
 
+from mesa_memory.viz.actions import NO_ACTIONS, Actions, provide_actions, use_actions
 from mesa_memory.viz.address import Address
 from mesa_memory.viz.hooks import Told, use_chosen, use_newest
 from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.run_names import labels
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.tools import Tools, note_marks
 from mesa_memory.viz.views import View
-from mesa_memory.viz.widgets import AgentPicker, Choose, Empty, Failure, Note, Timeline
+from mesa_memory.viz.widgets import (
+    AgentPicker,
+    Choose,
+    Empty,
+    Fact,
+    Failure,
+    Note,
+    Timeline,
+)
+from mesa_memory.viz.widgets.host import HostPage
+from mesa_memory.viz.widgets.tabs import Panel, TabRow
 
+NO_SUCH_RUN = (
+    "The address asks for the run {wanted}, which this page does not have; another one "
+    "is shown. Runs of a model that was kept in memory are gone when its program ends; "
+    "recorded ones are opened with: mesa-memory dashboard FILE"
+)
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8")
 
 
@@ -23,49 +41,108 @@ def Dashboard(
     selection: Selection,
     views: Sequence[View],
     told: Told | None = None,
+    usual: Feed | None = None,
+    actions: Actions = NO_ACTIONS,
 ) -> Any:
     """All views of some runs.
 
     Args:
-        feeds: at least one.
+        feeds: at least one; there may come more.
         selection: of this session.
         views: at least one; the first is shown at first.
         told: of each new step of a model, see ``use_newest``.
+        usual: shown if no run is chosen; by default the first.
+        actions: what can be done with what is shown.
     """
-    feed = feeds[min(selection.choice.run, len(feeds) - 1)]
+    wanted, noted = selection.choice.run, solara.use_reactive(0)
+    usual = usual or feeds[0]
+    feed = next((one for one in feeds if wanted and one.key == wanted), usual)
     seen = use_newest(feed, told)
     source = seen.source
     shown = use_chosen(source, selection.choice)
+    use_run_in_address(feed, seen.runs, selection)
+    provide_actions(actions if feed is usual else NO_ACTIONS)
     with solara.Div(classes=["mm-page"]):
         solara.Style(STYLE)
         Address(selection)
+        HostPage()
+        if wanted and wanted != feed.key:
+            Note(NO_SUCH_RUN.format(wanted=wanted), "warning")
         for note in feed.notes:
             Note(note, "warning")
         if seen.fault is not None:
             Failure(seen.fault)
         if feed.run is None:
             return
-        Controls(feeds, source, selection)
+        Controls(feeds, feed, source, selection, noted.value)
         if not source.steps:
-            Empty(
-                "No step is finished yet. Press Step or Play; what is recorded by "
-                "another program appears here by itself.",
-                "mdi-timer-sand",
-            )
+            Waiting(feed)
             return
+        Tools(feeds, feed, shown, selection, lambda: noted.set(noted.value + 1))
         Tabs(shown, selection, views)
 
 
+def use_run_in_address(feed: Feed, runs: int, selection: Selection) -> None:
+    """Where a page has several runs, its address says which one it shows."""
+
+    def name() -> None:
+        if runs > 1 and not selection.choice.run and feed.key:
+            selection.choose(run=feed.key)
+
+    solara.use_effect(name, [runs, feed.key, selection.choice.run])
+
+
 @solara.component
-def Controls(feeds: Sequence[Feed], source: Source, selection: Selection) -> Any:
-    """Run, agent and step, for all views."""
+def Waiting(feed: Feed) -> Any:
+    """A run without a finished step."""
+    step = use_actions().step
+    if step is not None:
+        Empty(
+            "No step is finished yet. Make one, or press Play.",
+            "mdi-timer-sand",
+            button="Make a step",
+            on_click=step,
+        )
+    else:
+        Empty(
+            "No step is finished yet. What is recorded by another program, or by the "
+            "controls of the page, appears here by itself.",
+            "mdi-timer-sand",
+            button="Look for new steps now",
+            on_click=feed.look,
+        )
+
+
+@solara.component
+def Controls(
+    feeds: Sequence[Feed],
+    feed: Feed,
+    source: Source,
+    selection: Selection,
+    noted: int,
+) -> Any:
+    """Run, agent and step, for all views; what the agents remember with is named.
+
+    Args:
+        feeds: all runs of the page.
+        feed: the one that is shown.
+        source: its state.
+        selection: of this session.
+        noted: counts up with each change of the notes.
+    """
+    del noted  # it has the marks drawn anew
     with solara.v.Sheet(class_="mm-bar"):
         if len(feeds) > 1:
-            names = {str(n): feed.label for n, feed in enumerate(feeds)}
-            place = str(min(selection.choice.run, len(feeds) - 1))
-            Choose("Run", place, names, lambda key: selection.choose(run=int(key)))
+            names = labels(feeds)
+
+            def show(key: str) -> None:
+                selection.choose(run=key)
+
+            Choose("Run", feed.key, names, show, wide=True)
         AgentPicker(source, selection)
-        Timeline(source, selection)
+        if feed.memory:
+            Fact("memory", feed.memory)
+        Timeline(source, selection, note_marks(feed))
 
 
 @solara.component
@@ -74,18 +151,14 @@ def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
     keys = [view.key for view in views]
     place = keys.index(selection.choice.view) if selection.choice.view in keys else 0
 
-    def choose(number: int | None) -> None:
-        if number is not None and number != place:
+    def choose(number: int) -> None:
+        if number != place and 0 <= number < len(keys):
             selection.choose(view=keys[number])
 
-    with solara.Div(classes=["mm-tabs"]):
-        if len(views) > 1:
-            with solara.v.Tabs(v_model=place, on_v_model=choose, show_arrows=True):
-                for view in views:
-                    with solara.v.Tab():
-                        solara.v.Icon(left=True, children=[view.icon])
-                        solara.Text(view.label)
-    Guarded(views[place], source, selection).key(views[place].key)
+    if len(views) > 1:
+        TabRow([(one.key, one.label, one.icon) for one in views], place, choose)
+    with Panel(views[place].label):
+        Guarded(views[place], source, selection).key(views[place].key)
 
 
 @solara.component

@@ -15,6 +15,7 @@ from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.data import layers
 from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.server import Place
 from mesa_memory.viz.views import VIEWS
 
@@ -46,18 +47,18 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
         for feed in found:
             feed.close()
         raise
+    give_keys(found)
     for feed in found:
         feed.all = found
     return found
 
 
 def _feed(run: Run) -> Feed:
-    name = run.name or run.model.rpartition(".")[2]
     notes = []
     if run.status in ("failed", "stopped"):
         notes.append(f"This run {run.status}; shown is what was recorded until then.")
     try:
-        return Feed(run, f"{run.id}: {name}, seed {run.seed}", notes)
+        return Feed(run, str(run), notes)
     except BaseException:
         run.close()
         raise

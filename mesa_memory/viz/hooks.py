@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import solara
 
@@ -27,11 +27,13 @@ class Seen:
         feed: of the run.
         source: its newest state.
         fault: why it cannot be read now; None if it can.
+        runs: how many runs the page has.
     """
 
     feed: Feed
     source: Source
     fault: StoreError | None = None
+    runs: int = 1
 
 
 class Updates:
@@ -72,7 +74,9 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
         told: has a function called after each step that this page is told of, until
             what it gives is called; None if nobody tells.
     """
-    first = solara.use_memo(lambda: Seen(feed, feed.source), [id(feed)])
+    first = solara.use_memo(
+        lambda: Seen(feed, feed.source, None, len(feed.all)), [id(feed)]
+    )
     held = solara.use_reactive(first)
     updates = solara.use_memo(Updates, [id(feed)])
     # Whoever renders: it costs as much there.
@@ -86,6 +90,8 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
     def watch(cancelled: threading.Event) -> None:
         going = True
         while going and not cancelled.wait(feed.nap):
+            if held.peek().runs != len(feed.all):
+                held.value = replace(held.peek(), runs=len(feed.all))
             # Once more after the end: the last steps may have come with it.
             going = feed.live
             if updates.settled:
@@ -106,9 +112,9 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
 def look(feed: Feed) -> Seen:
     """The newest state of a run, and why it cannot be had."""
     try:
-        return Seen(feed, feed.look())
+        return Seen(feed, feed.look(), None, len(feed.all))
     except StoreError as error:
-        return Seen(feed, feed.source, error)
+        return Seen(feed, feed.source, error, len(feed.all))
 
 
 def use_chosen(source: Source, choice: Choice) -> Source:

@@ -8,6 +8,8 @@ from typing import Any
 
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
+from mesa_memory.runs.notes import Notes
+from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.throttle import Pace
 
@@ -22,10 +24,13 @@ class Feed:
 
     Args:
         run: None if there is nothing to be read; ``notes`` say why.
-        label: how people call it.
+        label: what it is called where there is nothing to be read.
         notes: what cannot be shown and what to do, a sentence each.
 
     Attributes:
+        facts: what tells the run from others; None without a run.
+        key: stands for the run in addresses.
+        notebook: a person's notes on the runs of the store.
         source: the newest state that is known.
         pace: how often one may look for another one.
         all: every feed of the page, this one included.
@@ -33,6 +38,11 @@ class Feed:
 
     def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
         self.run, self.label, self.notes = run, label, list(notes)
+        self.facts = None if run is None else RunFacts.of(run)
+        self.key = "" if self.facts is None else self.facts.key
+        self._memory = self._state = ""
+        self._counted = False
+        self.notebook = Notes(":memory:" if run is None else run.location)
         self.source = Source(self, [], [], ())
         self.pace = self._own_pace()
         self.all: Sequence[Feed] = (self,)
@@ -63,6 +73,25 @@ class Feed:
     def live(self) -> bool:
         """True while new steps may come."""
         return not self._ended
+
+    @property
+    def memory(self) -> str:
+        """How the agents' memories are called; empty until there are agents."""
+        if self.run is None or self.facts is None:
+            return ""
+        if not self._memory or not self._counted:
+            self._counted = bool(self.source.steps)
+            self._memory = memory_of(self.run, self.facts.parameters)
+        return self._memory
+
+    @property
+    def state(self) -> str:
+        """``"running"``, ``"finished"``, ``"stopped"`` or ``"failed"``."""
+        if self.run is None or self.live:
+            return "running" if self.live else ""
+        if not self._state:
+            self._state = self.run.status
+        return self._state
 
     @property
     def nap(self) -> float:

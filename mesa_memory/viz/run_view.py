@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import Activity, activity
+from mesa_memory.viz.run_names import labels
 
 if TYPE_CHECKING:
     from mesa_memory.viz.run_feed import Feed
@@ -37,9 +38,14 @@ class Source:
         return self._feed.opened
 
     @property
+    def key(self) -> str:
+        """Stands for the run in addresses."""
+        return self._feed.key
+
+    @property
     def label(self) -> str:
-        """How people call the run."""
-        return self._feed.label
+        """What people read of the run, so that it is told from the page's others."""
+        return labels(self._feed.all)[self._feed.key]
 
     @property
     def model(self) -> Any:

@@ -18,7 +18,8 @@ class Choice:
 
     Attributes:
         view: key of a view.
-        run: place among the runs of the page, from 0.
+        run: key of a run, see ``run_names``; empty is the page's first one, or of a
+            running model the one that is played.
         step: a finished step; None stays with the newest.
         agent: its unique id as text; None is the first one.
         other_run, other_agent: to compare with.
@@ -28,10 +29,10 @@ class Choice:
     """
 
     view: str = ""
-    run: int = 0
+    run: str = ""
     step: float | None = None
     agent: str | None = None
-    other_run: int | None = None
+    other_run: str = ""
     other_agent: str | None = None
     text: str = ""
     weights: tuple[float, ...] | None = None
@@ -69,11 +70,6 @@ def _number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _place(text: str) -> int | None:
-    # Other digits of Unicode are digits, too, but no numbers.
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None
-
-
 def _weights(text: str) -> tuple[float, ...] | None:
     values = [_number(part) for part in text.split(",")]
     found = tuple(v for v in values if v is not None and v >= 0)
@@ -82,10 +78,10 @@ def _weights(text: str) -> tuple[float, ...] | None:
 
 _READ: dict[str, Callable[[str], Any]] = {
     "view": str,
-    "run": _place,
+    "run": str,
     "step": _number,
     "agent": str,
-    "other_run": _place,
+    "other_run": str,
     "other_agent": str,
     "text": str,
     "weights": _weights,

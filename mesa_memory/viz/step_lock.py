@@ -17,11 +17,13 @@ class InTurn(Around):
 
     Attributes:
         over: nobody is let in any more.
+        page: what the pages of this model share, see ``PageRuns``; it goes with it.
     """
 
     def __init__(self, step: Callable[[], Any]) -> None:
         super().__init__(step)
         self.lock, self.over = threading.RLock(), False
+        self.page: Any = None
 
     def __call__(self) -> None:
         """One step, as soon as no other one is running; none once it is over.
@@ -43,6 +45,21 @@ def take_turns(model: Any) -> None:
         if not isinstance(model.step, InTurn):
             model.step = InTurn(model.step)
             _models.add(model)
+
+
+def locks(model: Any) -> list[InTurn]:
+    """The locks around a model's step, outermost first; others may stand between them."""
+    found, step = [], model.step
+    while isinstance(step, Around):
+        if isinstance(step, InTurn):
+            found.append(step)
+        step = step.inner
+    return found
+
+
+def is_over(model: Any) -> bool:
+    """True if a model makes no more steps."""
+    return any(lock.over for lock in locks(model))
 
 
 def stop_all() -> None:

@@ -15,6 +15,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from mesa_memory.runs import open_run
+from mesa_memory.viz.run_names import RunFacts
 from tests.support.waiting import HUNG
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -111,6 +113,12 @@ def _address(process: subprocess.Popen, said: list[str], announces: str) -> str:
                 return found.rstrip("/")
         time.sleep(0.1)
     raise RuntimeError(f"the server did not start: {''.join(said)}")
+
+
+def run_key(place: str) -> str:
+    """What stands for the newest run of a store in an address."""
+    with open_run(place) as run:
+        return RunFacts.of(run).key
 
 
 class Window:

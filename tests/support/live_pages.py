@@ -38,9 +38,9 @@ KINDS = [
 class Minds(RumorModel):
     """The town, whose people conclude, recall and judge each other in every step."""
 
-    def __init__(self, rng: Any = 1) -> None:
+    def __init__(self, rng: Any = 1, record: Any = True) -> None:
         super().__init__(n_agents=6, correction_step=4, rng=rng)
-        configure(self, llm="offline", record=True, budget=BUDGET)
+        configure(self, llm="offline", record=record, budget=BUDGET)
         for person in self.agents:
             person.memory = KINDS[person.unique_id % len(KINDS)](person)
 

@@ -8,7 +8,7 @@ from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser, run_key, served
 from tests.support.recorded_town import RecordedTown
 
 STEPS = 8
@@ -104,7 +104,7 @@ def address(files):
         yield base
 
 
-def test_two_runs_stand_side_by_side_with_their_first_difference(address):
+def test_two_runs_stand_side_by_side_with_their_first_difference(address, files):
     with browser() as chromium, Window(chromium, address) as window:
         window.open("?view=compare&agent=2&step=6")
         window.until(lambda: "only one run has it" in window.text())
@@ -116,7 +116,8 @@ def test_two_runs_stand_side_by_side_with_their_first_difference(address):
         # What an agent says is shown as text.
         assert SECRET in window.text()
         window.page.wait_for_selector(".mm-chart canvas")
-        window.open("?view=compare&agent=2&step=3&other_run=0&other_agent=3")
+        same = f"run={run_key(files[0])}&other_run={run_key(files[0])}"
+        window.open(f"?view=compare&agent=2&step=3&{same}&other_agent=3")
         window.until(lambda: "Right: agent 3" in window.text())
         assert "First difference" not in window.text()
         window.page.wait_for_selector(".mm-chart canvas")

@@ -108,6 +108,41 @@ def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
         two.until(lambda: "Agent 2, step 6" in two.text())
 
 
+def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromium):
+    started = Demo("--agents", "6", "--steps", "4", "--port", "0", "--no-open")
+    try:
+        with Window(chromium, started.ready()) as window:
+            window.open()
+            window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
+            assert "applies at Reset" not in window.text()
+            window.page.get_by_label("Memory", exact=True).select_option("episodic")
+            window.until(lambda: "stlt in the run that is shown" in window.text())
+            assert "applies at Reset" in window.text()
+            press(window, "Reset")
+            window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
+            window.until(lambda: window.step() == "4")
+            window.until(lambda: "applies at Reset" not in window.text())
+            new = window.page.url
+            assert "run=" in window.query()
+            window.page.reload()
+            window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
+            assert window.page.url == new
+            press(window, "Step")
+            window.until(lambda: window.step() == "5")
+            window.page.get_by_role(
+                "button", name="Compare with the run before"
+            ).click()
+            window.until(lambda: "Right: agent 1, run 1" in window.text())
+            with Window(chromium, started.address) as other:
+                other.open(f"?{new.partition('?')[2]}")
+                assert "EpisodicMemory" in other.text(".mm-bar")
+                other.open("?run=gone-1-000000")
+                assert "which this page does not have" in other.text()
+    finally:
+        started.process.kill()
+        started.process.wait()
+
+
 def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(
     chromium, demo, file
 ):
@@ -115,9 +150,9 @@ def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(
         one.open()
         days = int(one.step())
         two.open()
-        press(two, "Reset")  # another town, which only this window has
-        two.until(lambda: "No step is finished yet" in two.text())
-        for window, least in ((one, days), (two, 0)):
+        press(two, "Reset")  # another town, which only this window plays
+        two.until(lambda: "run=" in two.query() and two.step() == str(days))
+        for window, least in ((one, days), (two, days)):
             press(window, "▶")
             window.until(lambda: playing(window, least))
         assert not one.faults + two.faults
@@ -128,7 +163,7 @@ def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(
             window.faults.clear()  # of a page whose server is gone
     progress = ("Open http", "Loading ", "Days in town: ")
     assert [line for line in demo.said if not line.startswith(progress)] == []
-    for number, least in ((1, days), (2, 0)):
+    for number, least in ((1, days), (2, days)):
         with open_run(file, number) as run:
             assert run.status == "finished"
             assert len(run.steps) > least

@@ -8,7 +8,7 @@ import pytest
 from mesa_memory.viz.selection import Choice, Selection, nearest
 
 FULL = Choice(
-    "agent", 1, 12.5, "Ann & Bob=?#", 2, "7", "the <mill>", (1.0, 0.2, 0.0),
+    "agent", "a town-1-5f02ab", 12.5, "Ann & Bob=?#", "b-2-00ff11", "7", "the <mill>", (1.0, 0.2, 0.0),
     (("measure", "cost"),),
 )  # fmt: skip
 
@@ -30,9 +30,9 @@ def test_nothing_chosen_is_an_empty_address():
 @pytest.mark.parametrize(
     "query",
     [
-        "step=nan&run=-1&weights=1,2",
-        "step=1e999&run=٣&weights=1,2,x",
-        "step=&run=99999999999&weights=-1,1,1",
+        "step=nan&weights=1,2",
+        "step=1e999&weights=1,2,x",
+        "step=&weights=-1,1,1",
         "%%%&=&&step=<script>",
         "step=inf&" + "x" * 100_000,
     ],

@@ -7,7 +7,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import past
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser, run_key, served
 from tests.support.recorded_minds import HOSTILE, Minds
 from tests.support.recorded_town import RecordedTown
 
@@ -112,8 +112,11 @@ def test_evidence_opens_down_to_an_event_and_leads_to_its_step(window):
     assert download(window, "CSV").startswith("agent-2-step-1")
 
 
-def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(window):
-    window.open("?view=impressions&run=1&step=5", see=CHART)
+def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
+    window, files
+):
+    run = run_key(files[1])
+    window.open(f"?view=impressions&run={run}&step=5", see=CHART)
     held = window.page.locator(".mm-section", has_text="All impressions")
     held.locator("tbody tr").nth(1).click()
     window.until(lambda: "agent=b&other_agent=7" in window.query())
@@ -131,13 +134,14 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(win
     assert "1 of its sources are not in this run" in window.text()
 
 
-def test_hostile_texts_stay_texts_in_all_three_views(window):
+def test_hostile_texts_stay_texts_in_all_three_views(window, files):
+    run = run_key(files[1])
     for query, see in (
-        ("?run=1&step=3&view=impressions&agent=b", CHART),
-        ("?run=1&step=3&view=evidence&agent=7&record=7/stlt/summary/2", ".mm-tree"),
-        ("?run=1&step=2&view=recall&agent=7", CHART),
+        ("step=3&view=impressions&agent=b", CHART),
+        ("step=3&view=evidence&agent=7&record=7/stlt/summary/2", ".mm-tree"),
+        ("step=2&view=recall&agent=7", CHART),
     ):
-        window.open(query, see=see)
+        window.open(f"?run={run}&{query}", see=see)
         window.until(lambda: HOSTILE in window.text())
         assert window.page.locator("img[src=x]").count() == 0
         assert window.page.locator("a[href^=javascript]").count() == 0

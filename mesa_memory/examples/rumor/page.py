@@ -23,11 +23,13 @@ def town_page(town: RumorModel, given: dict[str, Any]) -> Any:
     """The dashboard, with the town and its curves on a second tab.
 
     Args:
-        town: the model to begin with; all windows show the same one.
+        town: the model to begin with; all windows show the same one. Reset plays as many
+            days with the next one, unless that costs something.
         given: from ``parameters``.
     """
     parts = solara.use_memo(_parts, [])
-    MemoryViz(town, parts, model_params=given, name="Rumour")
+    free = given.get("llm", "offline") == "offline"
+    MemoryViz(town, parts, model_params=given, name="Rumour", repeat=free)
 
 
 def parameters(

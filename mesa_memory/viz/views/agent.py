@@ -8,6 +8,7 @@ from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
@@ -28,7 +29,7 @@ def AgentView(source: Source, selection: Selection) -> Any:
     """Every layer as it was, the changes of the step, and the prompt."""
     agent, step = selection.agent(source), selection.step(source)
     if agent is None or step is None:
-        Empty("No agent has remembered anything yet. Make a step.")
+        NoMemories()
         return
     past = source.of(data.past, agent)
     with solara.Column(gap="0px"):

@@ -57,10 +57,15 @@ def CompareView(source: Source, selection: Selection) -> Any:
     with solara.Column(gap="0px"):
         With(source, other, selection)
         if sides is None:
+            mine = selection.agent(source)
+            another = next((one for one in source.agent_ids if one != mine), None)
+            button = "" if another is None else f"With agent {source.called(another)}"
             Empty(
                 "Choose another agent above. To compare two runs, open both: "
                 "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
                 "mdi-compare-horizontal",
+                button=button,
+                on_click=lambda: selection.choose(other_agent=str(another)),
             )
             return
         if other is not source:
@@ -71,10 +76,10 @@ def CompareView(source: Source, selection: Selection) -> Any:
 def other_source(source: Source, selection: Selection) -> Source:
     """The run to compare with: the chosen one, else another one, else the same."""
     runs = source.all
-    place = selection.choice.other_run
-    if place is not None and place < len(runs):
-        found = runs[place]
-        return source if found.run is source.run else found
+    asked = selection.choice.other_run
+    for found in runs:
+        if asked and found.key == asked:
+            return source if found.run is source.run else found
     others = [one for one in runs if one.run is not source.run]
     return others[0] if others else source
 
@@ -108,13 +113,12 @@ def With(source: Source, other: Source, selection: Selection) -> Any:
     hint = "agent and step of the left side are chosen above"
     with Section("Compare with", hint=hint), solara.Div(classes=["mm-row"]):
         if len(runs) > 1:
-            names = {str(n): one.label for n, one in enumerate(runs)}
-            place = next(n for n, one in enumerate(runs) if one.run is other.run)
             Choose(
                 "Run at the right",
-                str(place),
-                names,
-                lambda key: selection.choose(other_run=int(key)),
+                other.key,
+                {one.key: one.label for one in runs},
+                lambda key: selection.choose(other_run=key),
+                wide=True,
             )
         AgentPicker(other, selection, other=True)
 
@@ -131,7 +135,12 @@ def Memories(source: Source, selection: Selection, left: Side, right: Side) -> A
         lambda: data.course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
     if step is None:
-        Empty("The two runs have no finished step in common. Choose another run.")
+        Empty(
+            "The two runs have no finished step in common. Choose another run, or "
+            "compare two agents of this one.",
+            button="Compare with the same run",
+            on_click=lambda: selection.choose(other_run=source.key, other_agent=None),
+        )
         return
     Apart(course, selection, step)
     have, others = mine.at(step), theirs.at(step)

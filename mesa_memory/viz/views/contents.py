@@ -14,7 +14,8 @@ from mesa_memory.viz.views.budget import BudgetPage
 from mesa_memory.viz.views.chapters import StoryPage
 from mesa_memory.viz.views.conversations import ConversationsPage
 from mesa_memory.viz.views.facts import FactsPage
-from mesa_memory.viz.widgets import Choose, Empty, Section
+from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.widgets import Choose, Section
 from mesa_memory.viz.widgets.nothing import Nothing
 
 
@@ -64,7 +65,7 @@ def ContentsView(source: Source, selection: Selection) -> Any:
     """The pages that the agent's memory has; one of them."""
     agent, step = selection.agent(source), selection.step(source)
     if agent is None or step is None:
-        Empty("No agent has remembered anything yet. Make a step.")
+        NoMemories()
         return
     past = source.of(memories.past, agent)
     have = data.contents(past, source.of(data.has_budget, agent))

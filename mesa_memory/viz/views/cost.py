@@ -9,7 +9,8 @@ from mesa_memory.viz.data import cost as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.cost_tables import Groups, Latency
-from mesa_memory.viz.widgets import Chart, Choose, Empty, Fact, Note, Section
+from mesa_memory.viz.views.nothing import SeeMemories
+from mesa_memory.viz.widgets import Chart, Choose, Fact, Note, Section
 from mesa_memory.viz.widgets.timeline import number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
@@ -28,7 +29,8 @@ def CostView(source: Source, selection: Selection) -> Any:
     spent, step = source.of(data.spent), selection.step(source)
     with solara.Column(gap="0px"):
         if not spent.purposes or step is None:
-            Empty(
+            SeeMemories(
+                selection,
                 "No language model was asked until now. Memories such as STLTMemory and "
                 "EpisodicMemory ask one as soon as enough has happened.",
                 "mdi-currency-usd-off",

@@ -7,11 +7,12 @@ import solara
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence as data
-from mesa_memory.viz.data import interventions, origins
+from mesa_memory.viz.data import interventions, leads, origins
 from mesa_memory.viz.data import requests as asked
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_agent, to_request
+from mesa_memory.viz.views.nothing import NoMemories, SeeMemories
 from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 from mesa_memory.viz.widgets.tree import Tree
@@ -41,7 +42,7 @@ def EvidenceView(source: Source, selection: Selection) -> Any:
     """A list of what the agent concluded until the step; one of them as a tree."""
     agent, step = selection.agent(source), selection.step(source)
     if agent is None or step is None:
-        Empty("No agent has remembered anything yet. Make a step.")
+        NoMemories()
         return
     past = source.of(memories.past, agent)
     made = data.conclusions(past, step)
@@ -70,12 +71,7 @@ def Conclusions(
         hint=f"until step {number(step)}; click one to see its evidence",
     ):
         if not made:
-            Empty(
-                f"Agent {source.called(agent)} had concluded nothing by then: no summary, reflection "
-                "or impression. Go to a later step, or choose an agent whose memory "
-                "makes some.",
-                "mdi-lightbulb-off-outline",
-            )
+            Nothing(source, selection, agent)
             return
         Table(
             CONCLUSIONS,
@@ -85,6 +81,30 @@ def Conclusions(
             on_pick=lambda n: selection.set_option("record", made[n]["id"]),
             page=5,
         )
+
+
+@solara.component
+def Nothing(source: Source, selection: Selection, agent: Any) -> Any:
+    """Says that the agent has concluded nothing yet, and shows who does, and when."""
+    text = (
+        f"Agent {source.called(agent)} had concluded nothing by then: no summary, "
+        "reflection or impression."
+    )
+    icon = "mdi-lightbulb-off-outline"
+    found = source.of(leads.first_conclusion, agent) or source.of(
+        leads.first_conclusion
+    )
+    if found is None:
+        more = "No memory of this run makes any; STLTMemory and ImpressionMemory do."
+        SeeMemories(selection, f"{text} {more}", icon)
+        return
+    who, when = found
+    Empty(
+        f"{text} Go to a later step, or to an agent whose memory makes some.",
+        icon,
+        button=f"Show agent {source.called(who)} at step {number(when)}",
+        on_click=lambda: selection.choose(agent=who, step=when),
+    )
 
 
 @solara.component

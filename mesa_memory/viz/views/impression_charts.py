@@ -29,6 +29,8 @@ IN_NODE = {"show": True, "color": "#222222", "fontSize": 11}
 BESIDE_NODE = {"show": False, "color": "inherit", "fontSize": 11, "position": "right"}
 #: most agents with room for their names and signs
 NAMED_AGENTS = 40
+#: most arrows with a sign on each; more signs than this hide each other
+SIGNED_ARROWS = 60
 
 
 def graph(
@@ -36,24 +38,32 @@ def graph(
     drawn: Sequence[Opinion],
     chosen: tuple[Any, Any],
     called: Callable[[Any], str] = str,
+    centred: bool = False,
 ) -> dict[str, Any]:
     """Arrows from who thinks to whom it is about.
 
     Args:
+        centred: the chosen observer stands in the middle, and those whom no arrow
+            touches are faint.
         called: how people call an agent.
         drawn: an arrow each, in this order.
         chosen: observer and subject that stand out.
     """
     place = {one: n for n, one in enumerate(found.people)}
     room = len(found.people) <= NAMED_AGENTS
+    signed = room and len(drawn) <= SIGNED_ARROWS
     near = {one for o in drawn if chosen[0] in _pair(o) for one in _pair(o)}
     size = 26 if room else 9
     names = near | set(chosen)
+    places = dict(found.places)
+    if centred:
+        places[chosen[0]] = _middle(found)
     nodes = [
         {"id": str(n), "name": called(one), "x": 1000 * x, "y": 1000 * y}
         | ({} if room or one not in names else {"label": {"show": True}})
         | ({} if one not in chosen else _outstanding(size, one == chosen[0]))
-        for n, (one, (x, y)) in enumerate(found.places.items())
+        | ({"itemStyle": {"opacity": 0.3}} if centred and one not in names else {})
+        for n, (one, (x, y)) in enumerate(places.items())
     ]
     links = [
         {
@@ -62,7 +72,7 @@ def graph(
             "value": _rounded(opinion.sentiment),
             "lineStyle": _stroke(opinion, 5.0 if room else 2.0),
         }
-        | ({"label": _sign(opinion) | BADGE} if room else {})
+        | ({"label": _sign(opinion) | BADGE} if signed else {})
         for opinion in drawn
     ]
     series = {
@@ -80,6 +90,12 @@ def graph(
         "zoom": 0.88,
     }
     return {"tooltip": {}, "series": [series]}
+
+
+def _middle(found: Opinions) -> tuple[float, float]:
+    """The middle of all places."""
+    across, down = zip(*found.places.values())
+    return (min(across) + max(across)) / 2, (min(down) + max(down)) / 2
 
 
 def _cells(

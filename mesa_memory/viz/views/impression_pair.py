@@ -52,10 +52,13 @@ def Pair(
     )
     with Section("One pair over time"):
         if not there:
+            first = found.all[0]
             Empty(
                 f"Agent {who} has no impressions: its memory makes none, or it "
                 "has met nobody often enough. Choose another agent above.",
                 "mdi-account-question-outline",
+                button=f"Show agent {source.called(first.observer)}, who has some",
+                on_click=lambda: selection.choose(agent=first.observer),
             )
             return
         Choose(

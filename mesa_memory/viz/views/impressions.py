@@ -12,8 +12,10 @@ from mesa_memory.viz.data import impressions as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.impression_pair import Pair
+from mesa_memory.viz.views.nothing import SeeMemories
 from mesa_memory.viz.widgets import (
     Chart,
+    Choose,
     Column,
     Empty,
     Fact,
@@ -25,6 +27,10 @@ from mesa_memory.viz.widgets.timeline import number
 
 #: more arrows than this show nothing any more
 ARROWS = 250
+#: of more impressions than this, those of one agent are drawn at first
+FEW = 60
+#: which arrows are drawn
+OWN, ALL = "own", "all"
 HELD = (
     Column("agent"),
     Column("of"),
@@ -50,7 +56,8 @@ def Found(source: Source, selection: Selection, found: data.Opinions) -> Any:
     step = selection.step(source)
     held = [] if step is None else found.at(step)
     if step is None or not found.all:
-        Empty(
+        SeeMemories(
+            selection,
             "Nobody in this run has an impression of anybody. Agents with an "
             "ImpressionMemory make some; they need a few meetings for the first.",
             "mdi-account-question-outline",
@@ -141,7 +148,17 @@ def Graph(
     on_pick: Callable[[data.Opinion], None],
 ) -> Any:
     """Agents, and an arrow for each impression."""
+    who = source.called(chosen[0])
+    usual = OWN if len(held) > FEW else ALL
+    which = selection.option("impression_arrows", usual, (OWN, ALL))
     drawn, left = data.strongest(held, ARROWS, chosen[0])
+    if which == OWN:
+        drawn = [one for one in held if chosen[0] in _pair(one)]
+        left = len(held) - len(drawn)
+
+    def choose(value: str) -> None:
+        option = None if value == usual else value
+        selection.set_option("impression_arrows", option)
 
     def pick(event: dict[str, Any]) -> None:
         place = event.get("index")
@@ -152,21 +169,20 @@ def Graph(
         elif event.get("kind") == "node" and place < len(found.people):
             selection.choose(agent=found.people[place], other_agent=None)
 
-    with Section(
-        "Who thinks what of whom", hint=f"square: agent {source.called(chosen[0])}"
-    ):
+    with Section("Who thinks what of whom", hint=f"square: agent {who}"):
+        names = {OWN: f"of and about agent {who}", ALL: "of all agents"}
+        Choose("Arrows", which, names, choose, wide=True)
         Chart(
-            charts.graph(found, drawn, chosen, source.called),
+            charts.graph(found, drawn, chosen, source.called, which == OWN),
             label=f"Graph of {len(found.people)} agents and {len(drawn)} impressions; "
             "the table below has all of them",
             height=520,
             file="impressions-graph",
             on_pick=pick,
         )
-        if left:
+        if left and which == ALL:
             Note(
-                f"Drawn are {len(drawn)} arrows: those of and about agent "
-                f"{source.called(chosen[0])}, "
+                f"Drawn are {len(drawn)} arrows: those of and about agent {who}, "
                 f"and the most familiar. The matrix has the other {left}, too."
             )
 

@@ -8,7 +8,8 @@ from mesa_memory.viz.background_count import use_prepared
 from mesa_memory.viz.data import layers, population
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Chart, Choose, Empty, Fact, Heatmap, Section
+from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.widgets import Chart, Choose, Fact, Heatmap, Section
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES
 from mesa_memory.viz.widgets.timeline import number
 
@@ -64,7 +65,7 @@ def Map(source: Source, selection: Selection) -> Any:
             lambda value: selection.set_option("measure", value),
         )
         if not heat.values.size:
-            Empty("No agent has remembered anything yet. Make a step.")
+            NoMemories()
             return
         step, agent = selection.step(source), selection.agent(source)
         Heatmap(
@@ -87,7 +88,7 @@ def Layers(source: Source, selection: Selection) -> Any:
     step = selection.step(source)
     with Section("Layers over time", hint="records held at the end of each step"):
         if not held.opened:
-            Empty("No memory holds anything yet. Make a step.")
+            NoMemories()
             return
         Chart(
             option,

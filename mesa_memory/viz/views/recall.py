@@ -6,14 +6,17 @@ import solara
 
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import agent as memories
+from mesa_memory.viz.data import leads
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
+from mesa_memory.viz.views.nothing import NoMemories, SeeMemories
 from mesa_memory.viz.views.recall_chart import bars, change, short
 from mesa_memory.viz.views.recall_weights import Weights
 from mesa_memory.viz.widgets import (
     Chart,
+    Choose,
     Column,
     Empty,
     Fact,
@@ -44,7 +47,7 @@ def RecallView(source: Source, selection: Selection) -> Any:
     """The recalls of the agent in the step; one of them in full."""
     agent, step = selection.agent(source), selection.step(source)
     if agent is None or step is None:
-        Empty("No agent has remembered anything yet. Make a step.")
+        NoMemories()
         return
     rows = source.of(data.recalls, agent, step)
     if not rows:
@@ -66,23 +69,16 @@ def RecallView(source: Source, selection: Selection) -> Any:
 @solara.component
 def Which(selection: Selection, rows: list[data.Row], place: str) -> Any:
     """One of several recalls of a step."""
-    items = [
-        {
-            "value": str(n),
-            "text": f"{n}: {row['purpose']}, {short(row['query'] or 'no query', 80)}",
-        }
+    names = {
+        str(n): f"{n}: {row['purpose']}, {short(row['query'] or 'no query', 80)}"
         for n, row in enumerate(rows, 1)
-    ]
-    return solara.v.Select(
-        label=f"One of {len(rows)} recalls",
-        items=items,
-        v_model=place,
-        on_v_model=lambda n: selection.set_option("recall_number", n),
-        class_="mm-field mm-field-wide mb-3",
-        style_="max-width: 760px",
-        dense=True,
-        hide_details=True,
-        outlined=True,
+    }
+    Choose(
+        f"One of {len(rows)} recalls",
+        place,
+        names,
+        lambda n: selection.set_option("recall_number", n),
+        wide=True,
     )
 
 
@@ -93,11 +89,7 @@ def Nothing(source: Source, selection: Selection, agent: Any, step: float) -> An
     near = memories.previous(steps, step) if steps else None
     with Section(f"Agent {source.called(agent)} recalled, step {number(step)}"):
         if not steps:
-            Empty(
-                f"Agent {source.called(agent)} never recalled anything by score. Memories that rank "
-                "what they know do, such as EpisodicMemory; choose another agent.",
-                "mdi-head-remove-outline",
-            )
+            Never(source, selection, agent)
             return
         Empty(
             f"Agent {source.called(agent)} recalled nothing in this step.",
@@ -109,6 +101,26 @@ def Nothing(source: Source, selection: Selection, agent: Any, step: float) -> An
             icon_name="mdi-arrow-right",
             on_click=lambda: selection.choose(step=to),
         )
+
+
+@solara.component
+def Never(source: Source, selection: Selection, agent: Any) -> Any:
+    """Says that the agent recalls nothing by score, and shows one that does."""
+    text = (
+        f"Agent {source.called(agent)} never recalled anything by score. Memories that "
+        "rank what they know do, such as EpisodicMemory"
+    )
+    icon, other = "mdi-head-remove-outline", source.of(leads.first_recall)
+    if other is None:
+        SeeMemories(selection, f"{text}; no agent of this run has one.", icon)
+        return
+    who, when = other
+    Empty(
+        f"{text}; choose another agent.",
+        icon,
+        button=f"Show agent {source.called(who)}, who did",
+        on_click=lambda: selection.choose(agent=who, step=when),
+    )
 
 
 @solara.component

@@ -7,10 +7,11 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background_query import use_answer
-from mesa_memory.viz.data import groups
+from mesa_memory.viz.data import groups, leads
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
+from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.views.spread_tables import Holders, Texts, What
 from mesa_memory.viz.widgets import (
     Chart,
@@ -52,11 +53,14 @@ def SpreadView(source: Source, selection: Selection) -> Any:
                     lambda value: selection.set_option("unlike", value.strip() or None),
                 )
             if not text:
+                words = source.of(leads.first_words)
                 Empty(
                     "Type a sentence above and press Enter, such as a rumour or a piece "
                     "of news. Texts that are like it in meaning and words are found in "
                     "all memories, at all steps.",
                     "mdi-map-search-outline",
+                    button=f"Look for “{words[:60]}”" if words else "",
+                    on_click=lambda: selection.choose(text=words),
                 )
         if text:
             Spread(source, selection, text)
@@ -87,7 +91,7 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
         return
     step = nearest(found.corpus.steps, selection.step(source))
     if not found.corpus.texts or step is None:
-        Empty("No agent remembers any text yet. Make a step.")
+        NoMemories()
         return
     Chosen(found, selection, least, kind)
     Curve(held, against, selection, step)
@@ -217,6 +221,10 @@ def Curve(
                 "No text is similar enough. Move the slider to the left; the texts "
                 "that are nearest are listed below.",
                 "mdi-arrow-collapse-left",
+                button="Let half as much similarity count",
+                on_click=lambda: selection.set_option(
+                    "spread_least", f"{_least(selection) / 2:.2f}"
+                ),
             )
             return
         Chart(

@@ -38,12 +38,23 @@ def AgentPicker(source: Source, selection: Selection, other: bool = False) -> An
     )
 
 
+@solara.component_vue("choose.vue")
+def _Choose(
+    label: str,
+    value: str,
+    choices: list[dict[str, str]],
+    wide: bool,
+    event_choose: Callable[[str], None],
+) -> None: ...
+
+
 @solara.component
 def Choose(
     label: str,
     value: str,
     choices: Mapping[str, str],
     on_value: Callable[[str], None],
+    wide: bool = False,
 ) -> Any:
     """One of a few.
 
@@ -52,16 +63,14 @@ def Choose(
         value: key of what is chosen now.
         choices: keys and what people read.
         on_value: called with the key.
+        wide: what people read is long.
     """
-    return solara.v.Select(
+    return _Choose(
         label=label,
-        items=[{"text": text, "value": key} for key, text in choices.items()],
-        v_model=value,
-        on_v_model=on_value,
-        class_="mm-field",
-        dense=True,
-        hide_details=True,
-        outlined=True,
+        value=value,
+        choices=[{"key": key, "text": text} for key, text in choices.items()],
+        wide=wide,
+        event_choose=on_value,
     )
 
 

@@ -1,6 +1,6 @@
 """What a page says: headings, facts, texts of agents, what is missing, what failed."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import solara
@@ -9,6 +9,8 @@ from mesa_memory.core.redaction import scrub
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.viz.data.wording import ADDED, REMOVED
 
+#: a text with more characters may be higher than its box
+SCROLLING_CHARS = 300
 _TAGS = {ADDED: "ins", REMOVED: "del"}
 
 
@@ -49,7 +51,12 @@ def Plain(text: str | Sequence[tuple[str, str]]) -> Any:
         solara.v.Html(tag=_TAGS.get(mark, "span"), children=[piece])
         for mark, piece in pieces
     ]
-    return solara.v.Html(tag="pre", class_="mm-text", children=children)
+    length = sum(len(piece) for _, piece in pieces)
+    # A long text scrolls in its box, which the keyboard has to reach for that.
+    attributes = {"tabindex": "0"} if length > SCROLLING_CHARS else {}
+    return solara.v.Html(
+        tag="pre", class_="mm-text", children=children, attributes=attributes
+    )
 
 
 @solara.component
@@ -65,11 +72,25 @@ def Note(text: str, kind: str = "info") -> Any:
 
 
 @solara.component
-def Empty(text: str, icon: str = "mdi-tray") -> Any:
-    """Says that there is nothing yet, why, and what to do."""
-    mark = solara.v.Icon(children=[icon], large=True)
-    said = solara.v.Html(tag="p", children=[text])
-    return solara.v.Html(tag="div", class_="mm-empty", children=[mark, said])
+def Empty(
+    text: str,
+    icon: str = "mdi-tray",
+    button: str = "",
+    on_click: Callable[[], None] | None = None,
+) -> Any:
+    """Says that there is nothing yet, why, and what to do.
+
+    Args:
+        text: a sentence or two.
+        icon: of Material Design Icons.
+        button: does it at once; empty if nothing can be done here.
+        on_click: called by the button.
+    """
+    with solara.v.Html(tag="div", class_="mm-empty"):
+        solara.v.Icon(children=[icon], large=True)
+        solara.v.Html(tag="p", children=[text])
+        if button and on_click is not None:
+            solara.Button(button, on_click=on_click, outlined=True, classes=["mm-do"])
 
 
 @solara.component

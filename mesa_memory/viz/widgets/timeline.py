@@ -1,6 +1,6 @@
 """The step slider: time travel for all views at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import solara
@@ -14,13 +14,22 @@ def _Timeline(
     steps: list[str],
     index: int,
     follow: bool,
+    marks: list[dict[str, Any]],
     event_choose: Callable[[int | None], None],
 ) -> None: ...
 
 
 @solara.component
-def Timeline(source: Source, selection: Selection) -> Any:
-    """Slider, buttons and arrow keys that choose the step; stays with the newest."""
+def Timeline(
+    source: Source, selection: Selection, marks: Mapping[float, str] | None = None
+) -> Any:
+    """Slider, buttons and arrow keys that choose the step; stays with the newest.
+
+    Args:
+        source: its finished steps.
+        selection: of this session.
+        marks: steps with a dot above the slider, and what it stands for.
+    """
     steps, chosen = source.steps, selection.step(source)
 
     def choose(place: int | None) -> None:
@@ -29,10 +38,16 @@ def Timeline(source: Source, selection: Selection) -> Any:
         else:
             selection.choose(step=source.steps[min(place, len(source.steps) - 1)])
 
+    place = {step: n for n, step in enumerate(steps)} if marks else {}
     return _Timeline(
         steps=[number(step) for step in steps],
         index=steps.index(chosen) if chosen is not None else 0,
         follow=selection.choice.step is None,
+        marks=[
+            {"place": place[step], "text": text}
+            for step, text in sorted((marks or {}).items())
+            if step in place
+        ],
         event_choose=choose,
     )
 

@@ -1,0 +1,32 @@
+"""What a person can do with the run that a page shows, besides looking at it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import solara
+
+
+@dataclass(frozen=True)
+class Actions:
+    """What views may offer as a button.
+
+    Attributes:
+        step: makes one step of the model; None for a run that is only read.
+    """
+
+    step: Callable[[], Any] | None = None
+
+
+NO_ACTIONS = Actions()
+_actions = solara.create_context(NO_ACTIONS)
+
+
+def provide_actions(actions: Actions) -> None:
+    """Offers actions to everything that is drawn below."""
+    _actions.provide(actions)
+
+
+def use_actions() -> Actions:
+    """What can be done with the run that is shown."""
+    return solara.use_context(_actions)

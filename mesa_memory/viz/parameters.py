@@ -1,0 +1,88 @@
+"""What can be chosen before Reset makes another model, and what the shown one has."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import solara
+
+from mesa_memory.hosts.solara import adjustable, check_model_params
+from mesa_memory.viz.widgets import Choose
+from mesa_memory.viz.widgets.slide import Slide
+
+
+@solara.component
+def Parameters(
+    model: Any,
+    params: Mapping[str, Any],
+    values: solara.Reactive[dict[str, Any]],
+    made_with: Mapping[str, Any],
+) -> Any:
+    """A field for each parameter that can be changed; says where Reset changes something.
+
+    Args:
+        model: of which Reset makes another one.
+        params: as for ``SolaraViz``.
+        values: the values with which Reset makes a model.
+        made_with: those of the model that is shown, as they were recorded.
+    """
+    solara.use_effect(lambda: check_model_params(model, params), [id(model)])
+    fixed, free = adjustable(params)
+    first = {name: _first(one, made_with.get(name)) for name, one in free.items()}
+    solara.use_effect(lambda: values.set({**fixed, **first}), [])
+    for name, one in free.items():
+        value = values.value.get(name, first[name])
+
+        def choose(new: Any, name: str = name) -> None:
+            values.value = {**values.peek(), name: new}
+
+        with solara.Div(classes=["mm-parameter"]).key(name):
+            _Field(one, value, choose)
+            if name in made_with and value != made_with[name]:
+                _Pending(made_with[name])
+
+
+@solara.component
+def _Pending(now: Any) -> Any:
+    return solara.v.Html(
+        tag="span",
+        class_="mm-pending",
+        attributes={"role": "status"},
+        children=[f"{now} in the run that is shown; applies at Reset"],
+    )
+
+
+@solara.component
+def _Field(one: dict[str, Any], value: Any, choose: Callable[[Any], None]) -> Any:
+    """One parameter, as Mesa describes it."""
+    label, kind = one["label"], one["type"]
+    if kind in ("SliderInt", "SliderFloat"):
+        number = int if kind == "SliderInt" else float
+        Slide(
+            label=label,
+            value=value,
+            min=one["min"],
+            max=one["max"],
+            step=one["step"],
+            event_change=lambda new: choose(number(new)),
+        )
+    elif kind == "Select":
+        named = {str(one): one for one in one["values"]}
+        names = {text: text for text in named}
+        Choose(label, str(value), names, lambda key: choose(named[key]))
+    elif kind == "Checkbox":
+        solara.Checkbox(label=label, value=value, on_value=choose)
+    else:
+        solara.InputText(label, value=value, on_value=choose)
+
+
+def _first(one: dict[str, Any], made_with: Any) -> Any:
+    """The value of the model that is shown, if the field can hold it."""
+    usual = one["value"]
+    if made_with is None or isinstance(made_with, bool) != isinstance(usual, bool):
+        return usual
+    if one["type"] == "Select":
+        return made_with if made_with in one["values"] else usual
+    if one["type"] in ("SliderInt", "SliderFloat"):
+        fits = isinstance(made_with, int | float)
+        return made_with if fits and one["min"] <= made_with <= one["max"] else usual
+    return made_with if isinstance(made_with, type(usual)) else usual

@@ -1,0 +1,121 @@
+"""How runs are told apart: a key for the address, and a name for people."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+from mesa_memory.runs import Run
+from mesa_memory.runs.compare import differing_parameters
+
+if TYPE_CHECKING:
+    from mesa_memory.viz.run_feed import Feed
+
+#: hexadecimal digits that tell runs of stores with the same file name apart
+DIGITS = 6
+#: classes of memory that are named; of more, how many there are
+CLASSES = 3
+#: parameters that say how a run is kept, not what happens in it
+KEEPING = ("record", "replay", "execution")
+
+
+@dataclass(frozen=True)
+class RunFacts:
+    """What tells a run from others.
+
+    Attributes:
+        number: in its store.
+        store: name of the file or database; empty for one in memory.
+        name: the user's own, if there is one.
+        model: class of the model, without its module.
+        parameters: what the model was made with.
+        seed: of the model's random numbers.
+        started: ISO time.
+    """
+
+    number: int
+    store: str
+    name: str | None
+    model: str
+    parameters: dict[str, Any]
+    seed: str | None
+    started: str
+
+    @classmethod
+    def of(cls, run: Run) -> "RunFacts":
+        """The facts of a run; none of them changes while it goes on."""
+        rows = run.runs(as_records=True)
+        row = next(row for row in rows if row["id"] == run.id)
+        return cls(
+            run.id,
+            "" if run.location == ":memory:" else PurePath(run.location).name,
+            row["name"],
+            row["model"].rpartition(".")[2],
+            {
+                name: value
+                for name, value in (row["parameters"] or {}).items()
+                if name not in KEEPING
+            },
+            row["seed"],
+            row["started"],
+        )
+
+    @property
+    def key(self) -> str:
+        """Stands for the run in addresses, whichever other runs the page has.
+
+        Such as ``town-3-5f02ab``: name of the store, number, and a digest of when and
+        how the run began. It stays the same when the store is moved to another folder.
+        """
+        told = (self.model, self.seed, self.started, sorted(self.parameters.items()))
+        digest = hashlib.blake2b(repr(told).encode()).hexdigest()[:DIGITS]
+        stem = "".join(c for c in PurePath(self.store).stem if c.isalnum() or c in "_.")
+        return f"{stem or 'run'}-{self.number}-{digest}"
+
+    @property
+    def place(self) -> str:
+        """The store and the number in it, as commands take them."""
+        return f"{self.store}#{self.number}" if self.store else ""
+
+
+def memory_of(run: Run, parameters: dict[str, Any]) -> str:
+    """How the memories of a run's agents are called; empty if nobody knows yet."""
+    kinds = sorted({str(row["memory"]) for row in run.agents(as_records=True)})
+    if not kinds:
+        chosen = parameters.get("memory")
+        return chosen if isinstance(chosen, str) else ""
+    named = ", ".join(kind.rpartition(".")[2] for kind in kinds[:CLASSES])
+    return named + f" and {len(kinds) - CLASSES} more" * (len(kinds) > CLASSES)
+
+
+def give_keys(feeds: Sequence["Feed"]) -> None:
+    """Makes the keys of a page's runs differ, also those of copies of one file."""
+    known: set[str] = set()
+    for feed in feeds:
+        key, count = feed.key, 1
+        while feed.key in known:
+            count += 1
+            feed.key = f"{key}-{count}"
+        known.add(feed.key)
+
+
+def labels(feeds: Sequence["Feed"]) -> dict[str, str]:
+    """What people read of each run of a page, by its key."""
+    facts = [feed.facts for feed in feeds]
+    given = [{} if one is None else one.parameters for one in facts]
+    apart = differing_parameters(given) if len(feeds) > 1 else [{} for _ in feeds]
+    return {
+        feed.key: _label(place, feed, differs)
+        for place, (feed, differs) in enumerate(zip(feeds, apart), 1)
+    }
+
+
+def _label(place: int, feed: "Feed", differs: dict[str, Any]) -> str:
+    facts = feed.facts
+    if facts is None:
+        return feed.label
+    parts = [facts.place or str(place), facts.name or facts.model, feed.memory]
+    parts += [f"{name} {value}" for name, value in differs.items() if name != "rng"]
+    parts += [f"seed {facts.seed}", facts.started[:16].replace("T", " "), feed.state]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,156 @@
+"""Every view, on every width, by keyboard, in both themes, and for screen readers."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from mesa_memory import Services
+from mesa_memory.viz.views import VIEWS
+from tests.support.browser import Window, browser, run_key, served
+from tests.support.live_pages import Minds
+from tests.support.recorded_town import RecordedTown
+
+pytestmark = pytest.mark.slow
+WIDTHS = (400, 1280, 2560)
+#: what axe calls these must not be there
+GRAVE = ("serious", "critical")
+#: stands in a place of a page that is drawn
+DRAWN = ".mm-section, .mm-empty, .mm-note"
+STEPS = 6
+#: parts of a page that are wider than it, without being scrolled in a box of their own
+TOO_WIDE = """() => {
+  const page = document.querySelector(".mm-page"), right = page.getBoundingClientRect().right;
+  const boxed = (one) => { for (let at = one.parentElement; at && at !== page; at = at.parentElement)
+    if (["auto", "scroll", "hidden", "clip"].includes(getComputedStyle(at).overflowX)) return true; return false; };
+  return [...page.querySelectorAll("*")].filter((one) => one.getClientRects().length && one.getBoundingClientRect().right > right + 1 && !boxed(one))
+    .map((one) => one.outerHTML.slice(0, 160)).slice(0, 5);
+}"""
+#: what a person can use: marks each, and counts them
+USABLE = """() => [...document.querySelectorAll(".mm-page button, .mm-page input, .mm-page select, .mm-page textarea, .mm-page summary, .mm-page [tabindex='0']")]
+  .filter((one) => one.getClientRects().length && !one.disabled && one.tabIndex >= 0 && one.type !== "hidden" && !one.closest("[aria-hidden=true]"))
+  .map((one, n) => { one.dataset.usable = n; return one.outerHTML.slice(0, 160); })"""
+FOCUSED = "() => document.activeElement && document.activeElement.dataset.usable"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """A run with memories of several kinds, and another one to compare it with."""
+    folder = tmp_path_factory.mktemp("accessible")
+    found = [str(folder / "minds.sqlite"), str(folder / "town.sqlite")]
+    for model in (Minds(record=found[0]), RecordedTown(found[1], n=5)):
+        for _ in range(STEPS):
+            model.step()
+        Services.of(model).recorder.close()
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(files):
+    options = ("--port", "0", "--no-open")
+    with (
+        served("-m", "mesa_memory.cli", "dashboard", *files, *options) as base,
+        browser() as chromium,
+        Window(chromium, base) as window,
+    ):
+        yield window
+
+
+def show(page, view, files, width=1280, **more):
+    """Opens a view of the first run on a screen of this width."""
+    page.page.set_viewport_size({"width": width, "height": 1000})
+    rest = "".join(f"&{name}={value}" for name, value in more.items())
+    page.open(f"?run={run_key(files[0])}&view={view.key}{rest}", see=DRAWN)
+    page.page.wait_for_load_state("networkidle")
+    page.page.wait_for_timeout(300)
+
+
+def faults(page):
+    """What axe finds grave, one line each."""
+    found = Axe().run(page.page, options={"resultTypes": ["violations"]})
+    return [
+        f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
+        for one in found.response["violations"]
+        if one["impact"] in GRAVE
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
+def test_a_view_says_what_its_parts_are_and_can_be_read(page, files, view, dark):
+    page.page.emulate_media(color_scheme="dark" if dark else "light")
+    show(page, view, files, agent=1, text="the well is poisoned")
+    assert faults(page) == []
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
+def test_a_view_fits_its_screen_with_a_way_to_every_other(page, files, view, width):
+    show(page, view, files, width, agent=1, text="the well is poisoned")
+    assert page.page.evaluate(TOO_WIDE) == []
+    tabs, menu = page.page.get_by_role("tab"), page.page.get_by_label("View")
+    names = tabs.all_inner_texts() or menu.locator("option").all_inner_texts()
+    assert [name.strip() for name in names] == [one.label for one in VIEWS]
+    for tab in tabs.all():
+        box = tab.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    for text in page.page.locator(".mm-wide:visible").all()[:5]:
+        box = text.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+
+
+@pytest.mark.parametrize("view", VIEWS, ids=lambda view: view.key)
+def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
+    first = VIEWS[0] if view is not VIEWS[0] else VIEWS[1]
+    show(page, first, files, agent=1, text="the well is poisoned")
+    keyboard = page.page.keyboard
+    page.page.get_by_role("tab", selected=True).focus()
+    keys = [one.key for one in VIEWS]
+    for _ in range((keys.index(view.key) - keys.index(first.key)) % len(keys)):
+        keyboard.press("ArrowRight")
+    keyboard.press("Enter")
+    page.until(lambda: f"view={view.key}" in page.query())
+    page.page.wait_for_selector(DRAWN)
+    page.page.wait_for_timeout(500)
+    usable = page.page.evaluate(USABLE)
+    assert usable
+    reached = set()
+    for _ in range(2 * len(usable) + 20):
+        keyboard.press("Tab")
+        number = page.page.evaluate(FOCUSED)
+        reached |= {int(number)} if number is not None else set()
+    missed = [html for n, html in enumerate(usable) if n not in reached]
+    assert missed == []
+    page.page.get_by_role("tab", selected=True).focus()
+    page.page.get_by_label("Step", exact=True).focus()
+    keyboard.press("Home")
+    page.until(lambda: page.step() == "1")
+    keyboard.press("ArrowRight")
+    page.until(lambda: page.step() == "2")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_of_a_running_model_fits_and_can_be_read(page, width):
+    options = ("--agents", "5", "--steps", "2", "--port", "0", "--no-open")
+    page.page.goto("about:blank")
+    with (
+        served("-m", "mesa_memory.cli", "demo", *options) as base,
+        Window(page.page.context.browser, base) as window,
+    ):
+        window.page.set_viewport_size({"width": width, "height": 1000})
+        window.open(see=DRAWN)
+        assert window.page.evaluate(TOO_WIDE) == []
+        assert faults(window) == []
+        controls = window.page.locator(".mm-side")
+        for name in ("Reset", "▶", "Step"):
+            box = controls.get_by_role("button", name=name, exact=True).bounding_box()
+            assert 0 <= box["x"] < box["x"] + box["width"] <= width
+        fold = controls.locator("summary")
+        if width == 400:
+            fold.press("Enter")
+        value = controls.get_by_label("People").evaluate("one => one.value")
+        told = controls.locator(".mm-slide", has_text="People").locator("output")
+        assert told.inner_text() == value == "5"
+        window.page.goto("about:blank")
+        window.faults.clear()
