@@ -7,7 +7,7 @@ import pytest
 from mesa_memory import Services, open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.said import said
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser, run_key, served
 from tests.support.recorded_town import RecordedTown
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def chromium():
         yield started
 
 
-def opened(window, query="?run=0"):
+def opened(window, query=""):
     window.open(query, see=".mm-stage-svg")
     window.until(lambda: window.page.locator(ARROWS).count() > 0)
     return window
@@ -142,7 +142,7 @@ def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(
     chromium, address, told
 ):
     with Window(chromium, address) as window:
-        opened(window, "?run=0&step=8")
+        opened(window, "?step=8")
         window.page.locator(".mm-stage-dot").nth(4).click()
         window.until(lambda: "agent=5" in window.query())
         person = ".mm-story .mm-section:nth-child(2)"
@@ -175,7 +175,7 @@ def test_what_is_clicked_leads_to_the_view_that_explains_it(
     chromium, address, selector, leads
 ):
     with Window(chromium, address) as window:
-        opened(window, "?run=0&step=8&agent=5")
+        opened(window, "?step=8&agent=5")
         window.page.wait_for_selector(selector)
         window.page.locator(selector).first.click()
         window.until(lambda: leads in window.query())
@@ -185,14 +185,14 @@ def test_what_is_clicked_leads_to_the_view_that_explains_it(
 
 
 def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
-    chromium, address
+    chromium, address, unplaced
 ):
     with Window(chromium, address) as window:
-        window.open("?run=1", see=".mm-stage-svg")
+        window.open(f"?run={run_key(unplaced)}", see=".mm-stage-svg")
         window.until(lambda: window.page.locator(".mm-stage-dot").count() == 8)
         assert "Events" in window.text(".mm-stage-legend")
-        window.page.locator(".mm-story-corner .v-select__slot").click()
-        window.page.get_by_role("option", name="Memory: recalls").click()
+        colours = window.page.locator(".mm-story-corner select").first
+        colours.select_option(label="Memory: recalls")
         window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
         assert "colour=memory" in window.query()
 
@@ -202,7 +202,7 @@ def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
 def test_it_fits_the_screen_in_both_themes(chromium, address, width, scheme):
     with Window(chromium, address, color_scheme=scheme) as window:
         window.page.set_viewport_size({"width": width, "height": 900})
-        opened(window, "?run=0&step=8")
+        opened(window, "?step=8")
         box = window.page.locator(".mm-stage-svg").bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= width
