@@ -17,7 +17,10 @@ from mesa_memory.stores.sqlite_faults import fault
 
 #: for every connection: no functions out of the schema, and a look at each page
 CAREFUL = {"trusted_schema": "OFF", "cell_size_check": "ON", "foreign_keys": "OFF"}
-_MAGIC = b"SQLite format 3\0"
+#: bytes; no database of SQLite has less than a page
+SMALLEST = 512
+#: bytes of a foreign file that are told
+TOLD = 16
 #: in place of a column's number
 _EXPRESSION = -2
 #: JSON operators came with it
@@ -46,20 +49,38 @@ def inspect(path: str, options: Options) -> bool:
         _must_be_writable(path, missing)
     if missing:
         return True
-    begin = _begin(path)
-    if begin != _MAGIC:
-        raise StoreCorrupt(
-            f"this is no SQLite file: it begins with {begin!r}. Give another path; "
-            "it was not changed.",
-            location=path,
-        )
+    _must_be_readable(path)
+    if os.path.getsize(path) < SMALLEST:  # SQLite would take it for an empty one
+        raise _no_database(path)
     return _look(path, options)
+
+
+def _no_database(path: str) -> StoreError:
+    """The error for a file that SQLite does not take for one of its own.
+
+    Only such a file is opened here without SQLite: to close it takes away all locks
+    that other connections of this process have on it (POSIX), and what another process
+    writes then may damage it.
+    """
+    begin = _begin(path)
+    return StoreCorrupt(
+        f"this is no SQLite file: it begins with {begin!r}. Give another path; "
+        "it was not changed.",
+        location=path,
+    )
+
+
+def _must_be_readable(path: str) -> None:
+    if not os.path.isfile(path) or not os.access(path, os.R_OK):
+        raise StoreUnavailable(
+            "the file cannot be read. Check its permissions.", location=path
+        )
 
 
 def _begin(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(len(_MAGIC))
+            return file.read(TOLD)
     except OSError as error:
         raise StoreUnavailable(
             f"the file cannot be read: {error}. Check its permissions.", location=path
@@ -111,6 +132,9 @@ def _look(path: str, options: Options) -> bool:
         objects = connection.execute(query).fetchall()
         computed = list(_computed(connection, objects))
     except sqlite3.Error as error:
+        code = getattr(error, "sqlite_errorcode", None) or 0
+        if code & 0xFF == sqlite3.SQLITE_NOTADB:
+            raise _no_database(path) from error
         raise fault(error, path) from error
     except UnicodeDecodeError as error:
         raise StoreCorrupt(

@@ -247,7 +247,7 @@ def test_flipped_bytes_give_typed_errors_or_data_but_never_anything_else(path):
             corrupt += 1
         finally:
             store.close()
-    assert corrupt > 30
+    assert corrupt > 25  # a byte of a page that holds nothing may be any
 
 
 def test_an_empty_file_becomes_a_new_store(path):

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from mesa.experimental.scenarios import Scenario
 
 from mesa_memory import Study, open_run
 from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMemory
@@ -124,6 +125,33 @@ def test_any_table_is_a_design(file):
     study = street(file, table, seeds=[5])
     run(study)
     assert list(study.results().agents.groupby("case")["agent"].nunique()) == [1, 2, 3]
+
+
+class Sized(Scenario):
+    """How many walkers."""
+
+    n: int = 2
+
+
+class ScenarioStreet(Street):
+    """A street as its scenario says."""
+
+    def __init__(self, scenario=None, rng=None):
+        super().__init__(scenario.n, rng=scenario.rng)
+        self.scenario = scenario
+
+
+def test_mesas_scenarios_are_a_design(file):
+    given = [Sized(n=1, rng=5), Sized(n=3, rng=6)]
+    own = Study(ScenarioStreet, given, seeds=[None], steps=2, store=file, name="own")
+    run(own)
+    assert list(own.results().runs["seed"]) == [5, 6]
+    seeded = Study(ScenarioStreet, given, seeds=[1, 2], steps=2, store=file)
+    run(seeded)
+    runs = seeded.results()
+    assert list(runs.runs["n"]) == [1, 1, 3, 3]
+    assert list(runs.runs["seed"]) == [1, 2, 1, 2]
+    assert list(runs.agents.groupby("case")["agent"].nunique()) == [1, 1, 3, 3]
 
 
 def test_a_model_of_mesas_own_is_studied_as_it_is(file):

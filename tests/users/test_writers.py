@@ -121,3 +121,17 @@ def test_what_is_removed_from_a_run_is_said(tmp_path, caplog):
     (said,) = [r.getMessage() for r in caplog.records if "removed" in r.getMessage()]
     assert "steps 4 to 8 of run 1 are removed; it goes on after step 3" in said
     assert remembered(again) == before
+
+
+def test_a_file_that_is_opened_again_keeps_the_locks_of_its_writer(tmp_path):
+    """Else another program takes itself for the last one, and clears up too much."""
+    file = tmp_path / "run.sqlite"
+    street = played(str(file), 3)
+    checkpoint(street)
+    open_run(file).close()
+    look = "import sqlite3, sys; on = sqlite3.connect(sys.argv[1]); "
+    look += "print(on.execute('SELECT count(*) FROM runs').fetchone()); on.close()"
+    command = [sys.executable, "-c", look, str(file)]
+    subprocess.run(command, check=True, capture_output=True)
+    assert file.with_name("run.sqlite-wal").exists()
+    close(street)
