@@ -29,15 +29,20 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from benchmarks.tables import show as show_table
 from mesa_memory import (
     Consolidation,
+    Conversations,
     EventStream,
+    Facts,
     Grader,
     Impressions,
+    Layer,
     LayeredMemory,
     RunningSummary,
     Window,
     configure,
 )
 from mesa_memory.llm.tokens import count_tokens
+from mesa_memory.memories.chapters import Chapters
+from mesa_memory.memories.story import Story
 
 MODEL = "openai/gpt-4o"
 STEPS = 50
@@ -131,9 +136,19 @@ def any_memory(agent: Any, dice: random.Random) -> LayeredMemory:
     """Any layers with any shares of any budget."""
     window = Window(None)
     size, keep = dice.randrange(1, 6), dice.randrange(1, 9)
-    layers = [window, RunningSummary(window, Consolidation(keep, size, None))]
-    more = [Impressions(window, dice.randrange(1, 4)), EventStream(Grader("offline"))]
-    layers += dice.sample(more, dice.randrange(3))
+    layers: list[Layer] = [window]
+    if dice.random() < 0.5:
+        layers.append(RunningSummary(window, Consolidation(keep, size, None)))
+    else:
+        story = Story(window, dice.randrange(50, 1500), keep)
+        layers += [story, Chapters(dice.randrange(1, 4), story)]
+    more: list[Layer] = [
+        Impressions(window, dice.randrange(1, 4)),
+        EventStream(Grader("offline")),
+        Facts(most=dice.randrange(1, 12)),
+        Conversations(dice.randrange(1, 9), idle_steps=dice.randrange(3)),
+    ]
+    layers += dice.sample(more, dice.randrange(5))
     names = ["recent", *(layer.name for layer in layers[1:])]
     shares = {n: dice.choice([0.1, 1.0, 9.0]) for n in names if dice.random() < 0.5}
     return LayeredMemory(agent, layers, dice.randrange(100, 3000), shares)
@@ -151,7 +166,12 @@ def random_run(seed: int) -> tuple[int, float]:
             text = news(dice, dice.choice([1, 30, 300]))
             said = {"message": text, "sender": dice.randrange(7, 10)}
             agent.memory.add_to_memory("message", said)
-        tokens = count_tokens(agent.memory.get_prompt_ready(), MODEL)
+        if dice.random() < 0.5:
+            shown = agent.memory.get_prompt_ready()
+        else:  # as requests show it whose beginning providers cache
+            with agent.memory.laid_out(dice.randrange(1, 7)):
+                shown = agent.memory.get_prompt_ready()
+        tokens = count_tokens(shown, MODEL)
         worst, reads = max(worst, tokens / agent.memory.budget), reads + 1
         agent.memory.process_step()
     return reads, worst
