@@ -121,8 +121,8 @@ def records() -> str:
         parts.append(
             arrow(left + day * 3 + 24, 170, left + day * 3 - 6, 61 + 40 * place, True)
         )
-    parts.append(text(left + day * 3.4, 100, "consolidated: the summary", "start"))
-    parts.append(text(left + day * 3.4, 120, "names them as its sources", "start"))
+    parts.append(text(left + day * 4.6, 100, "consolidated: the summary", "start"))
+    parts.append(text(left + day * 4.6, 120, "names them as its sources", "start"))
     x = left + day * 4.5
     parts.append(
         f'<path d="M{x} 34V300" stroke="{RED}" stroke-width="2.5" fill="none"/>'
