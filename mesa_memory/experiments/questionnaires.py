@@ -129,6 +129,12 @@ class Questionnaire:
                 found = list(threads.map(lambda agent: self._asked(agent, now), chosen))
         return [answer for answers in found for answer in answers]
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """What is asked and when, as plain data."""
+        asked = [question.description for question in self.questions]
+        return {"questions": asked, "every": self.every, "at": list(self.at)}
+
     def _chosen(self, model: Any) -> list[Any]:
         if self.agents is None:
             return [a for a in model.agents if _memory(a) is not None]
@@ -138,6 +144,40 @@ class Questionnaire:
 
     def _asked(self, agent: Any, now: float) -> list[Answer]:
         return [_answer(agent, question, now) for question in self.questions]
+
+
+def checked(given: Any) -> tuple[Questionnaire, ...]:
+    """The questionnaires of a study.
+
+    Raises:
+        TypeError: for what is none; ValueError: if two questions have the same name.
+    """
+    several = (given,) if isinstance(given, Questionnaire) else tuple(given)
+    for each in several:
+        if not isinstance(each, Questionnaire):
+            raise TypeError(
+                f"questionnaires must be of class Questionnaire, got {each!r:.80}"
+            )
+    if several:
+        _questions([q for each in several for q in each.questions])
+    return several
+
+
+def responses(
+    questionnaires: Iterable[Questionnaire], model: Any, last: bool
+) -> list[dict[str, Any]]:
+    """Rows of the table ``responses`` for what is due now.
+
+    Args:
+        last: the run ends here.
+    """
+    now = clock(model)
+    due = [q for q in questionnaires if q.due(now) or (last and q.at_end)]
+    return [
+        asdict(answer) | {"agent": str(answer.agent)}
+        for questionnaire in due
+        for answer in questionnaire.ask(model)
+    ]
 
 
 def answers_frame(answers: Iterable[Answer]) -> "pandas.DataFrame":
@@ -182,6 +222,6 @@ def _questions(given: Any) -> tuple[Question, ...]:
     names = [question.name for question in questions]
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"a questionnaire needs questions of different names, got {names!r}"
+            f"questionnaires need questions of different names, got {names!r}"
         )
     return tuple(questions)

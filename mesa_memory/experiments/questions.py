@@ -70,6 +70,13 @@ class Question:
             return None
         return self.schema or _form(self.kind, self.choices, self.least, self.most)
 
+    @property
+    def description(self) -> dict[str, Any]:
+        """What is asked, as plain data."""
+        plain = {f: getattr(self, f) for f in ("name", "text", "kind", "least", "most")}
+        schema = None if self.schema is None else self.schema.model_json_schema()
+        return plain | {"choices": list(self.choices), "schema": schema}
+
     def value(self, answer: Any) -> Any:
         """An answer of this form as plain data: text, number, or JSON."""
         if not isinstance(answer, BaseModel):

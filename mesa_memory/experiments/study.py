@@ -21,6 +21,7 @@ from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.design import Case, Design
 from mesa_memory.experiments.executors import Workers, check_picklable, workers_of
 from mesa_memory.experiments.progress import Progress
+from mesa_memory.experiments.questionnaires import Questionnaire, checked
 from mesa_memory.experiments.results import Results
 from mesa_memory.experiments.status import Status
 from mesa_memory.experiments.watch import Measure, check_measures
@@ -54,6 +55,8 @@ class Study:
         measures: functions of the model, or names of its attributes, by name; at the
             end of each step. What the model's DataCollector collects is kept anyway.
         outcomes: the same, at the end of the run only.
+        questionnaires: what agents are asked, and when; one without a schedule is put at
+            the end of each run. Nothing else of a run changes by it.
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
             answer, and each has its own kept answers (``cache``).
@@ -76,6 +79,7 @@ class Study:
         steps: int,
         measures: Mapping[str, Measure] | None = None,
         outcomes: Mapping[str, Measure] | None = None,
+        questionnaires: Questionnaire | Iterable[Questionnaire] = (),
         store: str | Path = "study.sqlite",
         replicates: int = 1,
         name: str | None = None,
@@ -91,6 +95,7 @@ class Study:
         self.design = Design.of({} if factors is None else factors, seeds, replicates)
         self.measures = check_measures("measures", measures)
         self.outcomes = check_measures("outcomes", outcomes)
+        self.questionnaires = checked(questionnaires)
         self.location = _location(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
@@ -232,11 +237,15 @@ class Study:
         levels = (level.value for f in self.design.factors for level in f.levels)
         objects = [self.model, *filter(callable, levels)]
         objects += filter(callable, [*self.measures.values(), *self.outcomes.values()])
+        objects += [q.agents for q in self.questionnaires if callable(q.agents)]
         configuration = {
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
             "record": self.record,
         }
+        if self.questionnaires:
+            asked = [questionnaire.description for questionnaire in self.questionnaires]
+            configuration["questionnaires"] = asked
         return fingerprints.fingerprint(objects, configuration)
 
     # -- what is behind it ------------------------------------------------------------
@@ -310,6 +319,7 @@ class Study:
                 steps=self.steps,
                 measures=self.measures,
                 outcomes=self.outcomes,
+                questionnaires=self.questionnaires,
                 recorded=self.record,
                 fingerprint=made_with,
                 budget=budget,

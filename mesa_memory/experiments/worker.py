@@ -22,6 +22,7 @@ from mesa_memory.errors import (
 )
 from mesa_memory.experiments.account import StudyAccount
 from mesa_memory.experiments.arm import Arm
+from mesa_memory.experiments.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.watch import Measure, Watch
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.ledger import Budget
@@ -48,7 +49,8 @@ class Job:
         labels: its parameters as JSON.
         measures, outcomes: see ``Watch``.
         steps: how far it goes.
-        recorded: False writes nothing but what is measured.
+        questionnaires: what agents are asked, and when.
+        recorded: False writes nothing but what is measured and answered.
         fingerprint: hash of what the runs are made with.
         budget: of the whole study; None is no limit.
     """
@@ -63,6 +65,7 @@ class Job:
     steps: float
     measures: Mapping[str, Measure] = field(default_factory=dict)
     outcomes: Mapping[str, Measure] = field(default_factory=dict)
+    questionnaires: tuple[Questionnaire, ...] = ()
     recorded: bool = True
     fingerprint: str | None = None
     budget: Budget | None = None
@@ -136,6 +139,7 @@ class _CaseRun:
         self.stopping = stopping
         self.watch = Watch(job.measures, job.outcomes, job.steps)
         self.rows: list[dict[str, Any]] = []  # of a run that is not recorded
+        self.responses: list[dict[str, Any]] = []
 
     def made(self, new: bool) -> Outcome:
         """Makes the run and writes how it ended."""
@@ -170,7 +174,7 @@ class _CaseRun:
                 store.truncate(self.run, -1.0)
             model = job.arm.make()
             self.watch.attach(model, fresh=True)
-            self.rows += self.watch.rows(model)
+            self._note(model)
             return model
         recording = Recording(
             job.location, job.run_name, dict(job.labels), each_step=self._observe
@@ -208,10 +212,22 @@ class _CaseRun:
         if not self.job.recorded:
             if self.job.measures or self.job.outcomes:
                 Services.of(model).flush()
-            self.rows += self.watch.rows(model)
+            self._note(model)
+
+    def _note(self, model: Any) -> None:
+        self.rows += self.watch.rows(model)
+        self.responses += self._asked(model)
 
     def _observe(self, model: Any) -> None:
-        Services.of(model).recorder.measured(self.watch.rows(model))  # type: ignore[union-attr]
+        recorder: Any = Services.of(model).recorder
+        recorder.measured(self.watch.rows(model))
+        with recorder.noting():
+            recorder.responded(self._asked(model))
+
+    def _asked(self, model: Any) -> list[dict[str, Any]]:
+        """What agents answer at this step, after all was measured."""
+        last = clock(model) >= self.job.steps or not model.running
+        return responses(self.job.questionnaires, model, last)
 
     def _settle(
         self, state: str, model: Any, error: str | None = None, budget: bool = False
@@ -240,7 +256,9 @@ class _CaseRun:
             Services.of(model).flush()
             usage = _ledger(model)
             if state == FINISHED:
-                batch = Batch(step=float(done or 0), measures=self.rows)
+                batch = Batch(
+                    step=float(done or 0), measures=self.rows, responses=self.responses
+                )
                 store.write(self.run, batch)
         store.end(self.run, state)
         return usage or self.studies.usage(self.run)

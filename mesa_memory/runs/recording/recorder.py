@@ -8,7 +8,8 @@ were paid for. A step in which a model was asked is written before the next one 
 
 import time
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord, RecordBus
@@ -166,6 +167,15 @@ class Recorder(Collector):
                 each_step(model)
             finally:
                 self.muted = muted
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Within ``each_step``: calls are recorded, as they are paid for."""
+        muted, self.muted = self.muted, False
+        try:
+            yield
+        finally:
+            self.muted = muted
 
     def begin(self, answers: PaidAnswers | None = None) -> None:
         """The run begins; it shows from now on that it has a writer.
