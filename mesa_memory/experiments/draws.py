@@ -39,7 +39,10 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
         ValueError: for an empty purpose, or a step that is no finite number.
 
     Example:
-        >>> other = draw(self, "meeting").choice(neighbours)  # doctest: +SKIP
+        >>> from mesa import Model
+        >>> model = Model(rng=42)
+        >>> draw(model, "weather").random() == draw(model, "weather").random()
+        True
     """
     if not isinstance(purpose, str):
         raise TypeError(f"purpose must be a text such as 'meeting', got {purpose!r}")

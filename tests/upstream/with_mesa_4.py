@@ -21,6 +21,7 @@ from mesa_memory import (
     ShortTermMemory,
     STLTMemory,
     configure,
+    draw,
     fork,
     open_run,
     register_policy,
@@ -171,6 +172,27 @@ def test_resuming_plans_no_event_twice(tmp_path):
     assert rings[2:] == [("often", 4.0), ("often", 6.0)]
     steps = open_run(tmp_path / "run.sqlite").steps
     assert steps == [1, 1.5, 2, 3, 4, 5, 6]
+
+
+def first(generator):
+    return generator.integers(2**63, size=4).tolist()
+
+
+def test_draws_have_the_addresses_that_they_have_in_mesa_3(tmp_path):
+    # The numbers of tests/experiments/test_draws.py.
+    pinned = [
+        4345673630420437959,
+        7912521026461695435,
+        3510734911125514654,
+        2752778252565971083,
+    ]
+    assert first(draw(mesa.Model(rng=42), "meeting", step=3)) == pinned
+    model = mesa.Model(rng=42)
+    model.run_for(3)
+    assert first(draw(model, "meeting")) == pinned
+    for given in ({}, {"scenario": Scenario(rng=5)}):
+        one = mesa.Model(**given)
+        assert first(draw(one, "x")) == first(draw(one, "x"))
 
 
 def test_a_run_forks_in_its_middle(tmp_path):
