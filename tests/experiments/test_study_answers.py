@@ -10,7 +10,9 @@ from tests.support.classes import EVERY
 from tests.support.studied import Street
 
 SEEN = Question("seen", "Which number did you see?", "integer")
-WHAT = Question("what", "Did you see a number?", "choice", choices=("number", "nothing"))
+WHAT = Question(
+    "what", "Did you see a number?", "choice", choices=("number", "nothing")
+)
 SURVEYS = [
     Questionnaire([SEEN, WHAT], every=2),
     Questionnaire(Question("end", "Number?")),
