@@ -163,6 +163,17 @@ def checked(given: Any) -> tuple[Questionnaire, ...]:
     return several
 
 
+def described(questionnaires: Iterable[Questionnaire]) -> dict[str, Any]:
+    """What a study's fingerprint says of its questionnaires; nothing if it has none."""
+    asked = [questionnaire.description for questionnaire in questionnaires]
+    return {"questionnaires": asked} if asked else {}
+
+
+def askers(questionnaires: Iterable[Questionnaire]) -> list[Callable[[Any], bool]]:
+    """The functions that say who is asked, as their code counts, too."""
+    return [each.agents for each in questionnaires if callable(each.agents)]
+
+
 def responses(
     questionnaires: Iterable[Questionnaire], model: Any, last: bool
 ) -> list[dict[str, Any]]:

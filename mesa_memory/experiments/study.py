@@ -21,7 +21,12 @@ from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.design import Case, Design
 from mesa_memory.experiments.executors import Workers, check_picklable, workers_of
 from mesa_memory.experiments.progress import Progress
-from mesa_memory.experiments.questionnaires import Questionnaire, checked
+from mesa_memory.experiments.questionnaires import (
+    Questionnaire,
+    askers,
+    checked,
+    described,
+)
 from mesa_memory.experiments.results import Results
 from mesa_memory.experiments.status import Status
 from mesa_memory.experiments.watch import Measure, check_measures
@@ -55,8 +60,7 @@ class Study:
         measures: functions of the model, or names of its attributes, by name; at the
             end of each step. What the model's DataCollector collects is kept anyway.
         outcomes: the same, at the end of the run only.
-        questionnaires: what agents are asked, and when; one without a schedule is put at
-            the end of each run. Nothing else of a run changes by it.
+        questionnaires: what agents are asked, and when; nothing else changes by it.
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
             answer, and each has its own kept answers (``cache``).
@@ -235,17 +239,13 @@ class Study:
     def fingerprint(self) -> fingerprints.Fingerprint:
         """With what the runs are made, by part; see ``fingerprint.fingerprint``."""
         levels = (level.value for f in self.design.factors for level in f.levels)
-        objects = [self.model, *filter(callable, levels)]
+        objects = [self.model, *filter(callable, levels), *askers(self.questionnaires)]
         objects += filter(callable, [*self.measures.values(), *self.outcomes.values()])
-        objects += [q.agents for q in self.questionnaires if callable(q.agents)]
         configuration = {
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
             "record": self.record,
-        }
-        if self.questionnaires:
-            asked = [questionnaire.description for questionnaire in self.questionnaires]
-            configuration["questionnaires"] = asked
+        } | described(self.questionnaires)
         return fingerprints.fingerprint(objects, configuration)
 
     # -- what is behind it ------------------------------------------------------------
