@@ -169,7 +169,7 @@ def described(questionnaires: Iterable[Questionnaire]) -> dict[str, Any]:
     return {"questionnaires": asked} if asked else {}
 
 
-def askers(questionnaires: Iterable[Questionnaire]) -> list[Callable[[Any], bool]]:
+def askers(questionnaires: Iterable[Questionnaire]) -> list[Any]:
     """The functions that say who is asked, as their code counts, too."""
     return [each.agents for each in questionnaires if callable(each.agents)]
 

@@ -1,6 +1,5 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
@@ -20,6 +19,7 @@ from mesa_memory.experiments import fingerprint as fingerprints
 from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.design import Case, Design
 from mesa_memory.experiments.executors import Workers, check_picklable, workers_of
+from mesa_memory.experiments.location import location_of
 from mesa_memory.experiments.progress import Progress
 from mesa_memory.experiments.questionnaires import (
     Questionnaire,
@@ -32,7 +32,7 @@ from mesa_memory.experiments.status import Status
 from mesa_memory.experiments.watch import Measure, check_measures
 from mesa_memory.experiments.worker import BUSY, LOST, LOST_WORKER, Job, Outcome
 from mesa_memory.llm.ledger import Budget
-from mesa_memory.stores.base import open_store, sqlite_path
+from mesa_memory.stores.base import open_store
 from mesa_memory.stores.studies import FAILED, WAITING, CaseRow, Studies, StudyRow
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Study:
         self.measures = check_measures("measures", measures)
         self.outcomes = check_measures("outcomes", outcomes)
         self.questionnaires = checked(questionnaires)
-        self.location = _location(store)
+        self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
         self._arms()
@@ -381,24 +381,6 @@ class Study:
                 f"{studies.names()}. Run it first: study.run()."
             )
         return row
-
-
-def _location(store: str | Path) -> str:
-    """The store's path or address, the same in every process.
-
-    Raises:
-        ValueError: for a store that other processes cannot open.
-    """
-    address = os.fspath(store)
-    if address.startswith("postgres"):
-        return address
-    path = sqlite_path(address)
-    if path == ":memory:":
-        raise ValueError(
-            "a study cannot be kept in memory, as its workers could not write into it: "
-            "give the path of a file, such as store='study.sqlite'"
-        )
-    return os.path.abspath(os.path.expanduser(path))
 
 
 def _name(model: Any) -> str:

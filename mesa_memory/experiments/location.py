@@ -1,0 +1,24 @@
+"""Where a study is kept."""
+
+import os
+from pathlib import Path
+
+from mesa_memory.stores.base import sqlite_path
+
+
+def location_of(store: str | Path) -> str:
+    """The store's path or address, the same in every process.
+
+    Raises:
+        ValueError: for a store that other processes cannot open.
+    """
+    address = os.fspath(store)
+    if address.startswith("postgres"):
+        return address
+    path = sqlite_path(address)
+    if path == ":memory:":
+        raise ValueError(
+            "a study cannot be kept in memory, as its workers could not write into it: "
+            "give the path of a file, such as store='study.sqlite'"
+        )
+    return os.path.abspath(os.path.expanduser(path))
