@@ -23,10 +23,10 @@ AGENTS = (
 )  # fmt: skip
 #: steps of agents in all pilots together
 EFFORT = 1200
-#: share of them that goes to the long pilot, share of the steps that it has at most
-LONG, SHARE = 0.65, 0.6
-#: fewest steps and agents of the long pilot, and steps that the other one shall have
-FEWEST_STEPS, FEWEST_AGENTS, WIDE_STEPS = 40, 8, 20
+#: share of them that goes to the long pilot, and its fewest steps and agents
+LONG, FEWEST_STEPS, FEWEST_AGENTS = 2 / 3, 40, 8
+#: by how much the other pilot has more agents
+WIDER = 2
 #: standard error between two runs that differ in their seed, relative
 BETWEEN_SEEDS = 0.03
 
@@ -145,19 +145,16 @@ def _planned(
 ) -> list[tuple[int | None, int]]:
     """Agents (None: as they are) and steps of each pilot, the long one first."""
     if many is None or not scalable:
-        return [(None, min(steps, max(FEWEST_STEPS, round(SHARE * steps))))]
+        return [(None, min(steps, max(FEWEST_STEPS, effort // 10)))]
     if many * steps <= effort:
         return [(None, steps)]
-    longest = max(
-        FEWEST_STEPS, min(round(SHARE * steps), effort // (2 * FEWEST_AGENTS))
-    )
-    length = min(steps, longest)
-    few = min(many, max(FEWEST_AGENTS, round(LONG * effort / length)))
-    if few >= many:
-        return [(None, max(length, min(steps, effort // many)))]
-    rest = effort - few * length
-    wide = min(many, max(2 * few, rest // WIDE_STEPS))
-    return [(few, length), (wide, max(2, min(length, rest // wide)))]
+    length = min(steps, max(FEWEST_STEPS, round(LONG * effort / FEWEST_AGENTS)))
+    few = max(FEWEST_AGENTS, round(LONG * effort / length))
+    if few * WIDER > many:  # then all of them, for as long as they may
+        return [(None, max(min(steps, FEWEST_STEPS), min(steps, effort // many)))]
+    wide = WIDER * few
+    rest = max(0, effort - few * length) // wide
+    return [(few, length), (wide, max(2, min(length, rest)))]
 
 
 def _run_all(
@@ -209,11 +206,16 @@ def _by_agents(
     both = min(long.steps, wide.steps) + 1
     few = long.per_agent(purpose)[:both, column]
     many = wide.per_agent(purpose)[:both, column]
-    if not few.sum() or not many.sum():
-        return 1.0, BETWEEN_SEEDS
     reach = math.log(agents / long.agents) / math.log(wide.agents / long.agents)
-    factor = float(many.sum() / few.sum()) ** reach
-    return factor, abs(math.log(factor)) / 4 if reach > 1 else BETWEEN_SEEDS
+    late = both // 2
+    if not few[late:].sum() or not many[late:].sum():
+        return 1.0, BETWEEN_SEEDS
+    # What happens early happens at other times in a larger crowd: only what is there in
+    # all of the steps and in the later ones is taken to be an effect of its size.
+    whole = math.log(many.sum() / few.sum())
+    later = math.log(many[late:].sum() / few[late:].sum())
+    sure = min(whole, later, key=abs) if whole * later > 0 else 0.0
+    return math.exp(sure * reach), abs(whole - later) / 4 * abs(reach)
 
 
 def _scaled(line: Line, replies: Mapping[str, float]) -> Line:
