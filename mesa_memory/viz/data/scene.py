@@ -4,6 +4,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,12 +41,12 @@ class Scene:
         """The finished steps."""
         return [step for step, _ in self.ends]
 
-    @property
+    @cached_property
     def placed(self) -> bool:
         """True if the run says where anybody was."""
         return bool(np.isfinite(self.places).any())
 
-    @property
+    @cached_property
     def moving(self) -> bool:
         """True if anybody was at two places."""
         first = self.places[:, :1]

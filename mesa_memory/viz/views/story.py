@@ -17,7 +17,7 @@ from mesa_memory.viz.views.navigation import to_spread
 from mesa_memory.viz.views.story_curves import Curves
 from mesa_memory.viz.views.story_person import Person
 from mesa_memory.viz.widgets import Choose, Empty, SearchBox, Section
-from mesa_memory.viz.widgets.stage import Ground, Legend, Stage
+from mesa_memory.viz.widgets.stage import Ground, Legend, Reel, Stage
 from mesa_memory.viz.widgets.timeline import number
 
 #: what agents may be coloured by besides the outcomes and measures
@@ -154,15 +154,23 @@ def Picture(
         return source.of(said, first, frames.STEPS)
 
     firsts = _wanted(place, needed.value, len(source.steps))
-    sent = solara.use_memo(
-        lambda: [
-            frame
-            for first in firsts
-            for frame in frames.frames(agents, found, told, of_steps, first)
-        ],
+    reel = solara.use_memo(
+        lambda: Reel(
+            f"{id(source.run)} {found.label} {len(agents)}",
+            [number(step) for step in source.steps],
+            [source.called(a) for a in agents],
+            [
+                frame
+                for first in firsts
+                for frame in frames.frames(agents, found, told, of_steps, first)
+            ],
+        ),
         [source.stamp, id(found), id(told), tuple(firsts)],
     )
-    names = solara.use_memo(lambda: [source.called(a) for a in agents], [source.stamp])
+    ground = solara.use_memo(
+        lambda: _ground(told, agents, place),
+        [id(told), place if told.moving or len(told.spaces) > 1 else None],
+    )
     low, high = solara.use_memo(lambda: found.range, [id(found)])
     chosen = selection.agent(source)
 
@@ -177,14 +185,11 @@ def Picture(
             to_spread(selection, one.text, one.recipient, source.steps[at])
 
     Stage(
-        version=f"{id(source.run)} {found.label} {len(agents)}",
-        steps=[number(step) for step in source.steps],
+        reel=reel,
         index=place,
-        agents=names,
         selected=agents.index(chosen) if chosen in agents else -1,
-        ground=_ground(told, agents, place),
+        ground=ground,
         legend=Legend(found.label, found.classes, low, high),
-        frames=sent,
         on_step=choose,
         on_need=needed.set,
         on_agent=lambda n: selection.choose(agent=agents[n]),

@@ -67,7 +67,7 @@ def Minded(
     source: Source, selection: Selection, past: Past, agent: Any, step: float
 ) -> Any:
     """What came to its mind, and why."""
-    mind = source.of(_mind, agent, step)
+    mind = source.of(data.mind, agent, step, past)
     hint = f"{len(mind.thoughts)} of {mind.count}"
     title = f"Came to mind ({hint})" if mind.thoughts else "Came to mind"
     view, goes = ("recall", "Recall") if mind.ranked else ("agent", "Agent")
@@ -79,10 +79,6 @@ def Minded(
             lambda _: selection.choose(view=view, agent=agent, step=step),
             f"Shows it all in the view {goes}",
         )
-
-
-def _mind(run: Any, agent: Any, step: float) -> data.Mind:
-    return data.mind(run, agent, step, memories.past(run, agent))
 
 
 def _why(thought: data.Thought) -> str:

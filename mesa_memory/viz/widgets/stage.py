@@ -1,7 +1,8 @@
 """A picture of agents where they are, that plays step by step in the browser."""
 
+import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import solara
@@ -45,16 +46,32 @@ class Ground:
     cells: Sequence[int] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class Reel:
+    """Pictures, and what they are of; the page does not look into it.
+
+    Attributes:
+        version: another one makes the browser forget the pictures that it has.
+        steps: names of all steps.
+        agents: their names.
+        frames: see ``data.frames``; what was given before is kept.
+    """
+
+    version: str
+    steps: list[str]
+    agents: list[str]
+    frames: list[dict[str, Any]]
+
+
 @solara.component_vue("stage.vue")
 def _Stage(
     version: str,
-    steps: list[str],
+    names: str,
     index: int,
-    agents: list[str],
     selected: int,
-    ground: dict[str, Any],
+    ground: str,
     legend: dict[str, Any],
-    frames: list[dict[str, Any]],
+    pictures: str,
     colours: list[str],
     neutral: str,
     event_choose: Callable[[int | None], None],
@@ -66,14 +83,11 @@ def _Stage(
 
 @solara.component
 def Stage(
-    version: str,
-    steps: list[str],
+    reel: Reel,
     index: int,
-    agents: list[str],
     selected: int,
     ground: Ground,
     legend: Legend,
-    frames: list[dict[str, Any]],
     on_step: Callable[[int | None], None],
     on_need: Callable[[int], None],
     on_agent: Callable[[int], None],
@@ -84,39 +98,36 @@ def Stage(
     It plays by itself through the pictures it has been given, and asks for others.
 
     Args:
-        version: another one makes it forget the pictures that it has.
-        steps: names of all steps.
+        reel: the same object while nothing in it changes.
         index: place of the step that is shown, unless it plays.
-        agents: their names.
         selected: place of the one who stands out; -1 for nobody.
         ground: where they are, at ``index``.
-        legend: of the values in ``frames``.
-        frames: see ``data.frames``; what was given before is kept.
+        legend: of the values in the pictures.
         on_step: called with the place of each step that it comes to; None is the last,
             with which it stays.
         on_need: called with the place of a step of which it needs the picture.
         on_agent: called with the place of the agent that was clicked.
         on_message: called with the place of a step and of the message that was clicked.
     """
+    # As text: else every drawing of the page would walk through all the numbers.
+    names = solara.use_memo(
+        lambda: json.dumps({"steps": reel.steps, "agents": reel.agents}), [reel]
+    )
+    held = solara.use_memo(lambda: json.dumps(asdict(ground)), [ground])
+    pictures = solara.use_memo(lambda: json.dumps(reel.frames), [reel])
     return _Stage(
-        version=version,
-        steps=steps,
+        version=reel.version,
+        names=names,
         index=index,
-        agents=agents,
         selected=selected,
-        ground={
-            "box": list(ground.box),
-            "spots": list(ground.spots),
-            "ties": [list(tie) for tie in ground.ties],
-            "cells": list(ground.cells),
-        },
+        ground=held,
         legend={
             "label": legend.label,
             "classes": list(legend.classes),
             "low": legend.low,
             "high": legend.high,
         },
-        frames=frames,
+        pictures=pictures,
         colours=list(COLOURS),
         neutral=NEUTRAL,
         event_choose=on_step,
