@@ -27,6 +27,7 @@ MEMORIES = ("stlt", "episodic", "impression")
 MINDS, INN, FORK = 4, 5, 6
 #: picture -> number of the run, and the rest of its address: what is worth a look
 VIEWS = {
+    "story": (2, "view=story&agent=12&step=14"),
     "population": (1, "view=population&agent=12&step=16"),
     "agent": (1, "view=agent&agent=12&step=16"),
     "recall": (2, "view=recall&agent=12&step=18"),
