@@ -155,16 +155,7 @@ def Picture(
 
     firsts = _wanted(place, needed.value, len(source.steps))
     reel = solara.use_memo(
-        lambda: Reel(
-            f"{id(source.run)} {found.label} {len(agents)}",
-            [number(step) for step in source.steps],
-            [source.called(a) for a in agents],
-            [
-                frame
-                for first in firsts
-                for frame in frames.frames(agents, found, told, of_steps, first)
-            ],
-        ),
+        lambda: _reel(source, told, found, of_steps, firsts),
         [source.stamp, id(found), id(told), tuple(firsts)],
     )
     ground = solara.use_memo(
@@ -194,6 +185,23 @@ def Picture(
         on_need=needed.set,
         on_agent=lambda n: selection.choose(agent=agents[n]),
         on_message=explain,
+    )
+
+
+def _reel(
+    source: Source, told: Scene, found: Colouring, said: frames.Said, firsts: list[int]
+) -> Reel:
+    """The pictures of the steps from these on."""
+    agents = source.agent_ids
+    return Reel(
+        f"{id(source.run)} {found.label} {len(agents)}",
+        [number(step) for step in source.steps],
+        [source.called(agent) for agent in agents],
+        [
+            frame
+            for first in firsts
+            for frame in frames.frames(agents, found, told, said, first)
+        ],
     )
 
 
