@@ -87,7 +87,10 @@ def test_a_view_says_what_its_parts_are_and_can_be_read(page, files, view, dark)
 def test_a_view_fits_its_screen_with_a_way_to_every_other(page, files, view, width):
     show(page, view, files, width, agent=1, text="the well is poisoned")
     assert page.page.evaluate(TOO_WIDE) == []
-    tabs, menu = page.page.get_by_role("tab"), page.page.get_by_label("View")
+    tabs, menu = (
+        page.page.get_by_role("tab"),
+        page.page.get_by_label("View", exact=True),
+    )
     names = tabs.all_inner_texts() or menu.locator("option").all_inner_texts()
     assert [name.strip() for name in names] == [one.label for one in VIEWS]
     for tab in tabs.all():
