@@ -89,7 +89,7 @@ def test_a_view_fits_its_screen_with_a_way_to_every_other(page, files, view, wid
     assert page.page.evaluate(TOO_WIDE) == []
     tabs, menu = (
         page.page.get_by_role("tab"),
-        page.page.get_by_label("View", exact=True),
+        page.page.locator(".mm-tabs-menu select"),
     )
     names = tabs.all_inner_texts() or menu.locator("option").all_inner_texts()
     assert [name.strip() for name in names] == [one.label for one in VIEWS]
