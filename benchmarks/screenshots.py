@@ -8,7 +8,6 @@ named, into the folder, by default docs/_static.
 """
 
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -66,31 +65,29 @@ def record(file: str) -> None:
         Services.of(model).recorder.close()
 
 
-def shoot(base: str, folder: Path, names: Sequence[str]) -> None:
-    """One picture of each view."""
+def shoot(base: str, folder: Path, name: str) -> None:
+    """A picture of one view."""
     with browser() as chromium:
         page = chromium.new_page(viewport={"width": 1280, "height": 900})
-        for name in names:
-            number, rest = VIEWS[name]
-            page.goto(f"{base}/?run={number - 1}&{rest}")
-            page.wait_for_selector(".mm-section", timeout=60_000)
-            page.wait_for_timeout(2500)  # charts are drawn after the page
-            path = folder / f"dashboard_{name}.png"
-            page.screenshot(path=path)
-            print(path)
+        page.goto(f"{base}/?{VIEWS[name][1]}")
+        page.wait_for_selector(".mm-section", timeout=60_000)
+        page.wait_for_timeout(2500)  # charts are drawn after the page
+        path = folder / f"dashboard_{name}.png"
+        page.screenshot(path=path)
+        print(path)
 
 
 def main() -> None:
     """Writes the pictures."""
     folder = Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "_static"
-    names = sys.argv[2:] or list(VIEWS)
     with TemporaryDirectory() as place:
         file = str(Path(place) / "runs.sqlite")
         record(file)
-        runs = [f"{file}#{number}" for number in range(1, FORK + 1)]
-        command = ("-m", "mesa_memory.cli", "dashboard", *runs)
-        with served(*command, "--no-open", "--port", "0") as base:
-            shoot(base.rstrip("/"), folder, names)
+        for name in sys.argv[2:] or VIEWS:
+            run = f"{file}#{VIEWS[name][0]}"
+            command = ("-m", "mesa_memory.cli", "dashboard", run)
+            with served(*command, "--no-open", "--port", "0") as base:
+                shoot(base, folder, name)
 
 
 if __name__ == "__main__":
