@@ -109,7 +109,10 @@ def tables(done: Study) -> dict[str, str]:
     """What came out, as text."""
     found = done.results()
     wanted = {name: getattr(found, name) for name in TABLES}
-    return {name: table.drop(columns="base").to_csv() for name, table in wanted.items()}
+    return {
+        name: table.drop(columns="base", errors="ignore").to_csv()
+        for name, table in wanted.items()
+    }
 
 
 def measure(kills: int, runs: int, seed: int) -> dict[str, Any]:

@@ -19,11 +19,18 @@ from typing import Any
 
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import WorkerLost
-from mesa_memory.experiments.worker import LOST_WORKER, Job, Outcome, run_job
+from mesa_memory.experiments.worker import (
+    LOST_WORKER,
+    Job,
+    Outcome,
+    close_stores,
+    run_job,
+    steps_done,
+)
 
 #: what a worker says when it has loaded what it needs; and is told when it is to end
 READY, STOP = b"ready", b"stop"
-#: deaths of its workers after which a case counts as failed
+#: deaths of its workers without a further step, after which a case counts as failed
 DEATHS = 3
 #: seconds that workers have to end their step after an interrupt
 GRACE_S = 60.0
@@ -75,6 +82,7 @@ class _Pool:
         self.runs_at_once = runs_at_once
         self.waiting = deque(jobs)
         self.deaths: Counter[int] = Counter()
+        self.reached: dict[int, float] = {}
         self.workers = [_Worker(runs_at_once) for _ in range(count)]
 
     @property
@@ -115,6 +123,9 @@ class _Pool:
         self.workers[place] = _Worker(self.runs_at_once)
         given_up = []
         for number, job in worker.jobs.items():
+            done = steps_done(job)
+            if done > self.reached.get(number, -1.0):  # it does get on
+                self.reached[number], self.deaths[number] = done, 0
             self.deaths[number] += 1
             if self.deaths[number] < DEATHS:
                 self.waiting.appendleft(job)
@@ -130,6 +141,7 @@ class _Pool:
         for worker in self.workers:
             worker.process.join(max(0.0, until - time.monotonic()))
             worker.end()
+        close_stores()
 
 
 class _Worker:

@@ -359,6 +359,15 @@ class _Stores:
 _stores = _Stores()
 
 
+def steps_done(job: Job) -> float:
+    """The last step of a case that is in the store; 0 if there is none."""
+    try:
+        return Studies(_stores.open(job.location)).done(job.study, job.number)
+    except StoreError as error:  # the next worker will say what is wrong with it
+        logger.debug("it is not known how far case %s is: %s", job.number, error)
+        return 0.0
+
+
 def close_stores() -> None:
     """Closes the stores that cases were written into by this process."""
     _stores.close()

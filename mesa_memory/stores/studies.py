@@ -21,6 +21,7 @@ from mesa_memory.stores.schema import (
     responses,
     runs,
     spending,
+    steps,
     studies,
 )
 from mesa_memory.stores.spending import NOTHING
@@ -296,6 +297,14 @@ class Studies:
         with self.store.reading() as on:
             ordered = query.order_by(cases.c.number, *order)
             return [dict(row) for row in on.execute(ordered).mappings()]
+
+    def done(self, study: int, number: int) -> float:
+        """The last finished step of a case's run; 0 if there is none."""
+        query = sa.select(sa.func.max(steps.c.step))
+        query = query.join(cases, cases.c.run == steps.c.run)
+        query = query.where(cases.c.study == study, cases.c.number == number)
+        with self.store.reading() as on:
+            return on.scalar(query) or 0.0
 
     def run_names(self, study: int) -> dict[int, str]:
         """The names of the runs by the number of their case."""
