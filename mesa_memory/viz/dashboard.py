@@ -13,7 +13,7 @@ from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.run_names import labels
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.tools import Tools, note_marks
+from mesa_memory.viz.tools import Tools, step_marks
 from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import (
     AgentPicker,
@@ -142,7 +142,7 @@ def Controls(
         AgentPicker(source, selection)
         if feed.memory:
             Fact("memory", feed.memory)
-        Timeline(source, selection, note_marks(feed))
+        Timeline(source, selection, step_marks(feed, source))
 
 
 @solara.component

@@ -1,12 +1,14 @@
 """What every view has above it: the search, notes, the list of runs, the link."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import solara
 
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.runs.notes import Notes
+from mesa_memory.viz.data import interventions
 from mesa_memory.viz.finding import OPTION, Found
 from mesa_memory.viz.noting import Noting
 from mesa_memory.viz.run_feed import Feed
@@ -17,19 +19,26 @@ from mesa_memory.viz.widgets import SearchBox
 from mesa_memory.viz.widgets.copylink import CopyLink
 
 
-def note_marks(feed: Feed) -> dict[float, str]:
-    """The steps of a run that have notes, and the beginning of these."""
-    if feed.run is None:
-        return {}
-    found: dict[float, str] = {}
-    try:
-        for note in feed.notebook.of(feed.run.id):
-            found[note.step] = "; ".join(
-                text for text in (found.get(note.step), note.text[:80]) if text
-            )
-    except MesaMemoryError:
-        return {}  # the list of notes says what is wrong
-    return found
+def step_marks(feed: Feed, source: Source) -> dict[float, str]:
+    """What the slider marks: steps changed by hand, and notes; with what these say."""
+    said: dict[float, list[str]] = {}
+    for marks in (_changes, _notes):
+        with suppress(
+            MesaMemoryError
+        ):  # the views and the list of notes say what is wrong
+            for step, text in marks(feed, source):
+                said.setdefault(step, []).append(text)
+    return {step: "; ".join(texts) for step, texts in said.items()}
+
+
+def _changes(feed: Feed, source: Source) -> Iterable[tuple[float, str]]:
+    changes = source.of(interventions.interventions)
+    return interventions.marks(changes, source.steps).items()
+
+
+def _notes(feed: Feed, source: Source) -> Iterable[tuple[float, str]]:
+    assert feed.run is not None
+    return [(note.step, note.text[:80]) for note in feed.notebook.of(feed.run.id)]
 
 
 @solara.component

@@ -9,6 +9,8 @@ from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence, interventions
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.compare import ONLY, marked
+from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.tools import step_marks
 from mesa_memory.viz.views.fork_outcome import outcome
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
@@ -78,6 +80,20 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
         ]
         assert any("implanted by hand at step 3" in note for note in notes)
     Services.of(other).recorder.close()
+
+
+def test_the_slider_marks_what_was_changed_by_hand_and_what_was_noted(tmp_path):
+    file = str(tmp_path / "run.db")
+    model = Inn(record=file)
+    model.step()
+    other = forked(model, Change(2, "implant", HOSTILE, event="message"), name="fork")
+    other.step()
+    for one in (other, model):
+        Services.of(one).recorder.close()
+    feed = Feed(open_run(file, "fork"), "fork")
+    feed.notebook.add(feed.run.id, 1, "Here it began.")
+    marks = step_marks(feed, feed.source)
+    assert marks == {1: "implant, agent 2; Here it began."}
 
 
 def test_what_came_of_a_fork_is_told_beside_the_run_before(inn):
