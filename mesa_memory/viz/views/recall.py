@@ -29,14 +29,13 @@ from mesa_memory.viz.widgets.timeline import number
 
 #: number of candidates that have a bar
 BARS = 25
-#: what the table says of whether a reply used a record
-USED = {True: "yes", False: "no", None: ""}
+#: what the table says of whether a reply used a record that was shown
+USED = {True: ", used", False: ", not used", None: ""}
 PLACE = (
     Column("rank", number=True),
     Column("was", number=True),
     Column("change"),
-    Column("budget"),
-    Column("used"),
+    Column("prompt"),
     Column("score", number=True),
 )
 RECORD = (Column("step", number=True), Column("kind"), Column("text", wide=True))
@@ -228,8 +227,7 @@ def _cells(one: data.Ranked) -> list[Any]:
         one.rank,
         candidate.rank,
         change(one),
-        "shown" if candidate.shown else "dropped",
-        USED[candidate.used],
+        f"shown{USED[candidate.used]}" if candidate.shown else "dropped",
         round(one.score, 4),
         *(round(part, 4) for part in one.weighted),
         row.get("step"),
