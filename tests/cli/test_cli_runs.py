@@ -14,6 +14,7 @@ from mesa_memory.cli.inspect import evidence_tree
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from tests.support.recorded import Story
+from tests.support.stored import without_newer
 
 ODD = "poison [/red] [bold]:smile: \x1b[31m\nStep 9: forged"
 
@@ -162,7 +163,7 @@ def test_an_old_store_is_migrated_when_asked(path, tmp_path):
         file.execute("ALTER TABLE checkpoints DROP COLUMN kept")
         file.execute("ALTER TABLE records DROP COLUMN graded_at")
         file.execute("ALTER TABLE records DROP COLUMN origin")
-        file.execute("UPDATE schema_version SET version = 2")
+        without_newer(file, 2)
     file.close()
     refused = call("inspect", old)
     assert refused.exit_code == 2

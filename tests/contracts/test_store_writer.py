@@ -43,7 +43,7 @@ def test_what_is_put_is_written_in_order_by_another_thread(tmp_path):
         writer.put(full(step))
     writer.flush()
     assert [row["step"] for row in rows(store, "steps")] == list(range(1, 51))
-    assert [row["seq"] for row in rows(store, "steps")] == list(range(8, 401, 8))
+    assert [row["seq"] for row in rows(store, "steps")] == list(range(9, 451, 9))
     writer.close()
     store.close()
 

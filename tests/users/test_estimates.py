@@ -23,8 +23,11 @@ def played(steps, **given):
     town = RumorModel(**{"rng": 4} | given)
     for _ in range(steps):
         town.step()
-    Services.of(town).flush()
-    return Services.of(town).ledger.total
+    services = Services.of(town)
+    services.flush()
+    if services.recorder is not None:
+        services.recorder.close()
+    return services.ledger.total
 
 
 @pytest.mark.slow

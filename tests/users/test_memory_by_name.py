@@ -173,7 +173,7 @@ def test_mesa_llms_own_memory_is_one_too():
     ("page", "most"), [("write_a_memory", 20), ("write_an_embedder", 8)]
 )
 def test_what_the_docs_write_is_short_and_uses_no_private_name(page, most):
-    docs = Path(__file__).parents[2] / "docs" / f"{page}.md"
+    docs = Path(__file__).parents[2] / "docs" / "howto" / f"{page}.md"
     code = docs.read_text().split("```python\n")[1].split("```")[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= most
     assert not re.search(r"(\.|import )_[a-z]", code)

@@ -19,6 +19,7 @@ from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence
 from tests.support.recorded_town import RecordedTown
+from tests.support.stored import without_newer
 from tests.support.tables import assert_equal, tables
 from tests.users.test_mood import Street, feels
 
@@ -129,14 +130,17 @@ def test_a_file_of_the_version_before_goes_on_as_if_nothing_had_been(old, tmp_pa
     copy_file(old, file)
     with sqlite3.connect(file) as on:
         on.execute("ALTER TABLE records DROP COLUMN origin")
-        on.execute("UPDATE schema_version SET version = 5")
+        without_newer(on, 5)
     again = resume(RecordedTown, str(file), file=str(file))
     for _ in range(4):
         again.step()
     ended(again)
     whole = tmp_path / "whole.sqlite"
     ended(town(whole, 12))
-    assert_equal(tables(whole), tables(file))
+    must = tables(whole)
+    for row in must["prompts"]:  # nobody had noted the budget before
+        row["budget"] = row["budget"] if row["step"] > 8 else None
+    assert_equal(must, tables(file))
 
 
 def test_a_fork_has_the_origins_of_its_parent(old, tmp_path):

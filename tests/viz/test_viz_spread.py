@@ -118,7 +118,7 @@ def test_reading_on_gives_what_reading_anew_gives(tmp_path):
     [
         ("short_term", SAYINGS[RUMOUR], 0),
         ("short_term", "The town well is poisoned.", 0),
-        ("stlt", "The town well is poisoned.", 30),
+        ("stlt", "The town well is poisoned.", 22),
     ],
 )
 def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
