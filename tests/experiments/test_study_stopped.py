@@ -157,6 +157,11 @@ def test_a_run_that_kills_its_worker_each_time_is_given_up(file, server):
     assert "signal 9" in status.failed[0]["error"]
 
 
+def _listen():
+    """Ctrl-C is heard, also where the tests themselves run in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 SCRIPT = """
 from mesa_memory import Study
 from tests.support.studied import PaidStreet
@@ -175,7 +180,9 @@ def test_an_interrupt_keeps_what_is_finished_and_what_was_paid(file, server, exe
     given = {"base": server.base, "file": str(file), "executor": executor}
     script.write_text(SCRIPT.format(**given))
     here = {**os.environ, "PYTHONPATH": os.getcwd()}
-    with subprocess.Popen([sys.executable, str(script)], env=here) as child:
+    with subprocess.Popen(
+        [sys.executable, str(script)], env=here, preexec_fn=_listen
+    ) as child:
         while len(server.log) < 11:
             time.sleep(0.01)
         child.send_signal(signal.SIGINT)

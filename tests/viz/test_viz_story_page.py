@@ -96,7 +96,7 @@ def test_the_page_opens_with_the_last_day_who_believed_what_and_who_told_whom(
     with Window(chromium, address) as window:
         opened(window)
         window.until(lambda: titles(window) == expected(told, DAYS))
-        assert window.query() == "run=0"
+        assert window.query() == ""
         assert "rumour" in window.text(".mm-stage-legend")
         assert "correction" in window.text(".mm-stage-legend")
         assert window.page.locator(".mm-stage-dot").count() == 9
