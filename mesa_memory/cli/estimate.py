@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli import options
 from mesa_memory.cli.console import one_line_errors
+from mesa_memory.cli.options import steps as steps_option
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.examples import EXAMPLES
@@ -62,7 +62,7 @@ cached = click.option(
     metavar="NAME,NAME,...",
     help="The values of the model's argument memory.  [default: its own]",
 )
-@options.steps(40)
+@steps_option(40)
 @click.option("--agents", type=click.IntRange(min=1), help="How many agents.")
 @click.option(
     "--seeds",
