@@ -38,7 +38,7 @@ def diff(left: str, right: str, by: str | None) -> None:
             console.print(f"{letter} was made with {named(parameters)}", soft_wrap=True)
     if parting.events:
         console.print(
-            "Compared is what happened to the agents, not how it is remembered."
+            "Only what happened to the agents is compared, not how they remember it."
         )
     found = parting.first
     if found is None:

@@ -165,7 +165,7 @@ def _print(
         seen = {name: head for name, head in columns.items() if name not in hidden}
         output.table(key, title, seen, rows)
     if not as_json and any(row["cost"] == "unknown" for row in costs):
-        say("A price is unknown where the list of litellm does not have the model.")
+        say("A cost is unknown if litellm's price list does not have the model.")
 
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:

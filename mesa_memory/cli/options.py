@@ -55,7 +55,7 @@ _host = click.option(
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen at. Others than the default let other machines connect.",
+    help="Address to listen at. Any other than the default lets other machines connect.",
 )
 _port = click.option(
     "--port",

@@ -28,7 +28,7 @@ from mesa_memory.cli.console import opened, plain_console, run_argument, which_r
     "--unlike",
     metavar="TEXT",
     default="",
-    help="What is more like this text than like --about does not count.",
+    help="Leave out memories that are more like this text than like --about.",
 )
 @click.option("--title", metavar="TEXT", help="Heading of the report.")
 @click.option(
@@ -36,7 +36,7 @@ from mesa_memory.cli.console import opened, plain_console, run_argument, which_r
     type=click.FloatRange(min=0.1),
     default=5.0,
     show_default=True,
-    help="Largest size of the file; what has no room is left out, and the report says so.",
+    help="Largest size of the file; what does not fit is left out, and the report says so.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def report(
@@ -61,9 +61,7 @@ def report(
         from mesa_memory.viz.report import write_report
 
         if unlike and not about:
-            raise ValueError(
-                "--unlike needs --about: a text to tell from the other one"
-            )
+            raise ValueError("--unlike needs --about, the text whose spread is shown")
         names = None if agents is None else _split(agents)
         written = write_report(
             found,

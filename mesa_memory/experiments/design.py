@@ -138,7 +138,8 @@ class Design:
         mixed = (more.factors and self.rows) or (more.rows and self.factors)
         if mixed or self.listed:
             raise TypeError(
-                "a study of factors is amended with factors, one of rows with rows"
+                "a study of factors can be amended with factors only, and a study of rows "
+                "with rows only"
             )
         factors = {factor.name: factor for factor in self.factors}
         for factor in more.factors:

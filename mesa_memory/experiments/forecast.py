@@ -113,8 +113,8 @@ def _agents(
         return None, None
     if name is not None and name not in takes and name not in given:
         raise ValueError(
-            f"agents={name!r} is to be the argument that says how many agents there "
-            f"are, but the model takes {', '.join(takes)}"
+            f"agents={name!r} must name the model's argument for the number of agents; "
+            f"the model takes {', '.join(takes)}"
         )
     for candidate in (name,) if name else AGENTS:
         default = takes[candidate].default if candidate in takes else None
@@ -134,8 +134,8 @@ def agents_argument(model_class: Callable[..., Any]) -> str:
     found = next((name for name in AGENTS if name in takes), None)
     if found is None:
         raise ValueError(
-            "the model has no argument for the number of agents that is known "
-            f"here ({', '.join(AGENTS)}); it takes {', '.join(takes)}"
+            "the model has no argument for the number of agents, under any of the names "
+            f"{', '.join(AGENTS)}; it takes {', '.join(takes)}"
         )
     return found
 

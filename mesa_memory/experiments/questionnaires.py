@@ -34,7 +34,7 @@ class Answer:
         agent: its unique id.
         question: name of the item.
         value: text, number, or JSON data; None if there is no usable answer.
-        error: why there is none; None if there is one.
+        error: why there is no usable answer; None if there is one.
     """
 
     step: float
@@ -56,8 +56,8 @@ class Questionnaire:
             all agents that have a memory of this package.
 
     Raises:
-        ValueError, TypeError: for no question, two of one name, or a schedule or choice of
-            agents that is none.
+        ValueError, TypeError: if there is no question, if two have the same name, or if
+            the schedule or the choice of agents is invalid.
 
     Example:
         >>> survey = Questionnaire(
@@ -150,7 +150,8 @@ def checked(given: Any) -> tuple[Questionnaire, ...]:
     """The questionnaires of a study.
 
     Raises:
-        TypeError: for what is none; ValueError: if two questions have the same name.
+        TypeError: if one of them is not a ``Questionnaire``.
+        ValueError: if two questions have the same name.
     """
     several = (given,) if isinstance(given, Questionnaire) else tuple(given)
     for each in several:
@@ -233,6 +234,6 @@ def _questions(given: Any) -> tuple[Question, ...]:
     names = [question.name for question in questions]
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"questionnaires need questions of different names, got {names!r}"
+            f"a questionnaire needs questions with different names, got {names!r}"
         )
     return tuple(questions)

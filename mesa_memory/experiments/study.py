@@ -271,9 +271,9 @@ class Study:
         found = fingerprints.differences(row.fingerprint, print_)
         if found and begun and not accept_drift:
             raise StudyChanged(
-                f"{len(begun)} runs of the study {self.name!r} were made with something "
-                f"else: {'; '.join(found)}. Undo it, begin a study of another name, or "
-                "go on with study.run(accept_drift=True), which notes it.",
+                f"{len(begun)} runs of the study {self.name!r} were made before these "
+                f"changes: {'; '.join(found)}. Undo them, begin a study of another name, "
+                "or go on with study.run(accept_drift=True), which notes them.",
                 differences=tuple(found),
             )
         drift = list(row.drift)

@@ -79,7 +79,7 @@ def _of_toml(file: Path) -> "Study":
     unknown = [key for key in said if key not in KEYS]
     if unknown:
         raise ValueError(
-            f"{file}: a study has no {unknown[0]!r}, but {', '.join(KEYS)}"
+            f"{file}: a study has no key {unknown[0]!r}; its keys are {', '.join(KEYS)}"
         )
     missing = [key for key in ("model", "steps") if key not in said]
     if missing:

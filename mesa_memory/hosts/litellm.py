@@ -236,7 +236,7 @@ def _makers() -> Iterator[tuple[Any, str]]:
 
 
 def _changed(name: str) -> HostChanged:
-    advice = "Use one that is known: pip install 'litellm>=1.98'."
+    advice = "Use a supported version: pip install 'litellm>=1.98'."
     return changed("litellm", f"it has no {name}", advice)
 
 

@@ -355,4 +355,6 @@ def check_model(model: Any) -> None:
 
 def mesa_changed(what: str) -> HostChanged:
     """The error that says what is missing, and what to do."""
-    return changed("mesa", what, "Use one that is known: pip install 'mesa>=3.5.1,<4'.")
+    return changed(
+        "mesa", what, "Use a supported version: pip install 'mesa>=3.5.1,<4'."
+    )

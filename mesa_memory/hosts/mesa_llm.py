@@ -10,7 +10,7 @@ from typing import Any
 
 from mesa_memory.hosts.changed import changed
 
-ADVICE = "Use one that is known: pip install 'mesa-llm>=0.3.2,<0.5'."
+ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.5'."
 
 try:
     from mesa_llm.llm_agent import LLMAgent

@@ -182,5 +182,7 @@ def _check(package: str, thing: Any, names: tuple[str, ...], known: str) -> None
     gone = [name for name in names if not hasattr(thing, name)]
     if gone:
         raise changed(
-            package, f"it has no {' and no '.join(gone)}", f"Use one known: {known}."
+            package,
+            f"it has no {' and no '.join(gone)}",
+            f"Use a supported version: {known}.",
         )

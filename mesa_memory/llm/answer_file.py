@@ -178,8 +178,8 @@ class AnswerFile:
             return False
         if application or _pragma(file, "schema_version"):
             raise CacheError(
-                "this file is no cache of answers; a recorded run is none either. Give "
-                "another path to configure(cache=…).",
+                "this file is not a cache of answers, and a recorded run cannot be used "
+                "as one. Give another path to configure(cache=…).",
                 location=str(self.path),
             )
         return True

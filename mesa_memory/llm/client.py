@@ -240,8 +240,8 @@ class ProviderClient:
         route = forms.plan(plan.route.client, plan.schema).route
         if route != plan.route:
             logger.info(
-                "model %r is asked otherwise from now on (%s, without %s), as it "
-                "refused %s: %s",
+                "requests to model %r take another form from now on (%s, without %s), as "
+                "it refused %s: %s",
                 *(model, route.form, route.without or "nothing", plan.form, error),
             )
 

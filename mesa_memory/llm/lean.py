@@ -57,7 +57,7 @@ class LeanSender:
         """The body of the answer, redirects within the server followed.
 
         Raises:
-            StateError: if the server refuses, or its answer is none.
+            StateError: if the server refuses, or its answer cannot be read.
             ConnectionError: if there is no connection, or it is lost.
         """
         headers, url, method = target.headers(attempt.options), target.url, "POST"

@@ -265,7 +265,7 @@ def entry_snapshots(entries: Sequence[MemoryEntry]) -> list[Any]:
 
 
 def moved_entries(kept: Sequence[Any], later: float) -> list[Any]:
-    """Entries of a snapshot that was decoded, so many steps later."""
+    """Entries of a decoded snapshot, with ``later`` steps added to the step of each."""
     return [[None if s is None else s + later, content] for s, content in kept]
 
 

@@ -66,7 +66,7 @@ def erase(agent: Any, record: MemoryRecord | str) -> None:
         record: a current record of the agent's memory, or its id.
 
     Raises:
-        ValueError: if it is none.
+        ValueError: if the memory has no such current record.
         TypeError: if the memory is of another package.
     """
     memory = _changing(agent)
@@ -92,8 +92,9 @@ def edit(
         The record that is current now.
 
     Raises:
-        ValueError: if the record is none, or the content lacks a field.
-        TypeError: if content is no dict, or the memory is of another package.
+        ValueError: if the memory has no such current record, or the content lacks a
+            field.
+        TypeError: if content is not a dict, or the memory is of another package.
     """
     memory = _changing(agent)
     old = _current(memory, record)
@@ -281,8 +282,8 @@ def copy_of(
     """A new record of this memory that says when and what the old one is about.
 
     Args:
-        later: so many steps are added to those of the old one.
-        part: the layer that holds it; None is that of the old one.
+        later: steps that are added to the old record's; may be below 0.
+        part: the layer that holds it; None means the old record's layer.
     """
     stale = old.stale_since
     return memory.layer_context.open(

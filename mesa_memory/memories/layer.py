@@ -118,13 +118,13 @@ class Layer:
                 setattr(self, name, unpacked(snapshot[name]))
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
-        """A snapshot as if all in it had happened so many steps later.
+        """A snapshot as if everything in it had happened ``later`` steps later.
 
         Needed where a snapshot has steps, not only records: what is carried over into
         another run happened before that begins, see ``carry_over``.
 
         Args:
-            later: steps; mostly below 0.
+            later: number of steps; mostly below 0.
         """
         return snapshot
 

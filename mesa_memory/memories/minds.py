@@ -101,7 +101,7 @@ def checked_layers(layers: Iterable[Layer]) -> list[Layer]:
         for name, other in values:
             if isinstance(other, Layer) and all(other is not each for each in found):
                 raise ValueError(
-                    f"the {name} of {type(layer).__name__} must be one of the layers, "
-                    "before it"
+                    f"the {name} of {type(layer).__name__} must be one of the memory's "
+                    "layers, listed before it"
                 )
     return found

@@ -246,4 +246,6 @@ def _unpacked(kept: Any) -> Any:
         if name in kept:
             items = [_unpacked(item) for item in kept[name]]
             return deque(items, kept.get("most")) if kind is deque else kind(items)
-    raise ValueError(f"an attribute of a memory is {kept!r:.80}, which is no value")
+    raise ValueError(
+        f"an attribute of a memory is {kept!r:.80}, which cannot be restored"
+    )

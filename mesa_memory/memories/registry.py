@@ -104,7 +104,7 @@ def _checked(name: str, found: Any) -> type[Memory]:
     """A class that an agent alone makes a memory of."""
     if not (isinstance(found, type) and issubclass(found, Memory)):
         raise UnknownMemory(
-            f"{name} is {found!r}, and no class of memory. Give a class that inherits "
+            f"{name} is {found!r}, not a class of memory. Give a class that inherits "
             "from mesa_memory.MemoryModule or from Mesa-LLM's Memory."
         )
     made: Any = found

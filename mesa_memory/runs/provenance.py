@@ -94,6 +94,6 @@ def _below(run: Recorded, record: str) -> Select:
 def _too_much(run: Recorded, record: str) -> StoreCorrupt:
     return StoreCorrupt(
         f"the evidence of {record!r} in run {run.number} has more than {EVIDENCE_LINES:,} lines, "
-        "which no memory makes. The file was changed; use a copy of it.",
+        "which no memory makes. The file was changed; restore a backup.",
         location=run.reader.location,
     )

@@ -85,7 +85,7 @@ def _candidates(run: Recorded, row: dict[str, Any]) -> list[dict[str, Any]]:
     ):
         raise StoreCorrupt(
             f"the recall with seq {row['seq']} of run {run.number} does not hold a "
-            "list of candidates. The file was changed; use a copy of it.",
+            "list of candidates. The file was changed; restore a backup.",
             location=run.reader.location,
         )
     return given

@@ -128,7 +128,7 @@ def _stored(rows: list[dict[str, Any]], dim: int, location: str) -> np.ndarray:
         wrong = [rows[n]["id"] for n in np.flatnonzero(~whole)]
     raise StoreCorrupt(
         f"the embedding of record {wrong[0]!r} is not {dim} finite numbers. The file "
-        "was changed or damaged; use a copy of it.",
+        "was changed or damaged; restore a backup.",
         location=location,
     )
 

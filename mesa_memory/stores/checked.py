@@ -103,7 +103,7 @@ def wrong(place: str, wanted: str, value: Any) -> StoreCorrupt:
     """The error for a value that does not belong where it is."""
     return StoreCorrupt(
         f"{place} holds {value!r:.60}, not {wanted}. The file was changed or damaged; "
-        "use a copy of it."
+        "restore a backup."
     )
 
 

@@ -63,7 +63,7 @@ class Document(TypeDecorator):
             raise StoreCorrupt(
                 f"{self.place} must hold JSON, and holds {value!r:.60} "
                 f"({type(error).__name__}: {error!s:.80}). The file was changed or "
-                "damaged; use a copy of it."
+                "damaged; restore a backup."
             ) from error
 
     def _right(self, found: Any) -> bool:

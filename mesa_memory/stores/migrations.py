@@ -141,7 +141,7 @@ def check_version(found: int | None, location: str, read_only: bool) -> bool:
     if found is None or found < 1:
         raise StoreCorrupt(
             f"its schema version is {found!r}, which no version of mesa-memory wrote. "
-            "Use a copy of it that is whole.",
+            "Restore a backup.",
             location=location,
         )
     if found > schema.VERSION:
@@ -190,7 +190,7 @@ def bring_up(store: SqlStore) -> None:
             if lacking := set(table.columns.keys()) - have:
                 raise StoreCorrupt(
                     f"the table {table.name} has no {', '.join(sorted(lacking))}. The "
-                    "file was changed or damaged; use a copy of it.",
+                    "file was changed or damaged; restore a backup.",
                     location=store.location,
                 )
 

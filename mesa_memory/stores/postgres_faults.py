@@ -51,6 +51,6 @@ def fault(error: DBAPIError, location: str) -> StoreError:
             location=location,
         )
     return StoreError(
-        f"this was not expected. {_KEPT} (PostgreSQL: {said}, {state})",
+        f"the server reports an unexpected error. {_KEPT} (PostgreSQL: {said}, {state})",
         location=location,
     )

@@ -111,7 +111,7 @@ class SqlStore(ABC):
             raise StoreCorrupt(str(error), location=self.location) from error
         except UnicodeDecodeError as error:  # even a name in the file may be damaged
             raise StoreCorrupt(
-                f"it holds text that is none ({error}). Use a copy of it.",
+                f"it holds text that is not valid UTF-8 ({error}). Restore a backup.",
                 location=self.location,
             ) from error
 

@@ -48,7 +48,7 @@ _CODES: dict[int, tuple[type[StoreError], str]] = {
     sqlite3.SQLITE_CORRUPT: (
         StoreCorrupt,
         (
-            "the file is damaged. Use a copy of it; `sqlite3 FILE .recover` may save the "
+            "the file is damaged. Restore a backup; `sqlite3 FILE .recover` may save the "
             "rest."
         ),
     ),
@@ -77,7 +77,9 @@ def fault(error: DBAPIError | sqlite3.Error, location: str) -> StoreError:
     original = error.orig if isinstance(error, DBAPIError) else error
     code = getattr(original, "sqlite_errorcode", None) or 0
     name = getattr(original, "sqlite_errorname", None) or type(original).__name__
-    kind, advice = _CODES.get(code & 0xFF, (StoreError, "this was not expected."))
+    kind, advice = _CODES.get(
+        code & 0xFF, (StoreError, "SQLite reports an unexpected error.")
+    )
     if code == sqlite3.SQLITE_READONLY_DBMOVED:
         kind, advice = _MOVED
     elif re.match("no such (table|column)|Could not decode to UTF-8", str(original)):

@@ -138,7 +138,8 @@ def _look(path: str, options: Options) -> bool:
         raise fault(error, path) from error
     except UnicodeDecodeError as error:
         raise StoreCorrupt(
-            f"it holds names that are none ({error}). Use a copy of it.", location=path
+            f"it holds names that are not valid UTF-8 ({error}). Restore a backup.",
+            location=path,
         ) from error
     finally:
         if connection is not None:
@@ -155,8 +156,8 @@ def _look(path: str, options: Options) -> bool:
     _refuse_code(path, objects)
     if computed:
         raise StoreCorrupt(
-            f"it has {computed[0]}, which no recorded run has: what is read from it "
-            "would be worked out anew each time, at any cost. Do not use this file; it "
+            f"it has {computed[0]}, which no recorded run has: its values would be "
+            "computed at each reading, which may take any time. Do not use this file; it "
             "was not changed.",
             location=path,
         )

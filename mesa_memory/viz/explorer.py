@@ -56,7 +56,7 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
 def _feed(run: Run) -> Feed:
     notes = []
     if run.status in ("failed", "stopped"):
-        notes.append(f"This run {run.status}; shown is what was recorded until then.")
+        notes.append(f"This run {run.status}; what was recorded until then is shown.")
     try:
         return Feed(run, str(run), notes)
     except BaseException:

@@ -102,7 +102,10 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
     ("text", "said"),
     [
         ("steps = 3", "must say model"),
-        ("model = 'rumor'\nsteps = 3\nsede = 1", "a study has no 'sede', but model"),
+        (
+            "model = 'rumor'\nsteps = 3\nsede = 1",
+            "a study has no key 'sede'; its keys are model",
+        ),
         ("model = 'flu'\nsteps = 3", "give module:name, or rumor"),
         ("model = 'mesa_memory:Nothing'\nsteps = 3", "cannot be loaded"),
         ("model = ", "is no TOML"),

@@ -131,8 +131,8 @@ def folder(path):
     ("make", "says"),
     [
         (garbage, "not a database"),
-        (foreign, "no cache of answers"),
-        (recorded, "no cache of answers; a recorded run is none either"),
+        (foreign, "not a cache of answers"),
+        (recorded, "a recorded run cannot be used as one"),
         (newer, r"newer version .* made it \(form 99, known is 1\)"),
         (without_table, "no such table"),
         (folder, "unable to open"),

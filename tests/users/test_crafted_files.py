@@ -104,5 +104,5 @@ def test_a_field_of_another_type_is_named_with_what_belongs_there(spoiled):
     with open_run(path) as run, pytest.raises(StoreCorrupt) as info:
         _ = run.steps
     assert str(info.value).startswith(f"{path}: steps.step holds 'junk', not a finite")
-    assert "use a copy of it" in str(info.value)
+    assert "restore a backup" in str(info.value)
     assert sqlite3.connect(path).execute("SELECT step FROM steps").fetchone()

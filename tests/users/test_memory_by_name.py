@@ -132,8 +132,8 @@ def test_the_demo_plays_it_and_its_page_offers_it(installed):
         ("nowhere:Mood", "No module named 'nowhere'"),
         ("moodpackage:Moood", "no attribute 'Moood'"),
         ("gone", "moodpackage:Gone.*no attribute 'Gone'"),
-        ("moodpackage:NoMemoryAtAll", "no class of memory.*MemoryModule"),
-        ("moodpackage:FEEL", "no class of memory"),
+        ("moodpackage:NoMemoryAtAll", "not a class of memory.*MemoryModule"),
+        ("moodpackage:FEEL", "not a class of memory"),
         ("mesa_llm.memory.memory:Memory", "abstract class: it lacks .*process_step"),
         ("moodpackage:Demanding", "missing a required argument: 'colour'"),
     ],
@@ -158,7 +158,7 @@ def test_the_command_says_the_same_in_a_line(installed):
     for command in (("batch", "rumor"), ("demo", "--headless")):
         result = call(*command, "--memory", "moodpackage:NoMemoryAtAll")
         assert result.exit_code == 2
-        assert "no class of memory" in result.stderr
+        assert "not a class of memory" in result.stderr
 
 
 def test_mesa_llms_own_memory_is_one_too():

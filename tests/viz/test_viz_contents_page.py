@@ -120,7 +120,7 @@ def test_facts_show_their_history_and_dispute(window):
     window.open("?view=contents&agent=2&contents=facts&step=5", see=".mm-table")
     known = section(window, "What agent 2 knows, step 5")
     assert "the tower" in known.inner_text()
-    assert "neither is given up" in window.text()
+    assert "the memory keeps them all" in window.text()
     history = section(window, "over time")
     assert "superseded by the inn" in history.inner_text()
     gate = section(window, "Write gate").inner_text()

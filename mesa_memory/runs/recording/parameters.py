@@ -153,7 +153,7 @@ def made_with(
     if not isinstance(recorded, Mapping):
         raise ParameterError(
             f"the run's parameters are {recorded!r:.80}, and no object with names. The "
-            "file was changed or damaged; use a copy of it.",
+            "file was changed or damaged; restore a backup.",
         )
     given = _fixed(model_class) | dict(given)
     defaults, takes = _defaults(model_class)
@@ -215,7 +215,7 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _decoded(value: Any, location: Any) -> Any:
-    """An argument again; the errors of a value that is none are Python's own."""
+    """The argument that was written; an invalid value raises Python's own errors."""
     mark = mark_of(value)
     if mark is None:
         if isinstance(value, dict):

@@ -54,7 +54,7 @@ class StoredRecords:
         if key not in self._read and not self._all(self._own.filter_by(id=key)):
             raise StoreCorrupt(
                 f"a checkpoint names the record {key!r:.80}, which the run does not "
-                "have. The file was changed or damaged; use a copy of it.",
+                "have. The file was changed or damaged; restore a backup.",
                 location=self._store.location,
             )
         return self._read[key]
@@ -89,7 +89,7 @@ class StoredRecords:
         if not plain or (told is not True and not isinstance(told, str)):
             raise StoreCorrupt(
                 f"the record {row['id']!r:.80} does not hold what its kind needs. The "
-                "file was changed or damaged; use a copy of it.",
+                "file was changed or damaged; restore a backup.",
                 location=self._store.location,
             )
         if known is None:

@@ -67,7 +67,8 @@ class RecordedVectors:
 
     def _corrupt(self) -> StoreCorrupt:
         return StoreCorrupt(
-            "a vector in it is none. The file was changed or damaged; use a copy of it.",
+            "an embedding in it cannot be read. The file was changed or damaged; restore "
+            "a backup.",
             location=self._store.location,
         )
 

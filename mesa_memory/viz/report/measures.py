@@ -82,5 +82,5 @@ def _outcome(given: Colouring) -> Measure:
         hint = "what the model says of its agents; the curve is the mean"
         return Measure(given.label, hint, [("", np.array(means))], given.values)
     lines = [(name, np.array(counts)) for name, counts in given.counts()]
-    hint = "what the model says of its agents; the curves are how many"
+    hint = "what the model says of its agents; the curves count the agents"
     return Measure(given.label, hint, lines, given.values + 1, given.classes)

@@ -82,7 +82,7 @@ def write_report(
     target = Path(path)
     if target.exists() and not overwrite:
         raise FileExistsError(
-            f"{target} exists; choose another name, or allow to overwrite it"
+            f"{target} exists; choose another name, or allow it to be overwritten"
         )
     if not run.steps:
         raise ValueError(

@@ -35,7 +35,7 @@ class Sample:
         found = []
         if self.every > 1:
             found.append(
-                f"Messages are shown for every {self.every}. step, counted back from "
+                f"Messages are shown for one step in {self.every}, counted back from "
                 "the last one; curves and colours show all steps."
             )
         if self.people < whole.people:

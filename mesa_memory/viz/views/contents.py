@@ -105,7 +105,7 @@ def Lacking(source: Source, selection: Selection, agent: Any, chosen: str) -> An
             )
         else:
             Nothing(
-                f"{text} Nobody in this run has.",
+                f"{text} No agent of this run has this page.",
                 "mdi-text-box-remove-outline",
                 "See all layers of this agent",
                 lambda: selection.choose(view="agent"),

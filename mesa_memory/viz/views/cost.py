@@ -61,9 +61,9 @@ def Sums(source: Source, spent: data.Spent, step: float) -> Any:
         if missing:
             told = ", ".join(f"{model} ({count:,} calls)" for model, count in missing)
             Note(
-                f"No price is known for: {told}. What they cost is not counted as 0 but "
-                f"unknown; the other calls cost {written('cost', until['known'])} until "
-                "here.",
+                f"No price is known for: {told}. Their cost is unknown, and is not counted "
+                f"as 0; the other calls have cost {written('cost', until['known'])} so "
+                "far.",
                 "warning",
             )
 

@@ -118,7 +118,8 @@ def History(
                 for one in now
             )
             Note(
-                f"Two cannot both be right, and neither is given up. {told}", "warning"
+                f"These values contradict each other; the memory keeps them all. {told}",
+                "warning",
             )
         Table(
             HISTORY,

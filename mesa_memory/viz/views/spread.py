@@ -70,7 +70,7 @@ def SpreadView(source: Source, selection: Selection) -> Any:
 def Spread(source: Source, selection: Selection, text: str) -> Any:
     """All about one text."""
     quick = len(source.steps) * len(source.agent_ids) < QUICK
-    says = "Reading all texts of the run; only the first look takes long …"
+    says = "Reading all texts of the run; this takes long only the first time …"
     unlike = _unlike(selection)
     answer = use_answer(source, data.compared, text, unlike, quick=quick, says=says)
     found, other = answer or (None, None)
@@ -221,7 +221,7 @@ def Curve(
                 "No text is similar enough. Move the slider to the left; the texts "
                 "that are nearest are listed below.",
                 "mdi-arrow-collapse-left",
-                button="Let half as much similarity count",
+                button="Halve the similarity that counts",
                 on_click=lambda: selection.set_option(
                     "spread_least", f"{_least(selection) / 2:.2f}"
                 ),
