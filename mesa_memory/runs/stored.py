@@ -12,6 +12,7 @@ from mesa_memory.stores import schema
 from mesa_memory.stores.base import no_run
 
 runs, steps, agents = schema.runs, schema.steps, schema.agents
+calls = schema.calls
 
 
 def overview(reader: Reader) -> Table:
@@ -23,9 +24,13 @@ def overview(reader: Reader) -> Table:
             ("steps", func.count()),
             ("last_step", func.max(steps.c.step)),
             ("records", func.coalesce(func.sum(steps.c.records), 0)),
-            ("calls", func.coalesce(func.sum(steps.c.calls), 0)),
         )
     ]
+    # A step counts the calls of the simulation; probes are beside it.
+    probes = select(func.count()).where(calls.c.run == runs.c.id)
+    probes = probes.where(calls.c.seq > schema.PROBES)
+    asked = select(func.coalesce(func.sum(steps.c.calls), 0)).where(of_run)
+    counted.append((asked.scalar_subquery() + probes.scalar_subquery()).label("calls"))
     people = select(func.count()).where(agents.c.run == runs.c.id).scalar_subquery()
     wanted = select(runs, people.label("agents"), *counted)
     table = reader.table(wanted.order_by(runs.c.id))

@@ -51,6 +51,7 @@ class Batch:
         embedded: (record id, float16 bytes, name of the embedder).
         staled: (record id, stale_since).
         recalls, prompts, calls, interventions, answers, scenes: rows of these tables.
+        probes: further rows of ``calls``, numbered apart; see ``schema.PROBES``.
         agents, vectors, measures, responses: rows of these tables; one that is there
             already is replaced.
         unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
@@ -74,6 +75,7 @@ class Batch:
     recalls: list[dict[str, Any]] = field(default_factory=list)
     prompts: list[dict[str, Any]] = field(default_factory=list)
     calls: list[dict[str, Any]] = field(default_factory=list)
+    probes: list[dict[str, Any]] = field(default_factory=list)
     interventions: list[dict[str, Any]] = field(default_factory=list)
     answers: list[dict[str, Any]] = field(default_factory=list)
     scenes: list[dict[str, Any]] = field(default_factory=list)

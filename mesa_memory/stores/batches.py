@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.stores.base import Batch
-from mesa_memory.stores.schema import REPLACED, metadata
+from mesa_memory.stores.schema import PROBES, REPLACED, metadata
 
 #: the tables whose rows are numbered, in this order within a batch, and their lists
 NUMBERED = {
@@ -56,7 +56,9 @@ class Together:
         return [row["step"] for row in self.inserts["steps"]]
 
 
-def together(batches: Sequence[Batch], seq: int, number: int = 0) -> Together:
+def together(
+    batches: Sequence[Batch], seq: int, number: int = 0, probe: int = PROBES
+) -> Together:
     """Numbers the rows of the batches and brings them together.
 
     Records are written as they are at the end of the last batch.
@@ -65,11 +67,15 @@ def together(batches: Sequence[Batch], seq: int, number: int = 0) -> Together:
         batches: in order.
         seq: the number of the last row written before.
         number: that of the last answer of an unfinished step.
+        probe: that of the last probe written before.
     """
     tables = (*NUMBERED, "steps", *REPLACED, "checkpoints", "unfinished_calls")
     all_of = Together(seq, {table: [] for table in tables})
     for batch in batches:
         _number(batch, all_of)
+        for probe, row in enumerate(batch.probes, start=probe + 1):
+            all_of.inserts["calls"].append(row)
+            row["seq"] = probe
         _unfinished(batch, all_of, number)
         if batch.extends:
             _forget_checkpoint(batch, all_of)

@@ -1,7 +1,7 @@
 """The tables of a store of recorded runs, one definition for SQLite and PostgreSQL.
 
 ``seq`` counts up within a run, over all tables together: what was written later has a
-higher one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
+higher one. What a researcher asks is numbered apart, see ``PROBES``. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
 is part of what is kept, and ``jsonb`` where one searches.
 """
 
@@ -28,6 +28,9 @@ VERSION = 11
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
 
+#: the rows of ``calls`` above this number are those of probes, which count up from it in
+#: each run: what is asked of a simulation changes the number of nothing that it does
+PROBES = 10**15
 
 #: what an agent's id may be
 SCALAR = str | int | float
@@ -158,7 +161,7 @@ prompts = _log(
     Column("budget", Document(dict)),
 )
 
-#: one request to a language model; ``cached`` if a recorded run answered it, ``kept`` if
+#: one request to a language model, also by a probe (see ``PROBES``); ``cached`` if a recorded run answered it, ``kept`` if
 #: kept answers did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
 #: from its cache; the columns from there on are there since version 7
 calls = _log(
@@ -220,7 +223,8 @@ answers = _log("answers", Column("key", Text), Column("value", Document))
 #: gone; no row belongs to one agent; since version 11
 scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))
 
-#: a row exists exactly for the finished steps; ``seq`` is the highest one by then
+#: a row exists exactly for the finished steps; ``seq`` is the highest one by then, and
+#: ``calls`` are those of the simulation, without probes
 steps = Table(
     "steps",
     metadata,

@@ -171,7 +171,8 @@ class SqlStore(ABC):
             self.confirm(on, run)
             seq = self._seqs.get(run)
             seq = self._last_seq(on, run) if seq is None else seq
-            new = together(batches, seq, self._last_number(on, run, batches))
+            answer = self._last_number(on, run, batches)
+            new = together(batches, seq, answer, self._last_probe(on, run, batches))
             self._refuse_finished(on, run, new.steps)
             self._end_steps(on, run, new)
             for table, rows in new.inserts.items():
@@ -191,6 +192,15 @@ class SqlStore(ABC):
             return 0
         number = sa.func.max(schema.unfinished_calls.c.number)
         return on.scalar(sa.select(number).filter_by(run=run)) or 0
+
+    def _last_probe(
+        self, on: sa.Connection, run: int, batches: tuple[Batch, ...]
+    ) -> int:
+        if not any(batch.probes for batch in batches):
+            return schema.PROBES
+        seq = schema.calls.c.seq
+        last = sa.select(sa.func.max(seq)).filter_by(run=run)
+        return on.scalar(last.where(seq > schema.PROBES)) or schema.PROBES
 
     def _end_steps(self, on: sa.Connection, run: int, new: Together) -> None:
         """Forgets the answers of ended steps, and puts off ends that were no ends."""
@@ -230,11 +240,11 @@ class SqlStore(ABC):
 
     def _last_seq(self, on: sa.Connection, run: int) -> int:
         self._known(on, run)
-        last = [
-            on.scalar(sa.select(sa.func.max(table.c.seq)).filter_by(run=run)) or 0
-            for table in schema.NUMBERED
-        ]
-        return max(last)
+        found = []
+        for table in schema.NUMBERED:
+            last = sa.select(sa.func.max(table.c.seq)).filter_by(run=run)
+            found.append(on.scalar(last.where(table.c.seq <= schema.PROBES)) or 0)
+        return max(found)
 
     def _known(self, on: sa.Connection, run: int) -> None:
         if not on.execute(sa.select(schema.runs.c.id).filter_by(id=run)).first():
@@ -291,7 +301,9 @@ class SqlStore(ABC):
         on.execute(sound.values(dict.fromkeys(CHANGES["staled"])))
         for table in schema.NUMBERED:
             gone = sa.delete(table).filter_by(run=run)
-            on.execute(gone.where(table.c.seq > seq))
+            late_rows = (table.c.seq > seq) & (table.c.seq <= schema.PROBES)
+            probes = (table.c.seq > schema.PROBES) & (table.c.step > after_step)
+            on.execute(gone.where(late_rows | probes))
         later = sa.select(steps.c.step).filter_by(run=run)
         later = later.where(steps.c.step > after_step).order_by(steps.c.step)
         removed = list(on.scalars(later))

@@ -51,7 +51,7 @@ def test_everything_of_a_step_is_there_as_it_was_given(store):
     store.write(run, batch)
     found = everything(store, run)
     for table, given in [("recalls", batch.recalls), ("prompts", batch.prompts),
-                         ("calls", batch.calls), ("interventions", batch.interventions),
+                         ("calls", batch.calls + batch.probes), ("interventions", batch.interventions),
         ("answers", batch.answers), ("scenes", batch.scenes),
                          ("agents", batch.agents), ("vectors", batch.vectors)]:  # fmt: skip
         for row, kept in zip(given, found[table], strict=True):
@@ -83,7 +83,8 @@ def test_what_is_written_counts_up_over_all_tables(store):
         )
         for row in found[table]
     ]
-    assert sorted(seqs) == list(range(1, 19))
+    probes = [schema.PROBES + 1, schema.PROBES + 2]
+    assert sorted(seqs) == [*range(1, 19), *probes], "probes are numbered apart"
     assert [row["seq"] for row in found["steps"]] == [9, 18]
 
 

@@ -1,5 +1,6 @@
 """Questionnaires: typed answers on a schedule, and no trace of having asked."""
 
+import hashlib
 import os
 import sqlite3
 import threading
@@ -8,6 +9,7 @@ import time
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
+import numpy as np
 import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
@@ -32,6 +34,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import LLMRejected
 from mesa_memory.experiments.questionnaires import answers_frame
+from mesa_memory.stores.schema import PROBES
 from tests.support.classes import EVERY
 from tests.support.recorded_town import stream
 
@@ -281,9 +284,9 @@ class Reader(Town):
     embeddings, must not show until an agent itself reads.
     """
 
-    def __init__(self, file, memory, asks, execution="deferred"):
+    def __init__(self, file, memory, asks, **given):
         recording = Recording(str(file), parameters={}, checkpoint_every=1)
-        given = {"llm": "offline", "record": recording, "execution": execution}
+        given = {"llm": "offline", "record": recording} | given
         super().__init__(3, memory, setup=lambda model: configure(model, **given))
         self.asks, self.answers = asks, []
         self.datacollector = mesa.DataCollector({"calls": metrics.calls})
@@ -321,14 +324,13 @@ def whole(file):
             "SELECT name FROM sqlite_master WHERE type = 'table' "
             "AND name NOT LIKE 'sqlite%'")]  # fmt: skip
         found = {n: [dict(r) for r in on.execute(f"SELECT * FROM {n}")] for n in names}
-    probes = [row for row in found["calls"] if row["purpose"] == "probe"]
+    probes = [row for row in found["calls"] if row["seq"] > PROBES]
+    assert all(row["purpose"] == "probe" for row in probes)
+    assert [row["seq"] - PROBES for row in probes] == list(range(1, len(probes) + 1))
     found["calls"] = [row for row in found["calls"] if row not in probes]
-    for row in found["steps"]:  # what is asked between two steps is in neither
-        if SURVEY.due(row["step"]):
-            row["calls"] -= sum(each["step"] == row["step"] for each in probes)
     for rows in found.values():
         for row in rows:
-            for clock in ("seq", "latency", "started", "since", "beat"):
+            for clock in ("latency", "started", "since", "beat"):
                 row.pop(clock, None)
     return found, len(probes)
 
@@ -348,5 +350,35 @@ def test_all_records_are_the_same_as_without_questionnaires(memory, tmp_path):
     assert many >= 75
     assert without.datacollector.model_vars == asked.datacollector.model_vars
     assert without.random.getstate() == asked.random.getstate()
+    for table, rows in plain.items():
+        assert rows == probed[table], table
+
+
+class Elsewhere:
+    """An embedder that asks a provider, as the record of a run takes it."""
+
+    name, dim, batch, local = "test/elsewhere", 4, 64, False
+
+    def embed(self, texts):
+        digests = [hashlib.sha256(text.encode()).digest()[:4] for text in texts]
+        return np.array([list(digest) for digest in digests], dtype=np.float32) + 1
+
+
+@pytest.mark.parametrize("memory", EVERY, ids=name_of)
+def test_the_same_where_providers_are_asked_for_answers_and_vectors(memory, tmp_path):
+    files = [tmp_path / "without.sqlite", tmp_path / "with.sqlite"]
+    for file in files:
+        lived(file, memory, file is files[1], llm=Slow(), embedder=Elsewhere())
+    (plain, _), (probed, many) = map(whole, files)
+    assert many >= 75
+    vectors = [
+        {row["key"]: row["vector"] for row in found.pop("vectors")}
+        for found in (plain, probed)
+    ]
+    assert vectors[0].items() <= vectors[1].items(), "only texts of probes are new"
+    # Answers of a step that has not ended are kept until the next one has.
+    assert not plain.pop("unfinished_calls")
+    kept = probed.pop("unfinished_calls")
+    assert {row["purpose"] for row in kept} == {"probe"}
     for table, rows in plain.items():
         assert rows == probed[table], table

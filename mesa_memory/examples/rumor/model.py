@@ -11,7 +11,7 @@ import networkx as nx
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
-from mesa_memory import Recording, Services, configure, draw, register_policy
+from mesa_memory import Recording, configure, draw, metrics, register_policy
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
@@ -162,9 +162,9 @@ def _reporters() -> dict[str, Any]:
         "believes_rumour": lambda model: model.believing(RUMOUR),
         "knows_correction": lambda model: model.knowing(CORRECTION),
         "believes_correction": lambda model: model.believing(CORRECTION),
-        "calls": lambda model: Services.of(model).ledger.total.calls,
-        "tokens": lambda model: Services.of(model).ledger.total.tokens,
-        "cost": lambda model: Services.of(model).ledger.total.cost,
+        "calls": metrics.calls,
+        "tokens": metrics.tokens,
+        "cost": metrics.cost,
     }
 
 

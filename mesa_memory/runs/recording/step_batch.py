@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.snapshot import encode
-from mesa_memory.runs.recording.changes import Changes
+from mesa_memory.runs.recording.changes import Call, Changes
 from mesa_memory.runs.recording.rows import call_row, closing, recall_row, record_row
 from mesa_memory.runs.recording.uses import replies_to
 from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
+from mesa_memory.tasks import PROBE
 
 
 @dataclass(slots=True)
@@ -63,7 +64,8 @@ class StepBatch:
             staled=changes.staled,
             recalls=_recall_rows(changes),
             prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
-            calls=[call_row(call) for call in calls],
+            calls=[call_row(call) for call in calls if not _is_probe(call)],
+            probes=[call_row(call) for call in calls if _is_probe(call)],
             interventions=changes.interventions,
             answers=[
                 {"step": step, "key": key, "value": value}
@@ -79,6 +81,11 @@ class StepBatch:
             finished=self.finished,
             extends=self.extends,
         )
+
+
+def _is_probe(call: Call) -> bool:
+    """A researcher asked it, and nobody in the simulation."""
+    return call.request.purpose == PROBE.purpose
 
 
 def _recall_rows(changes: Changes) -> list[dict[str, Any]]:
