@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 
 from mesa_memory.stores.base import Batch
@@ -71,11 +72,12 @@ def together(
     """
     tables = (*NUMBERED, "steps", *REPLACED, "checkpoints", "unfinished_calls")
     all_of = Together(seq, {table: [] for table in tables})
+    probes = count(probe + 1)
     for batch in batches:
         _number(batch, all_of)
-        for probe, row in enumerate(batch.probes, start=probe + 1):
-            all_of.inserts["calls"].append(row)
-            row["seq"] = probe
+        for row in batch.probes:
+            row["seq"] = next(probes)
+        all_of.inserts["calls"] += batch.probes
         _unfinished(batch, all_of, number)
         if batch.extends:
             _forget_checkpoint(batch, all_of)

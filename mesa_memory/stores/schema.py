@@ -1,7 +1,7 @@
 """The tables of a store of recorded runs, one definition for SQLite and PostgreSQL.
 
 ``seq`` counts up within a run, over all tables together: what was written later has a
-higher one. What a researcher asks is numbered apart, see ``PROBES``. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
+higher one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
 is part of what is kept, and ``jsonb`` where one searches.
 """
 
@@ -15,12 +15,7 @@ from sqlalchemy import (
 )
 
 from mesa_memory.stores.checked import BigInteger, Boolean, Double, Integer, Text
-from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
-    Document,
-    Embedding,
-    Searchable,
-    vector_text,
-)
+from mesa_memory.stores.columns import Document, Embedding, Searchable, vector_text  # noqa: F401 - readers find them here
 
 #: version of the schema below; see ``migrations``
 VERSION = 11
@@ -28,8 +23,8 @@ VERSION = 11
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
 
-#: the rows of ``calls`` above this number are those of probes, which count up from it in
-#: each run: what is asked of a simulation changes the number of nothing that it does
+#: rows of ``calls`` above this number are of probes, which count up from it in each run:
+#: what a researcher asks changes the number of nothing that the simulation does
 PROBES = 10**15
 
 #: what an agent's id may be
@@ -161,7 +156,7 @@ prompts = _log(
     Column("budget", Document(dict)),
 )
 
-#: one request to a language model, also by a probe (see ``PROBES``); ``cached`` if a recorded run answered it, ``kept`` if
+#: one request to a language model; ``cached`` if a recorded run answered it, ``kept`` if
 #: kept answers did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
 #: from its cache; the columns from there on are there since version 7
 calls = _log(
@@ -224,7 +219,7 @@ answers = _log("answers", Column("key", Text), Column("value", Document))
 scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))
 
 #: a row exists exactly for the finished steps; ``seq`` is the highest one by then, and
-#: ``calls`` are those of the simulation, without probes
+#: ``calls`` are without probes
 steps = Table(
     "steps",
     metadata,
