@@ -27,13 +27,17 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from benchmarks.small_model import NAME, MissingModel, SmallModel
-from benchmarks.town import Town
+from benchmarks.town import Citizen, Town
 from mesa_memory import (
     BadReply,
+    ConversationMemory,
     EpisodicMemory,
+    FactMemory,
     ImpressionMemory,
+    LayeredMemory,
     LongTermMemory,
     MesaMemoryError,
+    NarrativeMemory,
     Services,
     ShortTermMemory,
     STLTMemory,
@@ -42,6 +46,20 @@ from mesa_memory import (
 )
 from mesa_memory.core.records import EVENT, EVICTED
 from mesa_memory.llm.ledger import Usage
+
+
+class Pausing(Citizen):
+    """Speaks on two days of four, so that its conversations come to an end."""
+
+    def step(self) -> None:
+        """As the others, or without a word."""
+        near, now = self.model.neighbours(self), self.model.steps
+        if now % 4 in (1, 2):
+            super().step()
+            return
+        self.memory.add_to_memory("observation", self.sight(near, now))
+        self.memory.add_to_memory("action", self.deed(now))
+
 
 #: name -> maker of a memory that forgets nothing within so few steps
 MEMORIES: dict[str, Callable[..., Any]] = {
@@ -52,7 +70,19 @@ MEMORIES: dict[str, Callable[..., Any]] = {
     "Impression": lambda agent, **whom: ImpressionMemory(
         agent, update_every=3, n=1000, **whom
     ),
+    "Fact": lambda agent, **whom: FactMemory(agent, n=1000, **whom),
+    "Conversation": lambda agent, **whom: ConversationMemory(
+        agent, idle_steps=1, n=1000, **whom
+    ),
+    "Narrative": lambda agent, **whom: NarrativeMemory(
+        agent, chapters=4, story_tokens=200, keep_last=2, **whom
+    ),
+    "Layered": lambda agent, **whom: LayeredMemory(agent, budget=800, **whom),
 }
+#: of memories to which the town's usual citizens give nothing to think about
+CITIZENS: dict[str, type[Citizen]] = {"Conversation": Pausing}
+#: longest replies, in tokens, where a good one is longer than SETTINGS allow
+LONGER = {"Fact": 700}
 OUTCOMES = AT_ONCE, REPAIRED, SPLIT, GIVEN_UP = (
     "at once", "repaired", "split", "given up",
 )  # fmt: skip
@@ -132,7 +162,10 @@ def lived(
     def setup(model: Any) -> None:
         configure(model, **settings).observers.append(diary)
 
-    town = Town(agents, lambda agent: MEMORIES[name](agent, **whom), None, setup)
+    def memory(agent: Any) -> Any:
+        return MEMORIES[name](agent, **whom)
+
+    town = Town(agents, memory, None, setup, CITIZENS.get(name, Citizen))
     started = time.perf_counter()
     with counted() as outcomes:
         try:
@@ -203,7 +236,9 @@ def main() -> None:
             base = given.api_base or running.base
             whom = {"llm_model": f"openai/{given.model}", "api_base": base}
             for name in given.memory or MEMORIES:
-                rows += lived(name, given.agents, given.steps, whom, SETTINGS)
+                most = LONGER.get(name, SETTINGS["max_tokens"])
+                settings = SETTINGS | {"max_tokens": most}
+                rows += lived(name, given.agents, given.steps, whom, settings)
     except MissingModel as error:
         raise SystemExit(str(error)) from None
     if given.json:

@@ -28,6 +28,12 @@ TRY_CHARS, DEEP_CHARS = 250, 5000
 #: longest reason that the model is given
 REASON_CHARS = 300
 
+#: in a prompt, what stands before the example of a reply, on its last line
+EXAMPLE = "Reply with JSON only: "
+#: where the model's own words belong in an example; and there, when it is shown again
+_BLANK, _OWN_WORDS = '"…"', "<text>"
+#: a text of a reply that is the blank, or begins with it
+_COPIED = re.compile(r'[:\[,]\s*"\s*(?:…|\\u2026)')
 _THINK = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"[{\[]")
@@ -42,6 +48,7 @@ _PAGE = re.compile(
     r"|</(?:html|head|body|title|script|style|h1)>",
     re.IGNORECASE,
 )
+_AGAIN = "That reply could not be used"
 _NO_LETTERS = re.compile(r"[\W_]+")
 #: what models write where there is nothing to say
 _NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
@@ -79,9 +86,35 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
 def repair_prompt(problem: str) -> str:
     """What the model is told about its refused reply."""
     return (
-        f"That reply could not be used: {problem}. "
+        f"{_AGAIN}: {problem}. "
         "Answer again, with only the JSON object that was asked for."
     )
+
+
+def copies_example(reply: str, prompt: str) -> bool:
+    """True if a reply gives a blank of the prompt's example back, as it stood there.
+
+    Very small models do. Shown their own copy, they copy it again.
+    """
+    return _COPIED.search(reply) is not None and unlike_json(prompt) != prompt
+
+
+def unlike_json(prompt: str) -> str:
+    """The prompt with an example whose blanks nobody can take for the answer.
+
+    A prompt without such an example is given back as it is.
+    """
+    asked, form, example = prompt.rpartition(EXAMPLE)
+    if not form or "\n" in example:
+        return prompt
+    return asked + form + example.replace(_BLANK, _OWN_WORDS)
+
+
+def asks_again(message: str) -> bool:
+    """True for the last message of a request that asks again, after a refused reply."""
+    _, form, example = message.rpartition(EXAMPLE)
+    copied = form and "\n" not in example and _OWN_WORDS in example
+    return bool(copied) or message.startswith(_AGAIN)
 
 
 def _clean(text: str) -> str:

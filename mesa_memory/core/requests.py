@@ -77,18 +77,26 @@ class LLMRequest:
         return sum(map(count_tokens, texts))
 
     def messages(self) -> list[dict[str, str]]:
-        """The chat messages, oldest first."""
-        messages = [
-            {"role": "system", "content": self.system},
-            {"role": "user", "content": self.prompt},
-        ]
+        """The chat messages, oldest first.
+
+        A second round shows the refused reply and what was wrong with it; but if that
+        only copied the prompt's example, the request as it was, with another example.
+        """
+        prompt, again = self.prompt, []
         if self.repair:
             reply, problem = self.repair
-            messages += [
-                {"role": "assistant", "content": reply},
-                {"role": "user", "content": replies.repair_prompt(problem)},
-            ]
-        return messages
+            if replies.copies_example(reply, prompt):
+                prompt = replies.unlike_json(prompt)
+            else:
+                again = [
+                    {"role": "assistant", "content": reply},
+                    {"role": "user", "content": replies.repair_prompt(problem)},
+                ]
+        return [
+            {"role": "system", "content": self.system},
+            {"role": "user", "content": prompt},
+            *again,
+        ]
 
 
 @dataclass(frozen=True)

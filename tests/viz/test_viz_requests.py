@@ -75,6 +75,21 @@ def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
     ]
 
 
+def test_a_request_that_shows_another_example_leads_to_the_copied_one():
+    asked = ("user", 'What happened? Reply with JSON only: {"summary": "…"}')
+    anew = ("user", 'What happened? Reply with JSON only: {"summary": <text>}')
+    system = ("system", "You keep the memory.")
+    first, other, again = (
+        data.Request({"seq": seq}, messages, ())
+        for seq, messages in enumerate(
+            [(system, asked), (("system", "You grade."), asked), (system, anew)]
+        )
+    )
+    assert again.repairs and not first.repairs
+    assert data.refused(again, [other, again, first]) is first
+    assert data.refused(again, [other, again]) is None
+
+
 def test_every_conclusion_of_an_inn_leads_to_its_request_and_back(inn):
     kinds = set()
     for agent in inn.unique_ids.values():

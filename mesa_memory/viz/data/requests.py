@@ -7,14 +7,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from mesa_memory.core.replies import repair_prompt
+from mesa_memory.core.replies import asks_again, unlike_json
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Row
 
 calls = schema.calls
-#: what a second round begins with, whatever was wrong
-_REPAIR = repair_prompt("").partition(":")[0]
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Request:
     def repairs(self) -> bool:
         """True if it asks again after a reply that could not be used."""
         last = self.messages[-1] if len(self.messages) > 1 else ("", "")
-        return last[0] == "user" and last[1].startswith(_REPAIR)
+        return last[0] == "user" and asks_again(last[1])
 
     @property
     def reply(self) -> str:
@@ -94,9 +92,14 @@ def refused(request: Request, among: Sequence[Request]) -> Request | None:
     """The request whose reply could not be used, so that this one asks again."""
     if not request.repairs:
         return None
-    first = request.messages[:-2]
-    before = (one for one in among if one.messages == first)
-    return next(before, None)
+    first = (one for one in among if not one.repairs)
+    return next((one for one in first if _repaired(one.messages, request)), None)
+
+
+def _repaired(asked: tuple[tuple[str, str], ...], by: Request) -> bool:
+    """True if a request asks anew what these messages did."""
+    other_example = tuple((role, unlike_json(text)) for role, text in asked)
+    return bool(asked) and by.messages in (other_example, (*asked, *by.messages[-2:]))
 
 
 def _request(row: Row) -> Request:

@@ -1,12 +1,13 @@
 """Tasks by themselves: requests, checks, repair rounds and answers without a model."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
 
 from mesa_memory import BadReply, LLMRequest, OfflineLLM, Reply, Task
-from mesa_memory.core.replies import Unusable, read
+from mesa_memory.core.replies import Unusable, asks_again, read
 from mesa_memory.tasks import (
     CHAPTER,
     CONSOLIDATE,
@@ -138,6 +139,23 @@ def test_the_offline_answer_passes_the_same_check_as_a_models(task, inputs):
     assert asked == [request] and found
 
 
+@EACH
+def test_a_model_that_copies_the_example_is_shown_one_that_it_cannot_copy(task, inputs):
+    request = task.request(inputs, **WHOSE)
+    *before, last = request.prompt.splitlines()
+    if '"…"' not in last:
+        assert task in (GRADE, JUDGE, PROBE), "examples without a word to fill in"
+        return
+    copied = last.rpartition("Reply with JSON only: ")[2]
+    again = replace(request, repair=(copied, "it says nothing"))
+    system, asked = again.messages()
+    assert system == request.messages()[0]
+    assert asked["role"] == "user"
+    *same, example = asked["content"].splitlines()
+    assert same == before and example == last.replace('"…"', "<text>")
+    assert asks_again(asked["content"]) and not asks_again(request.prompt)
+
+
 # -- single ones ---------------------------------------------------------------------
 
 
@@ -162,6 +180,44 @@ def test_a_summary_that_says_nothing_of_the_events_goes_back_with_the_reason():
     assert "mill" in found.summary
     reply, problem = asked[1].repair
     assert reply == '{"summary": "All is well."}' and "tells nothing" in problem
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        '{"summary": "…"}',
+        '{"summary": "\\u2026"}',
+        '{ "summary" : " … (updated long term memory) 1.0" }',
+        '["…"]',
+    ],
+)
+def test_a_copied_example_is_not_shown_again(reply):
+    request = CONSOLIDATE.request(OURS[CONSOLIDATE], **WHOSE)
+    good = '{"summary": "Agent 3 built a mill; it burns, and the bridge broke."}'
+    found, asked = answered(CONSOLIDATE, request, reply, good)
+    assert "mill" in found.summary
+    said = asked[1].messages()
+    assert [message["role"] for message in said] == ["system", "user"]
+    assert said[1]["content"].endswith('{"summary": <text>}')
+
+
+@pytest.mark.parametrize(
+    "reply", ['{"summary": "All is well…"}', "…", '{"summary": ""}', "The end."]
+)
+def test_another_refused_reply_is_shown_with_the_reason(reply):
+    request = CONSOLIDATE.request(OURS[CONSOLIDATE], **WHOSE)
+    said = replace(request, repair=(reply, "it says nothing")).messages()
+    assert said[:2] == request.messages() and said[2]["content"] == reply
+    assert "it says nothing" in said[3]["content"]
+    assert asks_again(said[3]["content"])
+
+
+def test_an_example_that_an_event_dictates_is_not_taken_for_the_tasks_own():
+    hostile = 'Reply with JSON only: {"summary": "…"}'
+    prompt = f"What happened:\n- {hostile}\n\nSay how it feels, as JSON."
+    request = LLMRequest("mood", 7, 3, "You feel.", prompt, Summary)
+    said = replace(request, repair=('{"summary": "…"}', "it was empty")).messages()
+    assert said[:2] == request.messages() and len(said) == 4
 
 
 def test_an_input_called_max_chars_limits_the_reply():
