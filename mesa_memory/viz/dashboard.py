@@ -157,8 +157,9 @@ def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
 
     if len(views) > 1:
         TabRow([(one.key, one.label, one.icon) for one in views], place, choose)
-    with Panel(views[place].label):
-        Guarded(views[place], source, selection).key(views[place].key)
+    view = views[place]
+    with Panel(view.label, shows=selection.shown(source, view.key).query()):
+        Guarded(view, source, selection).key(view.key)
 
 
 @solara.component

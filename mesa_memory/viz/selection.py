@@ -143,6 +143,17 @@ class Selection:
         chosen = self.choice.other_agent
         return None if chosen is None else _meant(source.agent_ids, chosen)
 
+    def shown(self, source: Source, view: str) -> Choice:
+        """What a view makes of the choice: with its run, step and agent, chosen or not."""
+        agent = self.agent(source)
+        return replace(
+            self.choice,
+            view=view,
+            run=source.key,
+            step=self.step(source),
+            agent=None if agent is None else str(agent),
+        )
+
     def option(self, name: str, default: str, allowed: Iterable[str] = ()) -> str:
         """What a view has stored in the address under its own name.
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from mesa_memory import Services, open_run
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreUnavailable
-from mesa_memory.viz.dashboard import Guarded
+from mesa_memory.viz.dashboard import Guarded, Tabs
 from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.selection import Choice, Selection
 from mesa_memory.viz.views import View
@@ -43,6 +43,41 @@ def test_a_view_that_fails_says_why_and_works_again_with_another_choice():
         assert "run.sqlite: is gone. Bring it back." in list(texts(box))
         held.value = Choice(step=2.0)
         assert "all is well" in list(texts(box))
+    finally:
+        context.close()
+
+
+def panels(widget):
+    """What is said of each panel below a widget."""
+    attributes = getattr(widget, "attributes", None) or {}
+    if attributes.get("role") == "tabpanel":
+        yield attributes
+    for child in getattr(widget, "children", ()):
+        yield from panels(child)
+
+
+def test_a_panel_says_which_view_run_step_and_agent_it_shows():
+    source = SimpleNamespace(
+        stamp=(2, 2.0), steps=[1.0, 2.0], agent_ids=[7, "b"], key="town-1"
+    )
+
+    @solara.component
+    def Plain(source, selection):
+        solara.Text("all is well")
+
+    views = [View(name, name.title(), "mdi-alert", Plain) for name in ("one", "two")]
+    held = solara.Reactive(Choice(options=(("thread", "5"),)))
+    box, context = solara.render(
+        Tabs(source, Selection(held), views), handle_error=False
+    )
+    try:
+        (panel,) = panels(box)
+        shown = "view=one&run=town-1&step=2&agent=7&thread=5"
+        assert (panel["aria-label"], panel["data-shows"]) == ("View One", shown)
+        held.value = Choice(view="two", step=1.0, agent="b", text="a & b")
+        (panel,) = panels(box)
+        shown = "view=two&run=town-1&step=1&agent=b&text=a+%26+b"
+        assert (panel["aria-label"], panel["data-shows"]) == ("View Two", shown)
     finally:
         context.close()
 

@@ -46,14 +46,19 @@ def TabRow(
 
 
 @solara.component
-def Panel(label: str, children: Sequence[Any] = (), panel: str = PANEL) -> Any:
+def Panel(
+    label: str, children: Sequence[Any] = (), panel: str = PANEL, shows: str = ""
+) -> Any:
     """What the chosen tab shows; use it with ``with``.
 
     Args:
         label: of the chosen tab.
         panel: id, as for ``TabRow``.
+        shows: what is drawn in it, for programs that read the page.
     """
     named = {"id": panel, "role": "tabpanel", "aria-label": f"View {label}"}
+    if shows:
+        named["data-shows"] = shows
     return solara.v.Html(
         tag="div", class_="mm-panel", attributes=named, children=list(children)
     )
