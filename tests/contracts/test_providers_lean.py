@@ -354,7 +354,7 @@ agent.memory.process_step()
 def test_a_program_ends_with_its_work_done_and_without_a_word(server):
     run = subprocess.run(
         [sys.executable, "-X", "dev", "-W", "error::ResourceWarning", "-c", PROGRAM, server.base],
-        cwd=ROOT, capture_output=True, text=True, timeout=100, check=True,
+        cwd=ROOT, capture_output=True, text=True, timeout=600, check=True,
     )  # fmt: skip
     assert server.requests == 1
     assert "Unclosed" not in run.stderr

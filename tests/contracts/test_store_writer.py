@@ -1,5 +1,6 @@
 """The thread that writes a run: order, waiting, errors, and being killed."""
 
+import itertools
 import multiprocessing
 import random
 import threading
@@ -77,10 +78,9 @@ def test_putting_waits_only_when_too_many_batches_are_behind(troubled):
 def test_an_error_is_raised_at_the_next_put_and_nothing_later_is_written(troubled):
     troubled.error = (2, StoreFull("the disk is full"))
     writer = Writer(troubled, 1)
+    steps = itertools.count()
     with pytest.raises(StoreFull):
-        for step in range(100):
-            writer.put(Batch(step))
-            time.sleep(0.01)
+        until(lambda: writer.put(Batch(next(steps))))
     with pytest.raises(StoreFull):
         writer.put(Batch(9))
     assert troubled.written == [0, 1]
@@ -104,10 +104,9 @@ def test_sound_batches_before_a_bad_one_are_written_though_they_waited_together(
 def test_flushing_again_writes_what_could_not_be_written(troubled):
     troubled.error = (1, StoreBusy("somebody else writes"))
     writer = Writer(troubled, 1)
+    steps = itertools.count()
     with pytest.raises(StoreBusy):
-        for step in range(100):
-            writer.put(Batch(step))
-            time.sleep(0.01)
+        until(lambda: writer.put(Batch(next(steps))))
     left = writer.behind
     assert left >= 1
     troubled.error = None

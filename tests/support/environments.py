@@ -64,7 +64,7 @@ def make(place, wanted, constraints=(), options=()):
     return python
 
 
-def run_pytest(python, *arguments, path=(ROOT,), timeout=280):
+def run_pytest(python, *arguments, path=(ROOT,), timeout=840):
     """Runs tests with another Python; its output if they fail, else an empty text."""
     given = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, path))}
     for name in ("VIRTUAL_ENV", "PYTEST_XDIST_WORKER", "PYTEST_CURRENT_TEST"):

@@ -9,11 +9,14 @@ from pathlib import Path
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
+import sqlalchemy as sa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, ShortTermMemory, configure
+from mesa_memory import LongTermMemory, Services, ShortTermMemory, configure
 from mesa_memory.memories import registry
+from mesa_memory.stores.schema import unfinished_calls
+from tests.support.waiting import until
 
 
 class Walker(LLMAgent):
@@ -126,8 +129,16 @@ class PaidStreet(mesa.Model):
         if self.dies == "always" or not mark.exists():
             if self.dies != "always":
                 mark.touch()
-            time.sleep(0.5)  # the answers are written by a thread of their own
+            # The answers are written by a thread of their own.
+            until(lambda: self._written() >= len(self.agents))
             os.kill(os.getpid(), signal.SIGKILL)
+
+    def _written(self):
+        """How many answers of a step that has not ended are in the store."""
+        recorder = Services.of(self).recorder
+        count = sa.select(sa.func.count()).select_from(unfinished_calls)
+        with recorder.store.reading() as on:
+            return on.scalar(count.filter_by(run=recorder.run))
 
 
 class Greedy(Street):

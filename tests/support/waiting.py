@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 #: seconds after which a test hangs; nothing that happens at all takes so long
-HUNG = 60.0
+HUNG = 300.0
 
 
 def until(condition: Callable[[], Any], told: object = "it did not happen") -> Any:

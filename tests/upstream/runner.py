@@ -138,7 +138,7 @@ def _download(cache: Path) -> None:
         command += ["--dest", str(cache), f"mesa-llm=={VERSION}"]
         try:
             done = subprocess.run(
-                command, capture_output=True, text=True, timeout=90, check=False
+                command, capture_output=True, text=True, timeout=600, check=False
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             said.append(str(error))

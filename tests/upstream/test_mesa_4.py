@@ -11,7 +11,7 @@ HERE = Path(__file__).parents[1]
 MESA = "mesa[rec]==4.0.0a0"
 OURS = ("mesa", "mesa-llm")
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
 @pytest.fixture(scope="module")

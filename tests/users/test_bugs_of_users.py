@@ -115,7 +115,7 @@ class Diary(ShortTermMemory):
         )
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("bug", [TypeError, KeyError, ZeroDivisionError])
 def test_a_bug_in_the_check_of_ones_own_schema_is_told_at_once(bug, execution):
@@ -126,7 +126,7 @@ def test_a_bug_in_the_check_of_ones_own_schema_is_told_at_once(bug, execution):
     assert len(llm.history) == 1
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_bug_in_ones_own_function_of_importance_is_told_at_once(bug, execution):
@@ -140,7 +140,7 @@ def test_a_bug_in_ones_own_function_of_importance_is_told_at_once(bug, execution
     assert fail.calls == 1
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("grade", [None, "high", float("nan"), 0, 6, True])
 def test_a_grade_that_is_none_is_told_at_once(grade):
     def grading(agent):

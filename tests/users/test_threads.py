@@ -157,7 +157,7 @@ def reads_of(mind):
     return [getattr(mind, name) for name in names]
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("memory", EVERY)
 def test_an_event_may_come_at_any_line_of_a_read(memory, execution):

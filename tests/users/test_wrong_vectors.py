@@ -84,7 +84,7 @@ def lived(room):
     return room
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("local", [True, False], ids=["local", "remote"])
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 @pytest.mark.parametrize("wrong", WRONG)
@@ -100,7 +100,7 @@ def test_vectors_that_are_none_are_told_at_once(wrong, execution, local):
     assert mine.calls == 1
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("local", [True, False], ids=["local", "remote"])
 def test_nothing_is_lost_and_a_better_embedder_goes_on(local, tmp_path):
     file = str(tmp_path / "run.sqlite")
@@ -120,7 +120,7 @@ def test_nothing_is_lost_and_a_better_embedder_goes_on(local, tmp_path):
     assert any("It rains." in text for text in kept)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 def test_a_policy_that_reads_a_memory_with_wrong_vectors_ends_the_step():
     mine = MyEmbedder(lambda texts: None)
 
@@ -139,7 +139,7 @@ def test_an_embedder_behind_a_cache_is_named():
         lived(room)
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(600)
 def test_an_outage_of_ones_own_embedder_leaves_the_words(caplog):
     def out(texts):
         raise EmbedderError("the line is dead", passing=True)
