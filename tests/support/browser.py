@@ -20,6 +20,15 @@ from mesa_memory.viz.run_names import RunFacts
 from tests.support.waiting import HUNG
 
 ROOT = Path(__file__).resolve().parents[2]
+SETTLED = Path(__file__).with_name("settled.js").read_text(encoding="utf-8")
+#: frames in which nothing may happen before a page counts as settled
+FRAMES = 8
+#: true if the view that is drawn is one of these choices; null is what is not chosen
+SHOWN = """(wanted) => {
+  const panel = document.querySelector("[data-shows]");
+  const shown = new URLSearchParams(panel ? panel.dataset.shows : "none");
+  return panel && Object.entries(wanted).every(([name, value]) => shown.get(name) === value);
+}"""
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
@@ -103,7 +112,7 @@ def _read(process: subprocess.Popen, said: list[str]) -> None:
 
 def _address(process: subprocess.Popen, said: list[str], announces: str) -> str:
     """Waits until the server says where it is, and answers there."""
-    end = time.monotonic() + 300
+    end = time.monotonic() + 2 * HUNG
     while time.monotonic() < end and process.poll() is None:
         for line in [line for line in said if announces in line]:
             found = next(word for word in line.split() if word.startswith("http"))
@@ -124,6 +133,8 @@ def run_key(place: str) -> str:
 class Window:
     """A browser window with a session of its own, and all that went wrong in it.
 
+    ``MESA_MEMORY_SLOW_BROWSER=6`` in the environment makes its page that many times slower.
+
     Args:
         started: the browser.
         base: address of the server.
@@ -134,6 +145,10 @@ class Window:
         size = {"width": 1300, "height": 1000}
         self._context = started.new_context(viewport=size, **context)
         self.base, self.page = base, self._context.new_page()
+        if slower := os.environ.get("MESA_MEMORY_SLOW_BROWSER"):
+            rate = {"rate": float(slower)}
+            cdp = self._context.new_cdp_session(self.page)
+            cdp.send("Emulation.setCPUThrottlingRate", rate)
         self.page.set_default_timeout(1000 * HUNG)
         self.faults: list[str] = []
         self.page.on("console", self._said)
@@ -158,17 +173,53 @@ class Window:
             assert not faults, "\n".join(faults)
 
     def open(self, query: str = "", see: str = ".mm-section") -> "Window":
-        """Goes to an address of the server, and waits until ``see`` is there."""
+        """Goes to an address of the server; waits for ``see``, and until all is drawn."""
         self.page.goto(f"{self.base}/{query}")
         self.page.wait_for_selector(see)
+        return self.settled()
+
+    def settled(self) -> "Window":
+        """Waits until the page rests: nothing moves, loads, is asked or is changed.
+
+        A model that plays does not let it rest; see ``sometime``.
+        """
+        self.page.wait_for_function(SETTLED, arg=FRAMES, polling="raf")
         return self
+
+    def shows(self, **choices: object) -> "Window":
+        """Waits until the view says that it is the one of these choices, and rests.
+
+        Args:
+            **choices: as in the address, such as ``view``, ``run``, ``step``, ``agent``
+                or ``thread``, of which the first four are known even if nobody has
+                chosen them; None for what is not chosen.
+        """
+        wanted = {
+            name: None if value is None else str(value)
+            for name, value in choices.items()
+        }
+        try:
+            self.page.wait_for_function(SHOWN, arg=wanted, polling="raf")
+        except Exception as error:
+            drawn = self.page.locator("[data-shows]").evaluate_all(
+                "all => all.map(one => one.dataset.shows)"
+            )
+            raise AssertionError(f"{wanted} is not shown, but {drawn}") from error
+        return self.settled()
 
     def text(self, selector: str = "body") -> str:
         """What one reads there."""
         return self.page.inner_text(selector)
 
     def until(self, what, told: str = "") -> None:
-        """Waits until ``what()`` is true; the page may need some time."""
+        """Waits until ``what()`` is true of the page at rest, which may go on by itself.
+
+        So all else that a test looks at afterwards is of the same state.
+        """
+        self.sometime(lambda: self.settled() and what(), told or str(what))
+
+    def sometime(self, what, told: str = "") -> None:
+        """Waits until ``what()`` is true while the page may be in the midst of a change."""
         end = time.monotonic() + HUNG
         while not what():
             if time.monotonic() > end:

@@ -11,6 +11,7 @@ from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import conversations, recall, spread
 from mesa_memory.viz.data.agent import past
+from mesa_memory.viz.views import VIEWS as TABS
 from tests.support.live_pages import BUDGET, Minds
 
 TEXT = "the town well is a danger, it is poisoned"
@@ -60,11 +61,19 @@ def press(window, name):
 
 
 def choose(window, field, value):
-    """Types something into a field and takes it."""
+    """Types something into a field and takes it, as soon as it is offered."""
     box = window.page.get_by_label(field, exact=True)
     box.fill(value)
+    window.settled()
     box.press("Enter")
     window.page.keyboard.press("Tab")
+    window.shows(**{CHOICES[field]: value})
+
+
+def turn(window, tab):
+    """Chooses a tab."""
+    window.page.get_by_role("tab", name=tab, exact=True).click()
+    window.shows(view=next(one.key for one in TABS if one.label == tab))
 
 
 def facts(sections, *names):
@@ -239,6 +248,12 @@ def asked_known(run, step):
     return f"Requests of agent 1, step {step}", tokens
 
 
+#: field -> name of what is chosen with it
+CHOICES = {
+    "Agent": "agent",
+    "Compare with agent": "other_agent",
+    "Text to look for in all memories": "text",
+}
 #: tab -> what is chosen first, what the page says, what it must say
 VIEWS = {
     "Population": ({}, population, population_known),
@@ -256,7 +271,7 @@ VIEWS = {
 
 def show(page, tab, choices):
     """Opens a view on a tab, with something chosen."""
-    page.page.get_by_role("tab", name=tab).click()
+    turn(page, tab)
     for field, value in choices.items():
         choose(page, field, value)
 

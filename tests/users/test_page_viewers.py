@@ -25,7 +25,7 @@ window.WebSocket = class extends Real {
   }
 };
 """
-#: seconds in which a model that plays makes some steps, and one that rests makes none
+#: seconds in which a model that plays makes some steps on a fast machine
 A_WHILE = 2
 
 
@@ -42,8 +42,11 @@ def file(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def demo(file):
-    with played(file) as base:
-        yield base
+    """A demo that waits for a page that is away for as long as a test may take."""
+    with pytest.MonkeyPatch.context() as given:
+        given.setenv("SOLARA_KERNEL_CULL_TIMEOUT", "1h")
+        with played(file) as base:
+            yield base
 
 
 @pytest.fixture(scope="module")
@@ -65,15 +68,15 @@ def kernels(base):
 
 
 def playing(chromium, base, file):
-    """A page whose model plays."""
+    """A page whose model plays, and seconds in which it makes some steps here."""
     page = chromium.new_context().new_page()
     page.add_init_script(CUT)
     page.goto(base)
     page.wait_for_selector(".mm-section", timeout=1000 * HUNG)
-    before = steps(file)
+    before, began = steps(file), time.monotonic()
     page.get_by_role("button", name="▶", exact=True).click()
     until(lambda: steps(file) > before + 1, "it does not play")
-    return page
+    return page, max(A_WHILE, 2 * (time.monotonic() - began))
 
 
 def leave(page, base):
@@ -83,12 +86,12 @@ def leave(page, base):
     until(lambda: kernels(base) == sessions - 1, "the session stays")
 
 
-def rests(file):
-    """Waits for the step that is under way, and until no other one comes."""
+def rests(file, a_while):
+    """Waits for the step that is under way, and until no other one comes for a while."""
 
     def still():
         before = steps(file)
-        time.sleep(A_WHILE)
+        time.sleep(a_while)
         return steps(file) == before
 
     until(still, "it plays on")
@@ -98,9 +101,9 @@ def rests(file):
 def test_a_model_rests_while_the_page_is_away_and_goes_on_when_it_is_back(
     chromium, demo, file
 ):
-    page = playing(chromium, demo, file)
+    page, a_while = playing(chromium, demo, file)
     page.evaluate("window.cut = true; window.sockets.forEach(one => one.close())")
-    before = rests(file)
+    before = rests(file, a_while)
     assert kernels(demo) == 1
     page.evaluate("window.cut = false")
     until(lambda: steps(file) > before + 1, "it does not go on")
@@ -108,13 +111,13 @@ def test_a_model_rests_while_the_page_is_away_and_goes_on_when_it_is_back(
 
 
 def test_a_model_rests_when_its_window_goes_elsewhere(chromium, demo, file):
-    page = playing(chromium, demo, file)
+    page, a_while = playing(chromium, demo, file)
     leave(page, demo)
-    rests(file)
+    rests(file, a_while)
 
 
 def test_one_window_plays_on_when_another_one_is_closed(chromium, demo, file):
-    page = playing(chromium, demo, file)
+    page, _ = playing(chromium, demo, file)
     other = chromium.new_context().new_page()
     other.goto(demo)
     other.wait_for_selector(".mm-section", timeout=1000 * HUNG)
@@ -131,10 +134,10 @@ def test_a_model_rests_when_the_browser_is_gone_and_the_session_ends(
     file = str(tmp_path / "run.sqlite")
     doomed = launch(chromium.browser_type)
     with played(file) as base:
-        playing(doomed, base, file)
+        _, a_while = playing(doomed, base, file)
         cdp = doomed.new_browser_cdp_session()
         found = cdp.send("SystemInfo.getProcessInfo")["processInfo"]
         main = next(one["id"] for one in found if one["type"] == "browser")
         os.kill(main, signal.SIGKILL)
-        rests(file)
+        rests(file, a_while)
         until(lambda: kernels(base) == 0, "the session stays")

@@ -104,7 +104,7 @@ def test_who_wants_to_stop_at_the_first_failure_is_told_at_once(server):
     street.agents[0].memory.add_to_memory("observation", {"seen": "a bridge"})
     with pytest.raises(MemoryStalled, match="asks to wait 3600 s"):
         street.step()
-    with pytest.raises(MemoryStalled, match=r"asks to wait 3[56]"):
+    with pytest.raises(MemoryStalled, match=r"asks to wait 3\d\d\d"):
         street.step()
     assert server.requests == 1
 
@@ -132,7 +132,7 @@ def test_a_provider_of_embeddings_is_not_asked_before_its_wait_is_over(wait, ask
             embedder.embed(["the dam broke"])
         assert told.value.retry_after == wait
         if asked == 1:
-            with pytest.raises(EmbedderError, match=r"asks to wait 3[56]\d\d") as again:
+            with pytest.raises(EmbedderError, match=r"asks to wait 3\d\d\d") as again:
                 embedder.embed(["the dam broke"])
             assert again.value.passing
             assert not again.value.sent

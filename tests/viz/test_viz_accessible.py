@@ -58,13 +58,14 @@ def show(page, view, files, width=1280, **more):
     """Opens a view of the first run on a screen of this width."""
     page.page.set_viewport_size({"width": width, "height": 1000})
     rest = "".join(f"&{name}={value}" for name, value in more.items())
-    page.open(f"?run={run_key(files[0])}&view={view.key}{rest}", see=DRAWN)
-    page.page.wait_for_load_state("networkidle")
-    page.page.wait_for_timeout(300)
+    run = run_key(files[0])
+    page.open(f"?run={run}&view={view.key}{rest}", see=DRAWN)
+    page.shows(run=run, view=view.key, **more)
 
 
 def faults(page):
-    """What axe finds grave, one line each."""
+    """What axe finds grave of the page at rest, one line each."""
+    page.settled()
     found = Axe().run(page.page, options={"resultTypes": ["violations"]})
     return [
         f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"
@@ -113,9 +114,8 @@ def test_a_view_is_reached_and_used_by_keyboard_alone(page, files, view):
     for _ in range((keys.index(view.key) - keys.index(first.key)) % len(keys)):
         keyboard.press("ArrowRight")
     keyboard.press("Enter")
-    page.until(lambda: f"view={view.key}" in page.query())
-    page.page.wait_for_selector(DRAWN)
-    page.page.wait_for_timeout(500)
+    page.shows(view=view.key)
+    assert f"view={view.key}" in page.query()
     usable = page.page.evaluate(USABLE)
     assert usable
     reached = set()
@@ -152,6 +152,7 @@ def test_the_page_of_a_running_model_fits_and_can_be_read(page, width):
         fold = controls.locator("summary")
         if width == 400:
             fold.press("Enter")
+            window.settled()
         value = controls.get_by_label("People").evaluate("one => one.value")
         told = controls.locator(".mm-slide", has_text="People").locator("output")
         assert told.inner_text() == value == "5"

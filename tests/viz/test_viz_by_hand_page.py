@@ -28,7 +28,7 @@ def window(address):
     with browser() as chromium, Window(chromium, address) as opened:
         opened.open("minds?view=hand&agent=2", see=".mm-empty")
         press(opened, "Step")
-        opened.until(lambda: opened.step() == "1")
+        opened.shows(step=1)
         yield opened
 
 

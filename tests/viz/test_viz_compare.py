@@ -109,15 +109,14 @@ def test_two_runs_stand_side_by_side_with_their_first_difference(address, files)
         window.open("?view=compare&agent=2&step=6")
         window.until(lambda: "only one run has it" in window.text())
         window.page.get_by_role("button", name="Go there").click()
-        window.until(lambda: window.step() == "3")
-        # The lists of step 6, in which both sides have one, stay until the new ones come.
-        alone = window.page.locator("text=1 of them only here")
-        window.until(lambda: alone.count() == 1)
+        window.shows(view="compare", step=3)
+        assert window.page.locator("text=1 of them only here").count() == 1
         # What an agent says is shown as text.
         assert SECRET in window.text()
-        window.page.wait_for_selector(".mm-chart canvas")
+        assert window.page.locator(".mm-chart canvas").count()
         same = f"run={run_key(files[0])}&other_run={run_key(files[0])}"
         window.open(f"?view=compare&agent=2&step=3&{same}&other_agent=3")
-        window.until(lambda: "Right: agent 3" in window.text())
+        window.shows(view="compare", agent=2, other_agent=3)
+        assert "Right: agent 3" in window.text()
         assert "First difference" not in window.text()
-        window.page.wait_for_selector(".mm-chart canvas")
+        assert window.page.locator(".mm-chart canvas").count()

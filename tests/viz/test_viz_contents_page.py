@@ -70,6 +70,7 @@ def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window)
     rows.first.locator("button.mm-open").focus()
     window.page.keyboard.press("Enter")
     window.until(lambda: "request=" in window.query())
+    assert section(window, "Context window").count() == 1
     assert "Existing long term memory" in window.text(".mm-prompt >> nth=1")
     name, parts = downloaded(window, section(window, "Context window"))
     assert name.endswith("-parts.csv")
@@ -77,9 +78,11 @@ def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window)
     record = section(window, "What came of it").locator("tbody button.mm-open").first
     made = record.inner_text()
     record.click()
-    window.until(lambda: f"Evidence of {made}" in window.text())
+    window.shows(view="evidence", record=made)
+    assert f"Evidence of {made}" in window.text()
     window.page.get_by_role("button", name="See the request that made it").click()
-    window.until(lambda: "Context window" in window.text())
+    window.shows(view="requests")
+    assert "Context window" in window.text()
     assert made in section(window, "What came of it").inner_text()
 
 
@@ -97,11 +100,9 @@ def test_a_thread_is_read_with_what_became_of_each_line(window):
     threads = section(window, "Threads of agent 1").locator("tbody tr")
     threads.nth(1).locator("button.mm-open").focus()
     window.page.keyboard.press("Enter")
-    window.until(lambda: "thread=5" in window.query())
-    lines = window.page.locator(".mm-passage")
-    window.until(lambda: "The key is under the mat." in lines.all_inner_texts()[-1] or
-                 lines.count() >= 6)  # fmt: skip
-    told = "\n".join(lines.all_inner_texts())
+    window.shows(thread=5)
+    assert "thread=5" in window.query()
+    told = "\n".join(window.page.locator(".mm-passage").all_inner_texts())
     assert "Agent 1: summarised since step" in told
     assert "Agent 1 remembers: steps" in told
     own = window.page.locator(".mm-passage-own")
@@ -133,7 +134,8 @@ def test_chapters_are_read_and_lead_to_where_they_begin(window):
     window.open("?view=contents&agent=3", see=".mm-passage")
     assert "Chapter 2, steps 5 to 8" in window.text(".mm-passages")
     window.page.get_by_role("button", name="go to where it begins").nth(1).click()
-    window.until(lambda: "view=agent" in window.query() and "step=5" in window.query())
+    window.shows(view="agent", step=5)
+    assert "view=agent" in window.query() and "step=5" in window.query()
 
 
 def test_the_budget_is_a_bar_with_what_it_left_out(window):
@@ -154,9 +156,10 @@ def test_hostile_words_stay_inert_in_both_themes(chromium, address, scheme):
         second = quote(second_run(window))
         for agent, page, title in PAGES:
             window.open(f"?run={second}&view=contents&agent={agent}&contents={page}")
-            window.until(lambda title=title: title in window.text())
+            window.shows(view="contents", agent=agent, contents=page)
+            assert title in window.text()
             if page != "facts":
-                window.until(lambda: HOSTILE[:20] in window.text(".mm-page"))
+                assert HOSTILE[:20] in window.text(".mm-page")
             assert not window.page.query_selector(HARM)
         window.open(f"?run={second}&view=requests&agent=5&step=5", see=CHART)
         assert HOSTILE in window.text(".mm-prompt >> nth=1")

@@ -120,11 +120,13 @@ def test_the_view_says_that_a_price_is_unknown(file):
         assert "No price is known for: local/free" in window.text()
         assert "unknown (" in window.text()
         window.page.get_by_label("Step back").click()
-        window.until(lambda: f"Until step {STEPS - 1}" in window.text())
-        window.page.wait_for_selector(".mm-chart canvas")
+        window.shows(view="cost", step=STEPS - 1)
+        assert f"Until step {STEPS - 1}" in window.text()
+        assert window.page.locator(".mm-chart canvas").count()
         window.open("?view=cost&cost_measure=cost&cost_way=summed")
-        window.until(lambda: "the chart has a gap" in window.text())
-        window.page.wait_for_selector(".mm-chart canvas")
+        window.shows(view="cost", cost_way="summed")
+        assert "the chart has a gap" in window.text()
+        assert window.page.locator(".mm-chart canvas").count()
         with window.page.expect_download() as download:
             window.page.get_by_text("SVG").first.click()
         assert download.value.suggested_filename == "cost-cost-summed.svg"

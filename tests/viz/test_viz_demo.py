@@ -82,9 +82,9 @@ def test_the_page_shows_the_days_that_were_played_and_goes_on(chromium, demo):
     with Window(chromium, demo.ready()) as window:
         window.open()
         assert demo.address.startswith("http://127.0.0.1:")
-        window.until(lambda: window.step() == str(DAYS))
+        window.shows(step=DAYS)
         press(window, "Step")
-        window.until(lambda: window.step() == str(DAYS + 1))
+        window.shows(step=DAYS + 1)
         window.page.get_by_role("tab", name="Model").click()
         window.until(lambda: len(pictures(window)) == 3)
         before = pictures(window)
@@ -98,7 +98,7 @@ def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
         two.open("?view=agent&agent=3", see="text=Agent 3, step")
         days = int(two.step())
         press(one, "Step")
-        two.until(lambda: two.step() == str(days + 1))
+        two.shows(step=days + 1)
         assert f"Agent 3, step {days + 1}" in two.text()
         one.page.get_by_label("Step forward").click()
         one.until(lambda: "Agent 2, step 6" in one.text())
@@ -120,7 +120,7 @@ def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromi
             assert "applies at Reset" in window.text()
             press(window, "Reset")
             window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
-            window.until(lambda: window.step() == "4")
+            window.shows(step=4)
             window.until(lambda: "applies at Reset" not in window.text())
             new = window.page.url
             assert "run=" in window.query()
@@ -128,7 +128,7 @@ def test_reset_keeps_the_old_run_plays_as_many_days_and_both_are_compared(chromi
             window.until(lambda: "EpisodicMemory" in window.text(".mm-bar"))
             assert window.page.url == new
             press(window, "Step")
-            window.until(lambda: window.step() == "5")
+            window.shows(step=5)
             window.page.get_by_role(
                 "button", name="Compare with the run before"
             ).click()
@@ -151,10 +151,11 @@ def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(
         days = int(one.step())
         two.open()
         press(two, "Reset")  # another town, which only this window plays
-        two.until(lambda: "run=" in two.query() and two.step() == str(days))
+        two.until(lambda: "run=" in two.query())
+        two.shows(step=days)
         for window, least in ((one, days), (two, days)):
             press(window, "▶")
-            window.until(lambda: playing(window, least))
+            window.sometime(lambda window=window, least=least: playing(window, least))
         assert not one.faults + two.faults
         demo.process.send_signal(signal.SIGINT)
         assert demo.process.wait(timeout=600) == 0

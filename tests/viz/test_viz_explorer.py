@@ -127,10 +127,11 @@ def test_the_slider_goes_back_and_shows_the_past(chromium, address):
         window.page.get_by_label("Step back").click()
         window.until(lambda: "Agent 2, step 7" in window.text())
         window.page.keyboard.press("ArrowLeft")
-        window.until(lambda: "Agent 2, step 6" in window.text())
-        window.until(lambda: chosen(window) == "view=agent&step=6&agent=2")
-        window.until(lambda: "On day 6 I sold 6 fish." in window.text())
-        window.until(lambda: "On day 7 I sold 0 fish." not in window.text())
+        window.shows(view="agent", agent=2, step=6)
+        assert "Agent 2, step 6" in window.text()
+        assert chosen(window) == "view=agent&step=6&agent=2"
+        assert "On day 6 I sold 6 fish." in window.text()
+        assert "On day 7 I sold 0 fish." not in window.text()
 
 
 def test_a_click_into_the_heat_map_selects_agent_and_step(chromium, address):
@@ -139,18 +140,21 @@ def test_a_click_into_the_heat_map_selects_agent_and_step(chromium, address):
         box = window.page.locator(".mm-heat-canvas").bounding_box()
         across, down = box["width"] * 2.5 / STEPS, box["height"] * 4.5 / 7
         window.page.mouse.click(box["x"] + across, box["y"] + down)
-        window.until(lambda: window.step() == "3")
-        window.until(lambda: chosen(window) == "view=population&step=3&agent=5")
+        window.shows(view="population", step=3, agent=5)
+        assert window.step() == "3"
+        assert chosen(window) == "view=population&step=3&agent=5"
 
 
 def test_the_back_button_takes_a_choice_back(chromium, address):
     with Window(chromium, address) as window:
         window.open()
         window.page.get_by_role("tab", name="Agent").click()
-        window.until(lambda: "Agent 1, step 8" in window.text())
-        window.until(lambda: chosen(window) == "view=agent")
+        window.shows(view="agent")
+        assert "Agent 1, step 8" in window.text()
+        assert chosen(window) == "view=agent"
         window.page.go_back()
-        window.until(lambda: "Said and did" in window.text())
+        window.shows(view="story")
+        assert "Said and did" in window.text()
         assert chosen(window) == ""
 
 
@@ -159,7 +163,9 @@ def test_two_sessions_have_selections_of_their_own(chromium, address):
         one.open("?step=2")
         other.open("?step=5")
         one.page.get_by_label("Step forward").click()
-        one.until(lambda: one.step() == "3")
+        one.shows(step=3)
+        assert one.step() == "3"
+        other.settled()
         assert other.step() == "5"
         assert chosen(other) == "step=5"
 
@@ -171,16 +177,19 @@ def test_a_run_that_is_being_written_shows_its_new_steps(
     town, place = request.getfixturevalue(run)
     with Window(chromium, address) as window:
         window.open(f"?run={run_key(place)}&view=agent&agent=2")
-        window.until(lambda: "Agent 2, step 1" in window.text())
+        window.shows(agent=2, step=1)
+        assert "Agent 2, step 1" in window.text()
         town.step()
-        window.until(lambda: "Agent 2, step 2" in window.text())
-        window.until(lambda: "On day 2 I sold" in window.text())
+        window.shows(agent=2, step=2)
+        assert "Agent 2, step 2" in window.text()
+        assert "On day 2 I sold" in window.text()
         window.page.get_by_label("Step back").click()
-        window.until(lambda: "Agent 2, step 1" in window.text())
+        window.shows(agent=2, step=1)
+        assert "Agent 2, step 1" in window.text()
         town.step()
         window.until(lambda: "of 3" in window.text(".mm-step"))
         assert window.step() == "1"
-        window.until(lambda: "On day 2 I sold" not in window.text())
+        assert "On day 2 I sold" not in window.text()
 
 
 def test_another_name_for_this_machine_is_refused(address):
@@ -230,6 +239,7 @@ def test_a_hostile_file_stays_inert(window, hostile, view):
     }
     chosen = {"run": run_key(hostile), "view": view, "agent": ATTACK, **rest}
     window.open("?" + urlencode(chosen))
+    window.shows(run=chosen["run"], view=view)
     if view == "population":
         runs = window.page.get_by_label("Run", exact=True)
         assert ATTACK in "".join(runs.locator("option").all_inner_texts())

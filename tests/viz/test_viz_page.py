@@ -8,7 +8,7 @@ import pytest
 from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import past
 from tests.support.browser import Window, browser, served
-from tests.support.live_views import READ, VIEWS, Twin, both, press, rows, show
+from tests.support.live_views import READ, VIEWS, Twin, both, press, rows, show, turn
 from tests.support.pages import HOSTILE
 
 STARTING = "Solara server is starting at"
@@ -46,7 +46,7 @@ def page(chromium, address):
         window.page.set_viewport_size({"width": 1900, "height": 1000})
         window.open("minds", see="text=No step is finished yet")
         press(window, "Step")
-        window.until(lambda: window.step() == "1")
+        window.shows(step=1)
         yield window
 
 
@@ -54,10 +54,10 @@ def test_step_and_play_update_the_views_in_mesas_own_page(chromium, address):
     with Window(chromium, address) as window:
         window.open("?view=population", see="text=No step is finished yet")
         press(window, "Step")
-        window.until(lambda: window.step() == "1")
-        window.until(lambda: "Layers over time" in window.text())
+        window.shows(step=1)
+        assert "Layers over time" in window.text()
         press(window, "▶")
-        window.until(lambda: int(window.step()) >= 4)
+        window.sometime(lambda: int(window.step()) >= 4)
         press(window, "❚❚")
         window.page.get_by_label("Step back").click()
         window.until(lambda: "newest" not in window.text(".mm-timeline"))
@@ -71,13 +71,13 @@ def test_reset_begins_a_new_run(chromium, address):
     with Window(chromium, address) as window:
         window.open("ours", see="text=No step is finished yet")
         press(window, "Step")
-        window.until(lambda: window.step() == "1")
+        window.shows(step=1)
         press(window, "Step")
-        window.until(lambda: window.step() == "2")
+        window.shows(step=2)
         press(window, "Reset")
         window.until(lambda: "No step is finished yet" in window.text())
         press(window, "Step")
-        window.until(lambda: window.step() == "1")
+        window.shows(step=1)
 
 
 def test_what_agents_say_stays_inert(chromium, address):
@@ -92,8 +92,7 @@ def test_what_agents_say_stays_inert(chromium, address):
             assert text in window.text(".mm-columns .mm-table"), text
             assert text in window.text(".mm-prompt"), text
         for tab in VIEWS:
-            window.page.get_by_role("tab", name=tab).click()
-            window.page.wait_for_selector(".mm-section, .mm-empty")
+            turn(window, tab)
             assert not window.page.query_selector(HARM), tab
 
 
@@ -132,8 +131,8 @@ def test_a_memory_of_a_users_own_shows_its_layer_and_its_state(chromium, address
         window.open("moods?view=agent&agent=1", see="text=No step is finished yet")
         for step in ("1", "2", "3", "4"):
             press(window, "Step")
-            window.until(lambda step=step: window.step() == step)
-        window.until(lambda: "I feel calm." in window.text(".mm-prompt"))
+            window.shows(step=step)
+        assert "I feel calm." in window.text(".mm-prompt")
         layer = window.page.locator(".mm-section", has_text="Layer memory").inner_text()
         assert "mood, since step 3" in layer
         assert "calm" in layer.split("mood, since step 3")[1]
@@ -154,7 +153,7 @@ def test_step_and_play_change_what_a_view_says(page, twin, tab):
     assert said == must
     assert said != before
     press(page, "▶")
-    page.until(lambda: int(page.step()) >= first + 3)
+    page.sometime(lambda: int(page.step()) >= first + 3)
     press(page, "❚❚")
     said, must = both(page, twin, *functions)
     assert said == must
@@ -163,8 +162,9 @@ def test_step_and_play_change_what_a_view_says(page, twin, tab):
 def test_the_past_stays_on_the_page_while_the_model_goes_on(page, twin):
     choices, *functions = VIEWS["Agent"]
     show(page, "Agent", choices)
+    first = int(page.step())
     press(page, "Step")
-    page.until(lambda: int(page.step()) >= 2)
+    page.until(lambda: int(page.step()) > first)
     page.page.get_by_label("Step back").click()
     page.until(lambda: "newest" not in page.text(".mm-step"))
     page.until(lambda: f"step={page.step()}" in page.query())
@@ -186,17 +186,10 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     while int(page.step()) < 3:
         number = int(page.step())
         press(page, "Step")
-        page.until(lambda: page.step() == str(number + 1))
+        page.shows(step=number + 1)
     show(page, "Evidence", {"Agent": "1"})
-    row = page.page.locator("tbody tr", has_text="reflection").first
-
-    def chosen():
-        # A click is lost if the row is drawn anew between its two halves.
-        if "record=1%2F" not in page.query():
-            row.click()
-        return "record=1%2F" in page.query()
-
-    page.until(chosen)
+    page.page.locator("tbody tr", has_text="reflection").first.click()
+    page.until(lambda: "record=1%2F" in page.query())
     title = page.page.locator("h3", has_text="Evidence of").inner_text()
     record = title.removeprefix("Evidence of ")
     run = twin.until(int(page.step()))
@@ -250,10 +243,10 @@ def test_agents_with_other_memories_break_no_page(
         press(window, "Step")
         window.until(lambda: "Time: 1.0" in window.text())
         if shown:
-            window.until(lambda: window.step() == "1")
+            window.shows(step=1)
             for tab in VIEWS:
-                window.page.get_by_role("tab", name=tab).click()
-                window.page.wait_for_selector(".mm-section, .mm-empty")
+                turn(window, tab)
+                assert window.page.locator(".mm-section, .mm-empty").count()
         else:
             assert "This model is not recorded" in window.text()
             assert not window.page.query_selector(".mm-section")

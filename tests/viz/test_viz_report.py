@@ -233,6 +233,7 @@ class Page(Window):
             write_report(run, path, **given)
         super().__init__(chromium, path.as_uri(), offline=True)
         self.page.goto(self.base)
+        self.settled()
 
 
 @pytest.mark.slow

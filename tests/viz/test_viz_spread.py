@@ -191,7 +191,7 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         slider.focus()
         slider.press("ArrowLeft")
         window.until(lambda: "spread_least=0.59" in window.query())
-        window.page.wait_for_selector(".mm-chart canvas")
+        assert window.page.locator(".mm-chart canvas").count()
         window.page.get_by_text("☑").first.click()
         window.until(lambda: "spread_ticks=-" in window.query())
         other = window.page.get_by_label("But not like this", exact=False)

@@ -93,7 +93,7 @@ def test_where_there_is_nothing_the_page_says_why_and_where_to_go(window):
     window.open("?view=impressions&agent=4&step=1", see="text=Nobody had an impression")
     window.page.get_by_role("button", name="where the first one is made").click()
     window.until(lambda: "One pair over time" in window.text())
-    window.page.wait_for_selector(CHART)
+    assert window.page.locator(CHART).count()
 
 
 def test_evidence_opens_down_to_an_event_and_leads_to_its_step(window):
@@ -108,7 +108,8 @@ def test_evidence_opens_down_to_an_event_and_leads_to_its_step(window):
     window.page.get_by_role("button", name="Open all").click()
     event = tree.get_by_role("treeitem").filter(has_text="observation, step 1, agent 2")
     event.get_by_role("button", name="Go there").click()
-    window.until(lambda: "Agent 2, step 1" in window.text())
+    window.shows(view="agent", agent=2, step=1)
+    assert "Agent 2, step 1" in window.text()
     assert download(window, "CSV").startswith("agent-2-step-1")
 
 
@@ -128,8 +129,9 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
     )
     history = window.page.locator(".mm-section", has_text="One pair over time")
     history.locator("tbody tr").last.click()
-    window.until(lambda: "Evidence of b/stlt/impression/1" in window.text())
-    window.until(lambda: "gone/stlt/message/1" in window.text())
+    window.shows(view="evidence", record="b/stlt/impression/1")
+    assert "Evidence of b/stlt/impression/1" in window.text()
+    assert "gone/stlt/message/1" in window.text()
     assert "missing: this run does not have the record" in window.text()
     assert "1 of its sources are not in this run" in window.text()
 
@@ -142,7 +144,8 @@ def test_hostile_texts_stay_texts_in_all_three_views(window, files):
         ("step=2&view=recall&agent=7", CHART),
     ):
         window.open(f"?run={run}&{query}", see=see)
-        window.until(lambda: HOSTILE in window.text())
+        window.shows(run=run)
+        assert HOSTILE in window.text()
         assert window.page.locator("img[src=x]").count() == 0
         assert window.page.locator("a[href^=javascript]").count() == 0
     assert window.faults == []
