@@ -215,7 +215,7 @@
   const mark = (word) => html("span", { class: "mark" }, `${word} `);
 
   function block(title, lines, empty) {
-    const shown = lines.length ? html("ul", { class: "long" }, ...lines) : html("p", { class: "hint" }, empty);
+    const shown = lines.length ? html("ul", { class: "long", tabindex: 0, "aria-label": title }, ...lines) : html("p", { class: "hint" }, empty);
     return html("div", {}, html("h3", {}, title), shown);
   }
 
@@ -260,7 +260,7 @@
     const step = data.steps[now.place];
     const held = one.records.filter((record) => record[FROM] <= step && (record[TO] === null || record[TO] > step));
     const lines = held.map((record) => html("li", {}, mark(`${record[LAYER]}, ${record[KIND]}, step ${number(record[STEP])}`), text(record)));
-    return html("div", {}, html("details", {}, html("summary", {}, `Remembered at the end of step ${number(step)}: ${held.length} records`), html("ul", { class: "long" }, ...lines)));
+    return html("div", {}, html("details", {}, html("summary", {}, `Remembered at the end of step ${number(step)}: ${held.length} records`), html("ul", { class: "long", tabindex: 0, "aria-label": "Remembered" }, ...lines)));
   }
 
   // -- evidence ---------------------------------------------------------------------
@@ -331,6 +331,8 @@
   $("speed").addEventListener("change", () => { if (now.timer) { stop(); play(); } });
   $("colour").addEventListener("change", () => { now.measure = Number($("colour").value); colourAgents(); drawLegend(); });
   $("who").addEventListener("change", () => choose(Number($("who").value)));
+  for (const button of document.querySelectorAll(".noted [data-place]"))
+    button.addEventListener("click", () => { stop(); go(Number(button.dataset.place)); $("story").scrollIntoView(); });
   $("who").value = now.agent;
   drawTown(); drawCurves(); drawLegend(); draw();
 })();
