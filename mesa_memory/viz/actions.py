@@ -13,9 +13,12 @@ class Actions:
 
     Attributes:
         step: makes one step of the model; None for a run that is only read.
+        keep: has the page list another model's run, such as a fork's; gives the run's
+            key. None for a page that plays no model.
     """
 
     step: Callable[[], Any] | None = None
+    keep: Callable[[Any], str] | None = None
 
 
 NO_ACTIONS = Actions()

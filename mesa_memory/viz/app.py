@@ -59,17 +59,22 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
     page = solara.use_memo(lambda: PageRuns.of(model, record), [])
     feed, selection = page.show(model), use_selection()
     use_named(feed, selection)
-    Dashboard(page.feeds, selection, views, _told, feed, _actions(model))
+    Dashboard(page.feeds, selection, views, _told, feed, _actions(page, model))
 
 
-def _actions(model: Any) -> Actions:
-    """What views may offer: a step, of which the whole page is told."""
+def _actions(page: PageRuns, model: Any) -> Actions:
+    """What views may offer: a step, or another run, of which the whole page is told."""
 
     def step() -> None:
         model.step()
         redraw()
 
-    return Actions(step)
+    def keep(made: Any) -> str:
+        key = page.show(made).key
+        redraw()
+        return key
+
+    return Actions(step, keep)
 
 
 def _told(stepped: Callable[[], None]) -> Callable[[], None]:
@@ -162,7 +167,7 @@ def _Page(
                 TabRow(names, tab.value, tab.set, "Show", "mm-part")
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
-                    actions = _actions(current.value)
+                    actions = _actions(page, current.value)
                     Dashboard(page.feeds, selection, views, _told, feed, actions)
                 else:
                     _Model(components, current.value)

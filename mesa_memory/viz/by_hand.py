@@ -16,12 +16,11 @@ from mesa_memory.memories.interventions import edit, implant, probe
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runs.recording.resume import fork
 from mesa_memory.runtime.services import Services
+from mesa_memory.viz.run_names import COPY
 from mesa_memory.viz.step_lock import take_turns
 
 #: what can be changed in a fork
 IMPLANT, EDIT = CHANGES = ("implant", "edit")
-#: name of a file with the copy of a run that is in memory only
-COPY = "copy.sqlite"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The dashboard itself: step, agent, tabs, and the view that is chosen."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -56,12 +57,15 @@ def Dashboard(
     """
     wanted, noted = selection.choice.run, solara.use_reactive(0)
     usual = usual or feeds[0]
+    # A page adds to its own list; what was given it before would seem unchanged.
+    feeds = solara.use_memo(lambda: tuple(feeds), [len(feeds)])
     feed = next((one for one in feeds if wanted and one.key == wanted), usual)
     seen = use_newest(feed, told)
     source = seen.source
     shown = use_chosen(source, selection.choice)
     use_run_in_address(feed, seen.runs, selection)
-    provide_actions(actions if feed is usual else NO_ACTIONS)
+    # Only the run that the page plays can be stepped.
+    provide_actions(actions if feed is usual else replace(actions, step=None))
     with solara.Div(classes=["mm-page"]):
         solara.Style(STYLE)
         Address(selection)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 DIGITS = 6
 #: classes of memory that are named; of more, how many there are
 CLASSES = 3
+#: name of the file with the copy of a run that was in memory only
+COPY = "mesa-memory-copy.sqlite"
 #: parameters that say how a run is kept, not what happens in it
 KEEPING = ("record", "replay", "execution")
 
@@ -32,6 +34,7 @@ class RunFacts:
         parameters: what the model was made with.
         seed: of the model's random numbers.
         started: ISO time.
+        forked: from which run of its store, after which step; empty if it is no fork.
     """
 
     number: int
@@ -41,15 +44,17 @@ class RunFacts:
     parameters: dict[str, Any]
     seed: str | None
     started: str
+    forked: str = ""
 
     @classmethod
     def of(cls, run: Run) -> "RunFacts":
         """The facts of a run; none of them changes while it goes on."""
         rows = run.runs(as_records=True)
         row = next(row for row in rows if row["id"] == run.id)
+        store = PurePath(run.location).name
         return cls(
             run.id,
-            "" if run.location == ":memory:" else PurePath(run.location).name,
+            "" if store in (":memory:", COPY) else store,
             row["name"],
             row["model"].rpartition(".")[2],
             {
@@ -59,6 +64,7 @@ class RunFacts:
             },
             row["seed"],
             row["started"],
+            _forked(run),
         )
 
     @property
@@ -77,6 +83,13 @@ class RunFacts:
     def place(self) -> str:
         """The store and the number in it, as commands take them."""
         return f"{self.store}#{self.number}" if self.store else ""
+
+
+def _forked(run: Run) -> str:
+    if run.parent is None:
+        return ""
+    after = "" if run.parent_step is None else f" after step {run.parent_step:g}"
+    return f"fork of run {run.parent}{after}"
 
 
 def memory_of(run: Run, parameters: dict[str, Any]) -> str:
@@ -116,6 +129,7 @@ def _label(place: int, feed: "Feed", differs: dict[str, Any]) -> str:
     if facts is None:
         return feed.label
     parts = [facts.place or str(place), facts.name or facts.model, feed.memory]
+    parts.append(facts.forked)
     parts += [f"{name} {value}" for name, value in differs.items() if name != "rng"]
     parts += [f"seed {facts.seed}", facts.started[:16].replace("T", " "), feed.state]
     return " · ".join(part for part in parts if part)

@@ -79,7 +79,8 @@ def _row(place: int, feed: Feed, differs: dict[str, Any]) -> list[Any]:
     facts = feed.facts
     if facts is None:
         return [str(place), feed.label, *[""] * (len(_COLUMNS) - 2)]
-    told = ", ".join(f"{name} {value}" for name, value in differs.items())
+    apart = [f"{name} {value}" for name, value in differs.items()]
+    told = ", ".join([facts.forked, *apart] if facts.forked else apart)
     begun = facts.started[:16].replace("T", " ")
     return [
         facts.place or str(place), facts.name, facts.model, feed.memory, told,

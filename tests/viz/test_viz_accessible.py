@@ -1,8 +1,12 @@
 """Every view, on every width, by keyboard, in both themes, and for screen readers."""
 
+import re
+from pathlib import Path
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+import mesa_memory.viz
 from mesa_memory import Services
 from mesa_memory.viz.views import VIEWS
 from tests.support.browser import Window, browser, run_key, served
@@ -28,6 +32,15 @@ TOO_WIDE = """() => {
 USABLE = """() => [...document.querySelectorAll(".mm-page button, .mm-page input, .mm-page select, .mm-page textarea, .mm-page summary, .mm-page [tabindex='0']")]
   .filter((one) => one.getClientRects().length && !one.disabled && one.tabIndex >= 0 && one.type !== "hidden" && !one.closest("[aria-hidden=true]"))
   .map((one, n) => { one.dataset.usable = n; return one.outerHTML.slice(0, 160); })"""
+#: those of some icons that the page's font does not have
+WITHOUT_PICTURE = """(names) => names.filter((name) => {
+  const icon = document.createElement("i");
+  icon.className = `v-icon mdi ${name}`;
+  document.body.append(icon);
+  const drawn = getComputedStyle(icon, "::before").content;
+  icon.remove();
+  return ["none", "normal"].includes(drawn);
+})"""
 FOCUSED = "() => document.activeElement && document.activeElement.dataset.usable"
 
 
@@ -73,6 +86,16 @@ def faults(page):
         if one["impact"] in GRAVE
         for node in one["nodes"]
     ]
+
+
+def test_every_icon_has_a_picture(page, files):
+    show(page, VIEWS[0], files)
+    folder = Path(mesa_memory.viz.__file__).parent
+    sources = [file for end in ("py", "vue") for file in folder.rglob(f"*.{end}")]
+    texts = [file.read_text(encoding="utf-8") for file in sources]
+    names = sorted({name for text in texts for name in re.findall(r"mdi-[\w-]+", text)})
+    assert "mdi-magnify" in names
+    assert page.page.evaluate(WITHOUT_PICTURE, names) == []
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -1,5 +1,8 @@
 """Who thinks what of whom at a step, and how it came to that."""
 
+import math
+from itertools import combinations
+
 import pytest
 
 from mesa_memory import Services
@@ -116,9 +119,45 @@ def test_of_many_the_arrows_of_the_chosen_agent_come_first():
     assert rest == sorted(rest, reverse=True)
 
 
+def test_of_many_arrows_the_familiar_ones_are_drawn_until_one_wants_others():
+    held = crowd(60).at(1)
+    least = data.familiar(held, 20)
+    drawn, left = data.strongest(held, 250, 4, least)
+    others = [o for o in drawn if 4 not in (o.observer, o.subject)]
+    assert 10 < len(others) <= 20
+    assert min(o.familiarity for o in others) >= least > 0
+    assert len(drawn) + left == len(held)
+    assert data.familiar(held, len(held)) == 0
+    assert data.strongest(held, 250, 4, 0)[1] == 0
+
+
+def test_around_an_agent_stand_those_it_thinks_of_far_from_each_other():
+    crowded = crowd(30)
+    own = [o for o in crowded.at(1) if 4 in (o.observer, o.subject)]
+    places = data.around(own, 4, crowded.people)
+    named = {one for o in own for one in (o.observer, o.subject)}
+    assert set(places) == named
+    assert places.pop(4) == (0, 0)
+    assert min(map(math.dist, *zip(*combinations(places.values(), 2)))) > 0.5
+    assert list(places) == sorted(places)
+
+
+def test_names_of_thirty_agents_stand_outside_their_circle():
+    crowded = crowd(30)
+    option = charts.graph(crowded.places, crowded.at(1), (3, 4))
+    nodes = option["series"][0]["nodes"]
+    assert all(node["label"]["show"] for node in nodes)
+    outside = {(1, 0): "right", (-1, 0): "left", (0, 1): "bottom", (0, -1): "top"}
+    for (x, y), side in outside.items():
+        node = max(nodes, key=lambda one: x * one["x"] + y * one["y"])
+        assert node["label"]["position"] == side
+    few = charts.graph(crowd(5).places, crowd(5).at(1), (3, 4))["series"][0]
+    assert few["label"]["show"] and "position" not in few["label"]
+
+
 def test_arrows_say_by_dash_sign_and_width_what_their_colour_says(minds):
     held = minds.at(8)
-    (series,) = charts.graph(minds, held, (7, "b"))["series"]
+    (series,) = charts.graph(minds.places, held, (7, "b"))["series"]
     assert [node["name"] for node in series["nodes"]] == ["7", "b"]
     hostile, unknown = series["links"]
     assert hostile["label"]["formatter"] == "−"
@@ -126,7 +165,8 @@ def test_arrows_say_by_dash_sign_and_width_what_their_colour_says(minds):
     assert unknown["label"]["formatter"] == "?"
     assert unknown["lineStyle"]["color"] == charts.NEITHER
     assert hostile["lineStyle"]["width"] == pytest.approx(1 + 5 * 0.7)
-    first = charts.graph(minds, minds.at(1), (7, "b"))["series"][0]["links"][0]
+    (series,) = charts.graph(minds.places, minds.at(1), (7, "b"))["series"]
+    first = series["links"][0]
     assert first["lineStyle"]["width"] < hostile["lineStyle"]["width"]
 
 

@@ -7,7 +7,7 @@ from mesa_memory import Services
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import groups, spread
+from mesa_memory.viz.data import groups, leads, spread
 from mesa_memory.viz.data.corpus import corpus, sentences
 from tests.support.browser import Window, browser, served
 from tests.support.recorded_town import RecordedTown
@@ -133,6 +133,7 @@ def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
     with open_run(file) as run:
         rumour = spread.found(run, looked_for, unlike=SAYINGS[CORRECTION])
         denial = spread.found(run, SAYINGS[CORRECTION], unlike=looked_for)
+        assert leads.widest_words(run) == f"News of day 10: {SAYINGS[CORRECTION]}."
     holders = spread.holding(rumour, 0.6).holders
     assert holders == known["knows_rumour"][1:]
     assert holders[-1] == know

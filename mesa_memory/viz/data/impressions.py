@@ -1,5 +1,6 @@
 """Who thinks what of whom, step by step."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
@@ -12,6 +13,8 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 from mesa_memory.viz.data import reading
 
+#: for each of some agents x and y, -1 to 1
+type Places = dict[Any, tuple[float, ...]]
 #: a sentiment nearer to 0 than this is neither friendly nor hostile
 NEUTRAL = 0.1
 #: most agents with room on a circle; and from how many on to place them takes seconds
@@ -115,14 +118,52 @@ def line(opinions: list[Opinion], steps: list[float], what: str) -> list[float |
 
 
 def strongest(
-    opinions: list[Opinion], count: int, agent: Any
+    opinions: list[Opinion], count: int, agent: Any, least: float = 0.0
 ) -> tuple[list[Opinion], int]:
-    """Those of and about an agent, then the most familiar; and how many are left out."""
+    """Those of and about an agent, then the most familiar; and how many are left out.
+
+    Args:
+        opinions: of one step.
+        count: at most as many are taken.
+        agent: its unique id.
+        least: of others, only those with this familiarity, 0 to 1, are taken.
+    """
     ordered = sorted(
         opinions,
         key=lambda o: (agent not in (o.observer, o.subject), -(o.familiarity or 0.0)),
     )
-    return ordered[:count], max(0, len(ordered) - count)
+    taken = [
+        one
+        for one in ordered[:count]
+        if agent in (one.observer, one.subject) or (one.familiarity or 0.0) >= least
+    ]
+    return taken, len(ordered) - len(taken)
+
+
+def familiar(opinions: list[Opinion], count: int) -> float:
+    """The familiarity, in hundredths, that at most ``count`` have; 0 if there are fewer."""
+    known = sorted((one.familiarity or 0.0 for one in opinions), reverse=True)
+    if len(known) <= count:
+        return 0.0
+    higher = (value for value in known if value > known[count])
+    return math.ceil(100 * min(higher, default=known[0]) - 1e-9) / 100
+
+
+def around(opinions: list[Opinion], agent: Any, people: list[Any]) -> Places:
+    """An agent in the middle, and whoever the opinions name evenly around it.
+
+    Args:
+        opinions: of and about the agent.
+        agent: its unique id.
+        people: in whose order they stand.
+    """
+    named = {one for o in opinions for one in (o.observer, o.subject)} - {agent}
+    others = [one for one in people if one in named]
+    angles = [2 * math.pi * n / len(others) for n in range(len(others))]
+    return {agent: (0.0, 0.0)} | {
+        one: (round(math.cos(a), 3), round(math.sin(a), 3))
+        for one, a in zip(others, angles)
+    }
 
 
 def sign(sentiment: float | None) -> str:
@@ -173,7 +214,7 @@ def _number(content: Any, name: str) -> float | None:
     return float(value)
 
 
-def _places(people: list[Any], opinions: list[Opinion]) -> dict[Any, tuple[float, ...]]:
+def _places(people: list[Any], opinions: list[Opinion]) -> Places:
     """On a circle by their ids; many: who thinks of each other stands near."""
     graph = nx.Graph()
     graph.add_nodes_from(range(len(people)))

@@ -1,5 +1,6 @@
 """Where there is something of a sort: what an empty view offers instead."""
 
+from collections import Counter
 from typing import Any
 
 from sqlalchemy import select
@@ -9,6 +10,8 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 
 records, recalls = schema.records, schema.recalls
+#: messages that are looked at for one that many heard
+MESSAGES = 20_000
 
 
 def first_conclusion(run: Run, agent: Any = None) -> tuple[Any, float] | None:
@@ -36,11 +39,19 @@ def first_recall(run: Run) -> tuple[Any, float] | None:
     return None
 
 
-def first_words(run: Run) -> str:
-    """What somebody said first, without who it was; empty if nobody said anything."""
-    wanted = select(records.c.text).where(
+def widest_words(run: Run) -> str:
+    """What the most agents heard, such as a rumour; empty if nobody said anything.
+
+    Without who said it. Of several, what was said most often, then first; of a long run
+    the first 20,000 messages count.
+    """
+    heard = select(records.c.text, records.c.agent).where(
         records.c.run == run.id, records.c.kind == "message"
     )
-    for (text,) in run.rows(wanted.order_by(records.c.seq).limit(1)):
-        return (text or "").partition(" says: ")[2] or text or ""
-    return ""
+    agents: dict[str, set[str]] = {}
+    times: Counter[str] = Counter()
+    for text, agent in run.rows(heard.order_by(records.c.seq).limit(MESSAGES)):
+        words = (text or "").partition(" says: ")[2] or text or ""
+        agents.setdefault(words, set()).add(agent)
+        times[words] += 1
+    return max(agents, key=lambda w: (len(agents[w]), times[w]), default="")

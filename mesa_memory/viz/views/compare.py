@@ -63,7 +63,7 @@ def CompareView(source: Source, selection: Selection) -> Any:
             Empty(
                 "Choose another agent above. To compare two runs, open both: "
                 "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
-                "mdi-compare-horizontal",
+                "mdi-compare",
                 button=button,
                 on_click=lambda: selection.choose(other_agent=str(another)),
             )

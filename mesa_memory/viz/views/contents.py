@@ -99,14 +99,14 @@ def Lacking(source: Source, selection: Selection, agent: Any, chosen: str) -> An
         if other is not None and other != agent:
             Nothing(
                 text,
-                "mdi-text-box-remove-outline",
+                "mdi-file-remove-outline",
                 f"Go to agent {source.called(other)}",
                 lambda: selection.choose(agent=other),
             )
         else:
             Nothing(
                 f"{text} No agent of this run has this page.",
-                "mdi-text-box-remove-outline",
+                "mdi-file-remove-outline",
                 "See all layers of this agent",
                 lambda: selection.choose(view="agent"),
             )

@@ -85,7 +85,7 @@ def Latency(source: Source) -> Any:
             Empty(
                 "No call took a measurable time. Offline language models answer at "
                 "once; a recorded run of a real one has a distribution here.",
-                "mdi-timer-off-outline",
+                "mdi-timer-off",
             )
             return
         if waits.instant:

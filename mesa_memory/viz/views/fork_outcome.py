@@ -1,5 +1,6 @@
 """What came of a fork: what the agent remembers in it, and not in the run before."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -34,6 +35,7 @@ class Outcome:
         agent: whose memory was changed.
         run: number of the new run.
         location: of its store; ``":memory:"`` for one that is not kept.
+        key: of the new run, where the page lists it; else empty.
         step: the last step that it has played.
         since: the step after which it goes its own way.
         past: all that the agent remembered in it.
@@ -45,32 +47,40 @@ class Outcome:
     step: float
     since: float
     past: memories.Past
+    key: str = ""
 
 
-def outcome(model: Any, made: Any, agent: Any) -> Outcome:
-    """Ends the record of a fork, and reads what an agent remembered in it.
+def outcome(
+    model: Any, made: Any, agent: Any, keep: Callable[[Any], str] | None = None
+) -> Outcome:
+    """What an agent remembered in a fork.
 
     Args:
         model: the one that was forked.
         made: the new one.
+        keep: has the page list the new run, and gives its key; None ends its record.
 
     Raises:
         StoreError: if the store fails.
     """
     recorder = cast(Recorder, Services.of(made).recorder)
-    recorder.close()
+    key = ""
+    if keep is None:
+        recorder.close()
+    else:
+        recorder.sync()
+        key = keep(made)
     run = open_run(recorder.store, recorder.run)
     before = cast(Recorder, Services.of(model).recorder).store.location
     since = run.steps[-1] if run.parent_step is None else run.parent_step
     past = memories.past(run, agent)
     # What a temporary copy holds is as good as in memory.
-    return Outcome(agent, run.id, before, run.steps[-1], since, past)
+    return Outcome(agent, run.id, before, run.steps[-1], since, past, key)
 
 
 @solara.component
 def Came(source: Source, selection: Selection, found: Outcome) -> Any:
     """The records that the agent has in one of the two runs only."""
-    del selection
     here = source.of(memories.past, found.agent)
     at = min(found.step, source.steps[-1])
     mine = data.marked(found.past.at(found.step), here.at(at))
@@ -99,9 +109,16 @@ def Came(source: Source, selection: Selection, found: Outcome) -> Any:
         page=5,
         empty="The agent remembers the same in both.",
     )
+    if found.key:
+        solara.Button(
+            "Show the fork, and play on in it",
+            icon_name="mdi-arrow-right",
+            on_click=lambda: selection.choose(run=found.key),
+            outlined=True,
+        )
     if found.location == ":memory:":
-        Note("The fork was kept in memory only. Record the model in a file to keep it.")
+        Note("The fork is in memory only. Record the model in a file to keep it.")
     else:
-        solara.Text("It is kept as a run of its own; to look at it:")
+        solara.Text("It is kept as a run of its own; to look at it later:")
         with solara.Div(classes=["mm-prompt"]):
             Plain(f"mesa-memory dashboard {found.location}#{found.run}")

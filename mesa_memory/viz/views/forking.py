@@ -7,6 +7,7 @@ from typing import Any
 import solara
 import solara.lab
 
+from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.by_hand import EDIT, IMPLANT, Change, forked
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions as data
@@ -62,6 +63,7 @@ def Fork(source: Source, selection: Selection, model: Any, agent: Any) -> Any:
     form = solara.use_reactive(Form())
     done = solara.use_reactive(0)
     came: solara.Reactive[Outcome | None] = solara.use_reactive(None)
+    keep = use_actions().keep
 
     def put(**changes: Any) -> None:
         form.value = replace(form.peek(), **changes)
@@ -74,7 +76,7 @@ def Fork(source: Source, selection: Selection, model: Any, agent: Any) -> Any:
         for count in range(int(wanted.played)):
             made.step()
             done.set(count + 1)
-        came.set(outcome(model, made, agent))
+        came.set(outcome(model, made, agent, keep))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
     steps = {number(step): number(step) for step in source.of(data.forkable)}

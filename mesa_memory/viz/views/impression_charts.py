@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mesa_memory.viz.data.impressions import Opinion, Opinions, line
+from mesa_memory.viz.data.impressions import Opinion, Opinions, Places, line
 from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.timeline import number
 
@@ -22,57 +22,55 @@ BADGE: dict[str, Any] = {
     "borderColor": "#555555",
     "borderWidth": 1,
     "borderRadius": 8,
-    "padding": [1, 4],
+    "padding": [2, 4],
+    "lineHeight": 13,
 }
 #: where names stand if there is room for all, and else those of a few
 IN_NODE = {"show": True, "color": "#222222", "fontSize": 11}
 BESIDE_NODE = {"show": False, "color": "inherit", "fontSize": 11, "position": "right"}
-#: most agents with room for their names and signs
-NAMED_AGENTS = 40
+#: most agents with room for their names and signs; and for names within their circles
+NAMED_AGENTS, INSIDE_AGENTS = 40, 15
+#: most characters of a name within a circle
+INSIDE_CHARS = 3
 #: most arrows with a sign on each; more signs than this hide each other
-SIGNED_ARROWS = 60
+SIGNED_ARROWS = 32
 
 
 def graph(
-    found: Opinions,
+    places: Places,
     drawn: Sequence[Opinion],
     chosen: tuple[Any, Any],
     called: Callable[[Any], str] = str,
-    centred: bool = False,
 ) -> dict[str, Any]:
     """Arrows from who thinks to whom it is about.
 
     Args:
-        centred: the chosen observer stands in the middle, and those whom no arrow
-            touches are faint.
-        called: how people call an agent.
+        places: of the agents that are drawn, in this order.
         drawn: an arrow each, in this order.
         chosen: observer and subject that stand out.
+        called: how people call an agent.
     """
-    place = {one: n for n, one in enumerate(found.people)}
-    room = len(found.people) <= NAMED_AGENTS
-    signed = room and len(drawn) <= SIGNED_ARROWS
+    number = {one: n for n, one in enumerate(places)}
+    room = len(places) <= NAMED_AGENTS
+    short = all(len(called(one)) <= INSIDE_CHARS for one in places)
+    inside = short and len(places) <= INSIDE_AGENTS
+    size = 26 if inside else 15 if room else 9
     near = {one for o in drawn if chosen[0] in _pair(o) for one in _pair(o)}
-    size = 26 if room else 9
-    names = near | set(chosen)
-    places = dict(found.places)
-    if centred:
-        places[chosen[0]] = _middle(found)
+    names = set(places) if room else near | set(chosen)
     nodes = [
         {"id": str(n), "name": called(one), "x": 1000 * x, "y": 1000 * y}
-        | ({} if room or one not in names else {"label": {"show": True}})
+        | ({} if inside or one not in names else {"label": _beside(x, y)})
         | ({} if one not in chosen else _outstanding(size, one == chosen[0]))
-        | ({"itemStyle": {"opacity": 0.3}} if centred and one not in names else {})
         for n, (one, (x, y)) in enumerate(places.items())
     ]
     links = [
         {
-            "source": str(place[opinion.observer]),
-            "target": str(place[opinion.subject]),
+            "source": str(number[opinion.observer]),
+            "target": str(number[opinion.subject]),
             "value": _rounded(opinion.sentiment),
             "lineStyle": _stroke(opinion, 5.0 if room else 2.0),
         }
-        | ({"label": _sign(opinion) | BADGE} if signed else {})
+        | ({"label": _sign(opinion) | BADGE} if len(drawn) <= SIGNED_ARROWS else {})
         for opinion in drawn
     ]
     series = {
@@ -84,7 +82,7 @@ def graph(
         "edgeSymbolSize": [0, 9 if room else 5],
         "symbolSize": size,
         "itemStyle": {"color": "#E8E8E8", "borderColor": "#555555", "borderWidth": 1},
-        "label": IN_NODE if room else BESIDE_NODE,
+        "label": IN_NODE if inside else BESIDE_NODE,
         "lineStyle": {"curveness": 0.18, "opacity": 0.8},
         "emphasis": {"focus": "adjacency"},
         "zoom": 0.88,
@@ -92,10 +90,13 @@ def graph(
     return {"tooltip": {}, "series": [series]}
 
 
-def _middle(found: Opinions) -> tuple[float, float]:
-    """The middle of all places."""
-    across, down = zip(*found.places.values())
-    return (min(across) + max(across)) / 2, (min(down) + max(down)) / 2
+def _beside(x: float, y: float) -> dict[str, Any]:
+    """A name away from the middle, so that no arrow crosses it."""
+    if abs(x) >= 0.3 * abs(y):
+        side = "right" if x >= 0 else "left"
+    else:
+        side = "bottom" if y > 0 else "top"
+    return {"show": True, "position": side}
 
 
 def _cells(

@@ -23,6 +23,7 @@ from mesa_memory.viz.widgets import (
     Section,
     Table,
 )
+from mesa_memory.viz.widgets.slide import Slide
 from mesa_memory.viz.widgets.timeline import number
 
 #: more arrows than this show nothing any more
@@ -151,10 +152,13 @@ def Graph(
     who = source.called(chosen[0])
     usual = OWN if len(held) > FEW else ALL
     which = selection.option("impression_arrows", usual, (OWN, ALL))
-    drawn, left = data.strongest(held, ARROWS, chosen[0])
+    least = _least(selection, held)
+    places: data.Places = found.places
     if which == OWN:
         drawn = [one for one in held if chosen[0] in _pair(one)]
-        left = len(held) - len(drawn)
+        places = data.around(drawn, chosen[0], found.people)
+    else:
+        drawn, left = data.strongest(held, ARROWS, chosen[0], least)
 
     def choose(value: str) -> None:
         option = None if value == usual else value
@@ -166,25 +170,49 @@ def Graph(
             return
         if event.get("kind") == "edge" and place < len(drawn):
             on_pick(drawn[place])
-        elif event.get("kind") == "node" and place < len(found.people):
-            selection.choose(agent=found.people[place], other_agent=None)
+        elif event.get("kind") == "node" and place < len(places):
+            selection.choose(agent=list(places)[place], other_agent=None)
 
     with Section("Who thinks what of whom", hint=f"square: agent {who}"):
         names = {OWN: f"of and about agent {who}", ALL: "of all agents"}
-        Choose("Arrows", which, names, choose, wide=True)
+        with solara.Div(classes=["mm-row"]):
+            Choose("Arrows", which, names, choose, wide=True)
+            if which == ALL and len(held) > FEW:
+                Slide(
+                    label="Least familiarity",
+                    value=least, min=0, max=1, step=0.01,
+                    event_change=lambda value: selection.set_option(
+                        "impression_least", f"{value:.2f}"
+                    ),
+                )  # fmt: skip
         Chart(
-            charts.graph(found, drawn, chosen, source.called, which == OWN),
-            label=f"Graph of {len(found.people)} agents and {len(drawn)} impressions; "
+            charts.graph(places, drawn, chosen, source.called),
+            label=f"Graph of {len(places)} agents and {len(drawn)} impressions; "
             "the table below has all of them",
             height=520,
             file="impressions-graph",
             on_pick=pick,
         )
-        if left and which == ALL:
+        if which == OWN and len(places) < len(found.people):
+            Note(
+                f"Drawn are those of whom agent {who} has an impression, or who have "
+                f"one of it; the matrix has all {len(found.people)}."
+            )
+        elif which == ALL and left:
             Note(
                 f"Drawn are {len(drawn)} arrows: those of and about agent {who}, "
                 f"and the most familiar. The matrix has the other {left}, too."
             )
+
+
+def _least(selection: Selection, held: list[data.Opinion]) -> float:
+    """The chosen familiarity from which on arrows are drawn; at first a few have it."""
+    usual = data.familiar(held, FEW)
+    try:
+        value = float(selection.option("impression_least", f"{usual}"))
+    except ValueError:
+        return usual
+    return value if 0 <= value <= 1 else usual
 
 
 @solara.component

@@ -47,6 +47,7 @@ def Ask(source: Source, model: Any, agent: Any) -> Any:
             dense=True,
             hide_details=True,
             disabled=task.pending,
+            class_="mb-3",
         )
         solara.v.use_event(field, "keydown.ctrl.enter", lambda *_: task())
         with solara.Div(classes=["mm-row"]):

@@ -71,7 +71,7 @@ def Never(source: Source, selection: Selection, agent: Any, step: float) -> Any:
         if not steps:
             Nothing(
                 f"Agent {source.called(agent)} {NEVER}",
-                "mdi-message-off-outline",
+                "mdi-comment-remove-outline",
                 "See who did",
                 lambda: selection.choose(view="cost"),
             )
@@ -143,7 +143,7 @@ def Whole(
             with solara.Div(classes=["mm-prompt"]):
                 Plain(request.reply)
         elif row["error"] is None:
-            Empty("The reply has no text.", "mdi-message-off-outline")
+            Empty("The reply has no text.", "mdi-comment-remove-outline")
         if request.tools:
             solara.v.Html(tag="h4", children=["Tools that it calls"])
             rows = [[call.name, call.arguments] for call in request.tools]

@@ -53,13 +53,13 @@ def SpreadView(source: Source, selection: Selection) -> Any:
                     lambda value: selection.set_option("unlike", value.strip() or None),
                 )
             if not text:
-                words = source.of(leads.first_words)
+                words = source.of(leads.widest_words)
                 Empty(
                     "Type a sentence above and press Enter, such as a rumour or a piece "
                     "of news. Texts that are like it in meaning and words are found in "
                     "all memories, at all steps.",
                     "mdi-map-search-outline",
-                    button=f"Look for “{words[:60]}”" if words else "",
+                    button=f"Look for “{_shortened(words)}”" if words else "",
                     on_click=lambda: selection.choose(text=words),
                 )
         if text:
@@ -99,6 +99,10 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
         Strip(source, selection, held, step)
         Holders(source, found, selection, What(least, kind, marks), step)
     Texts(found, selection, What(least, kind, marks))
+
+
+def _shortened(words: str) -> str:
+    return words if len(words) <= 60 else words[:59].rstrip() + "…"
 
 
 def _unlike(selection: Selection) -> str:
