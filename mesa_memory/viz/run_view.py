@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import Activity, activity
-from mesa_memory.viz.run_names import labels
+from mesa_memory.viz.run_names import RunFacts, labels
 
 if TYPE_CHECKING:
     from mesa_memory.viz.run_feed import Feed
@@ -46,6 +46,17 @@ class Source:
     def label(self) -> str:
         """What people read of the run, so that it is told from the page's others."""
         return labels(self._feed.all)[self._feed.key]
+
+    @property
+    def facts(self) -> RunFacts:
+        """What tells the run from others."""
+        assert self._feed.facts is not None, "a page without a run shows no views"
+        return self._feed.facts
+
+    @property
+    def memory(self) -> str:
+        """How the agents' memories are called."""
+        return self._feed.memory
 
     @property
     def model(self) -> Any:

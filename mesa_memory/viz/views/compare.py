@@ -13,6 +13,7 @@ from mesa_memory.viz.data import wording
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.divergence import Divergence
+from mesa_memory.viz.views.together import Together
 from mesa_memory.viz.widgets import (
     AgentPicker,
     Chart,
@@ -55,6 +56,8 @@ def CompareView(source: Source, selection: Selection) -> Any:
     other = other_source(source, selection)
     sides = sides_of(source, other, selection)
     with solara.Column(gap="0px"):
+        if len(source.all) > 1:
+            Together(source, selection)
         With(source, other, selection)
         if sides is None:
             mine = selection.agent(source)

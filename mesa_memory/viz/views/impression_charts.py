@@ -27,7 +27,7 @@ BADGE: dict[str, Any] = {
 }
 #: where names stand if there is room for all, and else those of a few
 IN_NODE = {"show": True, "color": "#222222", "fontSize": 11}
-BESIDE_NODE = {"show": False, "color": "inherit", "fontSize": 11, "position": "right"}
+BESIDE_NODE = {"show": False, "fontSize": 11, "position": "right"}
 #: most agents with room for their names and signs; and for names within their circles
 NAMED_AGENTS, INSIDE_AGENTS = 40, 15
 #: most characters of a name within a circle

@@ -32,6 +32,12 @@ ARROWS = 250
 FEW = 60
 #: which arrows are drawn
 OWN, ALL = "own", "all"
+LEFT_OUT = {
+    OWN: "Drawn are the impressions that agent {who} has, and those of it. The matrix "
+    "has the other {left}, too.",
+    ALL: "Drawn are those of and about agent {who}, and the most familiar. The matrix "
+    "has the other {left}, too.",
+}
 HELD = (
     Column("agent"),
     Column("of"),
@@ -149,20 +155,15 @@ def Graph(
     on_pick: Callable[[data.Opinion], None],
 ) -> Any:
     """Agents, and an arrow for each impression."""
-    who = source.called(chosen[0])
     usual = OWN if len(held) > FEW else ALL
     which = selection.option("impression_arrows", usual, (OWN, ALL))
-    least = _least(selection, held)
     places: data.Places = found.places
     if which == OWN:
         drawn = [one for one in held if chosen[0] in _pair(one)]
         places = data.around(drawn, chosen[0], found.people)
     else:
-        drawn, left = data.strongest(held, ARROWS, chosen[0], least)
-
-    def choose(value: str) -> None:
-        option = None if value == usual else value
-        selection.set_option("impression_arrows", option)
+        least = _least(selection, held)
+        drawn, _ = data.strongest(held, ARROWS, chosen[0], least)
 
     def pick(event: dict[str, Any]) -> None:
         place = event.get("index")
@@ -173,18 +174,9 @@ def Graph(
         elif event.get("kind") == "node" and place < len(places):
             selection.choose(agent=list(places)[place], other_agent=None)
 
+    who = source.called(chosen[0])
     with Section("Who thinks what of whom", hint=f"square: agent {who}"):
-        names = {OWN: f"of and about agent {who}", ALL: "of all agents"}
-        with solara.Div(classes=["mm-row"]):
-            Choose("Arrows", which, names, choose, wide=True)
-            if which == ALL and len(held) > FEW:
-                Slide(
-                    label="Least familiarity",
-                    value=least, min=0, max=1, step=0.01,
-                    event_change=lambda value: selection.set_option(
-                        "impression_least", f"{value:.2f}"
-                    ),
-                )  # fmt: skip
+        Arrows(selection, held, which, usual, who)
         Chart(
             charts.graph(places, drawn, chosen, source.called),
             label=f"Graph of {len(places)} agents and {len(drawn)} impressions; "
@@ -193,16 +185,31 @@ def Graph(
             file="impressions-graph",
             on_pick=pick,
         )
-        if which == OWN and len(places) < len(found.people):
-            Note(
-                f"Drawn are those of whom agent {who} has an impression, or who have "
-                f"one of it; the matrix has all {len(found.people)}."
-            )
-        elif which == ALL and left:
-            Note(
-                f"Drawn are {len(drawn)} arrows: those of and about agent {who}, "
-                f"and the most familiar. The matrix has the other {left}, too."
-            )
+        if len(drawn) < len(held):
+            Note(LEFT_OUT[which].format(who=who, left=len(held) - len(drawn)))
+
+
+@solara.component
+def Arrows(
+    selection: Selection, held: list[data.Opinion], which: str, usual: str, who: str
+) -> Any:
+    """Which impressions are drawn."""
+    names = {OWN: f"of and about agent {who}", ALL: "of all agents"}
+
+    def choose(value: str) -> None:
+        option = None if value == usual else value
+        selection.set_option("impression_arrows", option)
+
+    with solara.Div(classes=["mm-row"]):
+        Choose("Arrows", which, names, choose, wide=True)
+        if which == ALL and len(held) > FEW:
+            Slide(
+                label="Least familiarity",
+                value=_least(selection, held), min=0, max=1, step=0.01,
+                event_change=lambda value: selection.set_option(
+                    "impression_least", f"{value:.2f}"
+                ),
+            )  # fmt: skip
 
 
 def _least(selection: Selection, held: list[data.Opinion]) -> float:

@@ -1,0 +1,124 @@
+"""A number of several runs by step; runs that differ in their seeds alone as one band."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.runs import Run
+from mesa_memory.runs.compare import differing_parameters
+from mesa_memory.viz.data import cost, scene, spread
+from mesa_memory.viz.run_names import RunFacts
+
+#: what every run has: its label, and its unit
+SPENT = {
+    "calls": ("calls until the step", "calls"),
+    "tokens": ("tokens until the step", "tokens"),
+    "cost": ("money until the step", "US dollars"),
+}
+#: parameters that begin the random numbers
+SEEDS = ("rng", "seed")
+
+
+@dataclass(frozen=True)
+class Band:
+    """A number of runs that differ in their seeds alone.
+
+    Attributes:
+        label: how they are told from the page's other runs.
+        runs: how many they are.
+        mean, low, high: of the runs that have the step and know the number, for each
+            step; None where there is none.
+    """
+
+    label: str
+    runs: int
+    mean: list[float | None]
+    low: list[float | None]
+    high: list[float | None]
+
+
+def collected(run: Run) -> dict[str, dict[float, float]]:
+    """For each of the model's variables, the numbers that are known, by step."""
+    found = scene.scene(run)
+    return {
+        name: _known(found.steps, values) for name, values in found.collected.items()
+    }
+
+
+def spent(run: Run, measure: str) -> dict[float, float]:
+    """The sum of a measure of ``SPENT`` until each step; none from an unknown one on."""
+    found = cost.spent(run)
+    sums = found.counts[measure].sum(axis=0).cumsum()
+    return _known(found.steps, sums)
+
+
+def holders(run: Run, text: str, unlike: str, least: float) -> dict[float, float]:
+    """How many agents hold a memory like a text at each step; see ``data.spread``."""
+    held = spread.holding(spread.found(run, text, unlike), least)
+    return _known(held.steps, np.array(held.holders, dtype=float))
+
+
+def groups(
+    facts: Sequence[RunFacts], memories: Sequence[str]
+) -> list[tuple[str, list]]:
+    """Runs that differ in their seeds alone, under a label; in order of their first.
+
+    Args:
+        facts: of each run.
+        memories: how those of its agents are called.
+    """
+    given = [
+        {name: value for name, value in one.parameters.items() if name not in SEEDS}
+        for one in facts
+    ]
+    found: dict[str, list[int]] = {}
+    for place, (one, memory) in enumerate(zip(facts, memories)):
+        made = repr((one.model, memory, sorted(given[place].items()), one.forked))
+        found.setdefault(made, []).append(place)
+    apart = differing_parameters([given[places[0]] for places in found.values()])
+    labels = [
+        _label(facts[places[0]], memories[places[0]], differs)
+        for places, differs in zip(found.values(), apart)
+    ]
+    return [
+        (label if labels.count(label) == 1 else f"{label} ({n})", places)
+        for n, (label, places) in enumerate(zip(labels, found.values()), 1)
+    ]
+
+
+def bands(
+    grouped: Sequence[tuple[str, list[int]]], values: Sequence[Mapping[float, float]]
+) -> tuple[list[float], list[Band]]:
+    """All steps of the runs, and a band for each group.
+
+    Args:
+        grouped: of ``groups``.
+        values: the number of each run, by step.
+    """
+    steps = sorted({step for known in values for step in known})
+    return steps, [
+        _band(label, [values[place] for place in places], steps)
+        for label, places in grouped
+    ]
+
+
+def _band(label: str, values: list[Mapping[float, float]], steps: list[float]) -> Band:
+    at = [[known[step] for known in values if step in known] for step in steps]
+    return Band(
+        label,
+        len(values),
+        [sum(found) / len(found) if found else None for found in at],
+        [min(found, default=None) for found in at],
+        [max(found, default=None) for found in at],
+    )
+
+
+def _label(one: RunFacts, memory: str, differs: Mapping[str, Any]) -> str:
+    told = [f"{name} {value}" for name, value in differs.items() if name != "memory"]
+    return " · ".join(part for part in (memory or one.model, *told, one.forked) if part)
+
+
+def _known(steps: Sequence[float], values: np.ndarray) -> dict[float, float]:
+    return {s: float(v) for s, v in zip(steps, values) if np.isfinite(v)}
