@@ -1,0 +1,109 @@
+"""The slider, its keys, the theme button and the heat map's picture, in a live page."""
+
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from tests.support.browser import Window, browser, served
+from tests.support.live_views import press
+
+pytestmark = pytest.mark.slow
+STARTING = "Solara server is starting at"
+#: remembers what a page writes into pictures
+LISTEN = """() => {
+  window.written = [];
+  const write = CanvasRenderingContext2D.prototype.fillText;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...rest) {
+    window.written.push(String(text));
+    return write.call(this, text, ...rest);
+  };
+}"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    """A town of six that has played three days."""
+    file = str(Path(__file__).parent.with_name("support") / "live_pages.py")
+    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
+    with (
+        served(
+            *("-m", "solara", "run", file, "--host", "127.0.0.1", *options),
+            announces=STARTING,
+        ) as base,
+        browser() as chromium,
+        Window(chromium, base) as window,
+    ):
+        window.open("ours?view=population", see=".mm-empty")
+        for day in ("1", "2", "3"):
+            press(window, "Step")
+            window.until(lambda day=day: window.step() == day)
+        yield window
+
+
+def following(window):
+    return "newest" in window.text(".mm-step")
+
+
+def leave(window):
+    """Goes back in time, so that the page does not follow any more."""
+    window.page.get_by_label("Step back").click()
+    window.until(lambda: not following(window))
+
+
+def days(window):
+    return int(window.text(".mm-of").removeprefix("of "))
+
+
+@pytest.mark.parametrize("key", ["ArrowRight", "End"])
+def test_the_right_arrow_and_end_follow_a_run_that_goes_on(page, key):
+    leave(page)
+    page.page.get_by_label("Step", exact=True).focus()
+    page.page.keyboard.press(key)
+    page.until(lambda: following(page))
+    last = days(page)
+    press(page, "Step")
+    page.until(lambda: days(page) == last + 1)
+    page.until(lambda: page.step() == str(last + 1))
+
+
+def test_the_slider_says_at_which_step_it_is(page):
+    slider = page.page.get_by_role("slider", name="Step", exact=True)
+    slider.focus()
+    page.page.keyboard.press("Home")
+    page.until(lambda: page.step() == "1")
+    page.page.keyboard.press("ArrowRight")
+    page.until(lambda: page.step() == "2")
+    # What is not written down as an attribute, a browser tells of its own slider.
+    now = slider.evaluate("one => one.ariaValueNow || one.value")
+    ends = slider.evaluate("one => [one.min, one.max]")
+    assert (now, ends) == ("2", ["1", str(days(page))])
+    assert slider.get_attribute("aria-valuetext") == f"step 2 of {days(page)}"
+
+
+def test_the_theme_button_has_a_name(page):
+    name = "Light, dark or the system's colours"
+    button = page.page.get_by_role("button", name=name, exact=True)
+    page.until(lambda: button.count() == 1)
+    assert button.get_attribute("title") == name
+
+
+def test_the_picture_of_a_heat_map_has_axes_and_says_what_it_shows(page):
+    map_ = page.page.locator(".mm-heat canvas[aria-label]")
+    told = map_.get_attribute("aria-label")
+    page.page.evaluate(LISTEN)
+    with page.page.expect_download() as given:
+        page.page.locator(".mm-heat").get_by_role("button", name="PNG").click()
+    written = page.page.evaluate("window.written")
+    assert {told, "Agent", "Step"} <= set(written)
+    assert {"1", "6", str(days(page))} <= set(written)
+    picture = np.asarray(
+        Image.open(BytesIO(Path(given.value.path()).read_bytes())).convert("L")
+    )
+    height, width = picture.shape
+    assert width > 600 and height > 200
+    ground = picture[-1, -1]
+    for margin in (picture[100:-100, :60], picture[-85:, 100:-100], picture[:40]):
+        assert (margin != ground).any()
