@@ -39,7 +39,9 @@ def listed(window):
 
 
 def names(table):
-    return [text.strip("▸ ") for text in table.locator("td:first-child").all_inner_texts()]
+    return [
+        text.strip("▸ ") for text in table.locator("td:first-child").all_inner_texts()
+    ]
 
 
 def test_runs_are_sorted_grouped_and_shown_from_a_table(window):
