@@ -47,14 +47,10 @@ class Priced:
     cost: Sum | None
 
     def times(self, runs: int) -> "Priced":
-        """So much for each of several runs, which differ in their seeds."""
-
-        def sum_of(each: Sum) -> Sum:
-            return Sum(each.value * runs, each.error * runs**0.5)
-
-        cost = None if self.cost is None else sum_of(self.cost)
-        prompt, read, said = map(sum_of, (self.prompt, self.cached, self.completion))
-        return Priced(self.model, self.tier, prompt, read, said, cost)
+        """So much for each of several runs: what a pilot missed, it missed of all."""
+        cost = None if self.cost is None else self.cost * runs
+        sums = (each * runs for each in (self.prompt, self.cached, self.completion))
+        return Priced(self.model, self.tier, *sums, cost)
 
 
 @dataclass(frozen=True)
@@ -79,17 +75,15 @@ class Estimate:
     @property
     def calls(self) -> Sum:
         """Requests to the model in all runs."""
-        value = sum(line.calls.value for line in self.lines) * self.runs
-        error = sum(line.calls.error for line in self.lines) * self.runs**0.5
-        return Sum(value, error)
+        return sum((line.calls for line in self.lines), Sum(0.0, 0.0)) * self.runs
 
     @property
     def tokens(self) -> Sum:
         """Tokens in and out in all runs: of the first model, or at four characters."""
         if self.priced:
             return self.priced[0].prompt + self.priced[0].completion
-        own = sum((line.prompt + line.completion for line in self.lines), Sum(0.0, 0.0))
-        return Sum(own.value * self.runs, own.error * self.runs**0.5)
+        own = (line.prompt + line.completion for line in self.lines)
+        return sum(own, Sum(0.0, 0.0)) * self.runs
 
     def times(self, runs: int) -> "Estimate":
         """The same forecast for another number of runs, of an estimate of one run."""

@@ -2,12 +2,22 @@
 
 Short runs without a language model (pilots) count requests by purpose. One is long, to
 see how memories fill up; one has more agents, to see what grows with their number.
+
+The interval is one of prediction: for the sums of runs with seeds of their own. Its
+variance has three parts. *Steps*: how far the curves are apart, and how far they were off
+where the pilot knows better (residuals of a rolling origin, Tashman 2000). *Crowd*: the
+error of the difference between the two pilots, continued to the number of agents.
+*Seeds*: agents differ, and a pilot has some of them; they are its sample of clusters
+(Cochran 1977, chapter 9), as are those of the run that is forecast. The sums of purposes
+have the same causes, so that their errors are added.
 """
 
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from mesa_memory.core.validate import number, whole
 from mesa_memory.experiments.estimate import Estimate, Line, Priced
@@ -27,8 +37,8 @@ EFFORT = 1200
 LONG, FEWEST_STEPS, FEWEST_AGENTS = 2 / 3, 40, 8
 #: by how much the other pilot has more agents
 WIDER = 2
-#: standard error between two runs that differ in their seed, relative
-BETWEEN_SEEDS = 0.03
+#: relative error of each forecast at least, as tokens are counted from samples
+LEAST_ERROR = 0.01
 
 
 def estimate(
@@ -191,31 +201,57 @@ def _grown(
     """One count of one purpose, for all agents and steps of a run."""
     long = pilots[0].per_agent(purpose)[:, column]
     told = total(long[1:], steps)
-    factor, error = 1.0, 0.0
+    steps_error = told.error / told.value if told.value else 0.0
+    factor, crowd_error = 1.0, 0.0
     if len(pilots) > 1:
-        factor, error = _by_agents(pilots[0], pilots[1], purpose, column, agents)
+        factor, crowd_error = _by_agents(*pilots, purpose, column, agents)
+    apart = pilots[0].between(purpose, column)
+    seeds_error = apart * math.sqrt(1 / max(pilots[0].agents, 1) + 1 / agents)
     value = (told.value + float(long[0])) * agents * factor
-    relative = math.hypot(told.error / told.value if told.value else 0.0, error)
-    return Sum(value, value * math.hypot(relative, BETWEEN_SEEDS))
+    relative = math.hypot(steps_error, crowd_error, seeds_error, LEAST_ERROR)
+    return Sum(value, value * relative)
 
 
 def _by_agents(
     long: Pilot, wide: Pilot, purpose: str, column: int, agents: int
 ) -> tuple[float, float]:
-    """By what an agent's share changes with the number of agents, and its error."""
-    both = min(long.steps, wide.steps) + 1
-    few = long.per_agent(purpose)[:both, column]
-    many = wide.per_agent(purpose)[:both, column]
-    reach = math.log(agents / long.agents) / math.log(wide.agents / long.agents)
-    late = both // 2
+    """By what an agent's share changes with the number of agents, and its error.
+
+    A larger crowd may be ahead of a smaller one in the same growth: its memories fill
+    up sooner, to the same size. So a difference counts as far as it is larger than
+    what the long pilot still grows by after these steps; the rest may last or not.
+    It is chance as well, and counts as far as it is larger than its standard error (as
+    James and Stein 1961 shrink, never beyond zero).
+    """
+    both = min(long.steps, wide.steps)
+    alone = long.per_agent(purpose)[:, column]
+    few, many = alone[: both + 1], wide.per_agent(purpose)[: both + 1, column]
+    late = (both + 1) // 2
     if not few[late:].sum() or not many[late:].sum():
-        return 1.0, BETWEEN_SEEDS
+        return 1.0, 0.0
     # What happens early happens at other times in a larger crowd: only what is there in
     # all of the steps and in the later ones is taken to be an effect of its size.
     whole = math.log(many.sum() / few.sum())
     later = math.log(many[late:].sum() / few[late:].sum())
-    sure = min(whole, later, key=abs) if whole * later > 0 else 0.0
-    return math.exp(sure * reach), abs(whole - later) / 4 * abs(reach)
+    found = min(whole, later, key=abs) if whole * later > 0 else 0.0
+    growth = _grows(few[late:], alone[both + 1 :])
+    lasting = math.copysign(max(0.0, abs(found) - growth), found)
+    error = math.hypot(
+        *(p.between(purpose, column, both) / math.sqrt(p.agents) for p in (long, wide))
+    )
+    sure = max(0.0, 1 - (error / lasting) ** 2) if lasting else 0.0
+    reach = math.log(agents / long.agents) / math.log(wide.agents / long.agents)
+    unclear = (abs(found) - abs(lasting)) / math.sqrt(12)  # evenly from none to all
+    return math.exp(lasting * sure * reach), math.hypot(error, unclear) * abs(reach)
+
+
+def _grows(now: np.ndarray, after: np.ndarray) -> float:
+    """By what a count changes afterwards, up or down, as a logarithm."""
+    if not len(after):
+        return 0.0
+    if not after.any():
+        return math.inf
+    return abs(math.log(float(after.mean() / now.mean())))
 
 
 def _scaled(line: Line, replies: Mapping[str, float]) -> Line:
@@ -260,6 +296,12 @@ def _priced(
         read = read if reads or share is not None else none
         if price is not None:
             dollars = price.cost(own.value, words.value, read.value, tier)
-            cost += Sum(dollars, price.cost(own.error, words.error, 0, tier))
+            # As much more of the prompt is read from the cache as there is more of it;
+            # besides, its share may be another one.
+            part = read.value / own.value if own.value else 0.0
+            more = price.cost(own.error, words.error, part * own.error, tier)
+            less = price.cost(read.error, 0, 0, tier)
+            less -= price.cost(read.error, 0, read.error, tier)
+            cost += Sum(dollars, math.hypot(more, less))
         prompt, cached, said = prompt + own, cached + read, said + words
     return Priced(model, tier, prompt, cached, said, None if price is None else cost)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: standard errors on each side of an interval of 90%
-ERRORS = 1.645
+#: standard errors on each side of an interval of 90%: of Student's t with 7 degrees of
+#: freedom, as few as a pilot of the fewest agents has
+ERRORS = 1.895
 #: shares of a series that the curves are fitted to when they are judged by the rest
 JUDGED_AFTER = (0.7, 0.8, 0.9)
 #: what counts of each of these judgements: the last one saw the most
@@ -64,27 +65,34 @@ def total(series: np.ndarray, steps: int) -> Sum:
         return Sum(float(series[:steps].sum()), 0.0)
     if not series.any():
         return Sum(0.0, 0.0)
-    weights, misses = _judged(series)
+    weights, missed = _judged(series, steps - length)
     ahead = np.array([curve(series, steps).sum() for curve, _ in CURVES])
     tail = float(weights @ ahead)
     spread = float(weights @ (ahead - tail) ** 2) ** 0.5
-    missed = float(weights @ misses) * tail
-    return Sum(float(series.sum()) + tail, float(np.hypot(spread, missed)))
+    return Sum(float(series.sum()) + tail, float(np.hypot(spread, missed * tail)))
 
 
-def _judged(series: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The weight of each curve, and its relative error where the series is known."""
+def _judged(series: np.ndarray, ahead: int) -> tuple[np.ndarray, float]:
+    """The weight of each curve, and the relative error of them all, so far ahead.
+
+    The error is that of the weighted curves where the series is known. It is taken to
+    grow with the square root of how far ahead one looks, as that of a random walk does.
+    """
     errors = np.zeros((len(JUDGED_AFTER), len(CURVES)))
+    further = np.zeros(len(JUDGED_AFTER))
     for row, share in enumerate(JUDGED_AFTER):
         cut = max(1, round(share * len(series)))
         after = float(series[cut:].sum())
+        further[row] = max(1.0, ahead / (len(series) - cut))
         scale = max(after, float(series.mean()) * (len(series) - cut), 1e-12)
         for column, (curve, _) in enumerate(CURVES):
             told = float(curve(series[:cut], len(series)).sum())
             errors[row, column] = (told - after) / scale
     misses = np.sqrt(np.average(errors**2, axis=0, weights=JUDGED_BY))
     weights = np.array([prior for _, prior in CURVES]) / (misses**2 + LEAST_ERROR**2)
-    return weights / weights.sum(), misses
+    weights /= weights.sum()
+    squares = (errors @ weights) ** 2 * further
+    return weights, float(np.average(squares, weights=JUDGED_BY)) ** 0.5
 
 
 def level(series: np.ndarray, steps: int) -> np.ndarray:

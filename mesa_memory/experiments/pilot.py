@@ -42,8 +42,9 @@ class Pilot:
         agents: how many agents with a language model or a memory there were, on the
             average over the steps.
         steps: how many steps it had.
-        counts: by purpose an array of shape (steps + 1, 4): for each step the sums of
-            ``COUNTED`` over all agents; row 0 is before the first step.
+        counts: by purpose an array of shape (agents, steps + 1, 4): what each agent
+            that there ever was asked for in each step, as in ``COUNTED``; step 0 is
+            before the first one.
         samples: by purpose, prompts and replies of some requests, as text.
     """
 
@@ -53,11 +54,25 @@ class Pilot:
     samples: Mapping[str, tuple[tuple[str, str], ...]]
 
     def per_agent(self, purpose: str) -> np.ndarray:
-        """The counts of a purpose for one agent; zeros if it never occurred."""
+        """The counts of a purpose for one agent, by step; zeros if it never occurred."""
         found = self.counts.get(purpose)
         if found is None:
             return np.zeros((self.steps + 1, len(COUNTED)))
-        return found / max(self.agents, 1)
+        return found.sum(axis=0) / max(self.agents, 1)
+
+    def between(self, purpose: str, column: int, steps: int | None = None) -> float:
+        """How far agents are apart in a count: standard deviation to mean.
+
+        Args:
+            column: which of ``COUNTED``.
+            steps: over the first ones only.
+        """
+        found = self.counts.get(purpose)
+        if found is None or len(found) < 2:
+            return 0.0
+        end = None if steps is None else steps + 1
+        sums = found[:, :end, column].sum(axis=1)
+        return float(sums.std(ddof=1) / sums.mean()) if sums.any() else 0.0
 
     def tokens_for(self, purpose: str, model: str) -> tuple[float, float]:
         """Tokens of a named model to one that is counted here: of prompts, of replies."""
@@ -82,7 +97,7 @@ class Meter:
         self._offline = OfflineLLM()
         self._speaker = register_policy(SPEAKER, policy or (lambda turn: _SAID))
         self._begun = Beginnings()
-        self._counts: dict[str, dict[int, np.ndarray]] = defaultdict(
+        self._counts: dict[str, dict[tuple[Any, int], np.ndarray]] = defaultdict(
             lambda: defaultdict(lambda: np.zeros(len(COUNTED)))
         )
         self._samples: dict[str, _Sample] = defaultdict(_Sample)
@@ -94,7 +109,8 @@ class Meter:
             used = usage_of(request, reply)
             prompt, said = request.tokens, used.completion_tokens
             cached = min(self._begun.read(request), prompt)
-            self._counts[request.purpose][self.step] += (1, prompt, cached, said)
+            of_agent = self._counts[request.purpose][request.agent, self.step]
+            of_agent += (1, prompt, cached, said)
             self._samples[request.purpose].offer(request, reply)
         return reply
 
@@ -102,13 +118,17 @@ class Meter:
         """Copies of the model are counted, too."""
         return self
 
-    def counts(self, steps: int) -> dict[str, np.ndarray]:
-        """See ``Pilot.counts``."""
+    def counts(self, steps: int, agents: int) -> dict[str, np.ndarray]:
+        """See ``Pilot.counts``; ``agents`` are those who were seen, asking or not."""
         found = {}
-        for purpose, by_step in sorted(self._counts.items()):
-            table = found[purpose] = np.zeros((steps + 1, len(COUNTED)))
-            for step, counted in by_step.items():
-                table[step] = counted
+        for purpose, counted in sorted(self._counts.items()):
+            rows: dict[Any, int] = {}
+            for agent, _ in counted:
+                rows.setdefault(agent, len(rows))
+            size = (max(agents, len(rows)), steps + 1, len(COUNTED))
+            table = found[purpose] = np.zeros(size)
+            for (agent, step), sums in counted.items():
+                table[rows[agent], step] = sums
         return found
 
     def samples(self) -> dict[str, tuple[tuple[str, str], ...]]:
@@ -163,7 +183,7 @@ def run_pilot(
     Raises:
         ValueError, TypeError: of the model's own constructor.
     """
-    meter, people = Meter(policy), 0
+    meter, people, seen = Meter(policy), 0, set()
     with warnings.catch_warnings(), stand_in(meter):
         warnings.simplefilter("ignore")  # what is said of a run is said when it is run
         model = model_class(**arguments_of(model_class, parameters, seed))
@@ -176,12 +196,14 @@ def run_pilot(
             meter.step = step
             agents = list(_thinking(model))
             people += len(agents)
+            seen.update(agent.unique_id for agent in agents)
             for agent in agents:
                 _route(agent)
             model.step()
             services.flush()
             progress(step)
-    return Pilot(people / steps, steps, meter.counts(steps), meter.samples())
+    counts = meter.counts(steps, len(seen))
+    return Pilot(people / steps, steps, counts, meter.samples())
 
 
 def arguments_of(

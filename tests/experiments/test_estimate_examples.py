@@ -1,0 +1,26 @@
+"""What the models of README and tutorial will use is foretold from shorter pilots."""
+
+import pytest
+
+from mesa_memory import Services, estimate
+from tests.support.examples import street, village
+
+ALLOWED = 0.15
+
+
+@pytest.mark.parametrize("model", [street, village])
+@pytest.mark.parametrize("memory", ["short_term", "episodic"])
+def test_calls_and_tokens_of_an_example_are_within_15_percent(model, memory):
+    given, steps = {"n": 16, "memory": memory}, 50
+    told = estimate(model, given, steps=steps, effort=400)
+    assert sum(agents * length for agents, length in told.pilots) < 0.6 * 16 * steps
+    played = model(**given, rng=9)
+    for _ in range(steps):
+        played.step()
+    services = Services.of(played)
+    services.flush()
+    rows = told.beside(services.ledger.total, as_records=True)
+    for row in rows:
+        if row["quantity"] in ("calls", "prompt_tokens", "completion_tokens"):
+            assert row["counted"] > 0
+            assert abs(row["difference"]) < ALLOWED, row
