@@ -241,8 +241,10 @@ def _by_agents(
     )
     sure = max(0.0, 1 - (error / lasting) ** 2) if lasting else 0.0
     reach = math.log(agents / long.agents) / math.log(wide.agents / long.agents)
-    unclear = (abs(found) - abs(lasting)) / math.sqrt(12)  # evenly from none to all
-    return math.exp(lasting * sure * reach), math.hypot(error, unclear) * abs(reach)
+    # Evenly from none to all, the less of what comes later is there already.
+    unclear = (abs(found) - abs(lasting)) / math.sqrt(12) * math.exp(-growth)
+    error = math.hypot(error * math.sqrt(sure), unclear)
+    return math.exp(lasting * sure * reach), error * abs(reach)
 
 
 def _grows(now: np.ndarray, after: np.ndarray) -> float:

@@ -65,25 +65,19 @@ def total(series: np.ndarray, steps: int) -> Sum:
         return Sum(float(series[:steps].sum()), 0.0)
     if not series.any():
         return Sum(0.0, 0.0)
-    weights, missed = _judged(series, steps - length)
+    weights, missed = _judged(series)
     ahead = np.array([curve(series, steps).sum() for curve, _ in CURVES])
     tail = float(weights @ ahead)
     spread = float(weights @ (ahead - tail) ** 2) ** 0.5
     return Sum(float(series.sum()) + tail, float(np.hypot(spread, missed * tail)))
 
 
-def _judged(series: np.ndarray, ahead: int) -> tuple[np.ndarray, float]:
-    """The weight of each curve, and the relative error of them all, so far ahead.
-
-    The error is that of the weighted curves where the series is known. It is taken to
-    grow with the square root of how far ahead one looks, as that of a random walk does.
-    """
+def _judged(series: np.ndarray) -> tuple[np.ndarray, float]:
+    """The weight of each curve, and their relative error where the series is known."""
     errors = np.zeros((len(JUDGED_AFTER), len(CURVES)))
-    further = np.zeros(len(JUDGED_AFTER))
     for row, share in enumerate(JUDGED_AFTER):
         cut = max(1, round(share * len(series)))
         after = float(series[cut:].sum())
-        further[row] = max(1.0, ahead / (len(series) - cut))
         scale = max(after, float(series.mean()) * (len(series) - cut), 1e-12)
         for column, (curve, _) in enumerate(CURVES):
             told = float(curve(series[:cut], len(series)).sum())
@@ -91,7 +85,7 @@ def _judged(series: np.ndarray, ahead: int) -> tuple[np.ndarray, float]:
     misses = np.sqrt(np.average(errors**2, axis=0, weights=JUDGED_BY))
     weights = np.array([prior for _, prior in CURVES]) / (misses**2 + LEAST_ERROR**2)
     weights /= weights.sum()
-    squares = (errors @ weights) ** 2 * further
+    squares = (errors @ weights) ** 2
     return weights, float(np.average(squares, weights=JUDGED_BY)) ** 0.5
 
 
