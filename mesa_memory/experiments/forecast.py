@@ -3,13 +3,13 @@
 Short runs without a language model (pilots) count requests by purpose. One is long, to
 see how memories fill up; one has more agents, to see what grows with their number.
 
-The interval is one of prediction: for the sums of runs with seeds of their own. Its
-variance has three parts. *Steps*: how far the curves are apart, and how far they were off
-where the pilot knows better (residuals of a rolling origin, Tashman 2000). *Crowd*: the
-error of the difference between the two pilots, continued to the number of agents.
-*Seeds*: agents differ, and a pilot has some of them; they are its sample of clusters
-(Cochran 1977, chapter 9), as are those of the run that is forecast. The sums of purposes
-have the same causes, so that their errors are added.
+The interval is one of prediction, for runs with seeds of their own. Its variance has
+three parts. *Steps*: how far the curves are apart, and how far all of them together were
+off where the pilot knows better (residuals of a rolling origin, Tashman 2000). *Crowd*:
+the standard error of what differs between the two pilots, as far as it is continued to
+the number of agents. *Seeds*: agents differ, and a pilot has some of them; they are a
+sample of clusters (Cochran 1977, chapter 9), and so are those of the run itself. Errors of
+purposes and of runs have the same causes, and are added.
 """
 
 import inspect
@@ -98,16 +98,41 @@ def estimate(
     planned = _planned(many, steps, effort, name is not None)
     pilots = list(_run_all(planned, run, progress))
     count = many if many is not None else round(pilots[0].agents)
-    lines = tuple(_scaled(line, replies or {}) for line in _lines(pilots, count, steps))
     models = [llm] if isinstance(llm, str) else list(llm)
     named = [tiers] if isinstance(tiers, str) else list(tiers)
+    return foretold(
+        pilots, count, steps, models, named, cached, replies or {}, prices or {}
+    ).times(runs)
+
+
+def foretold(
+    pilots: Sequence[Pilot],
+    agents: int,
+    steps: int,
+    models: Iterable[str] = (),
+    tiers: Iterable[str] = ("",),
+    cached: float | None = None,
+    replies: Mapping[str, float] | None = None,
+    prices: Mapping[str, Any] | None = None,
+) -> Estimate:
+    """What one run will use and cost, by what pilots have counted.
+
+    Args:
+        pilots: the long one, and one of more agents if there is.
+        agents, steps: of the run.
+        models, tiers, cached, replies, prices: see ``estimate``.
+    """
+    lines = tuple(
+        _scaled(line, replies or {}) for line in _lines(pilots, agents, steps)
+    )
+    named = tuple(tiers)
     priced = tuple(
-        _priced(lines, pilots[0], model, tier, cached, prices or {}).times(runs)
+        _priced(lines, pilots[0], model, tier, cached, prices or {})
         for model in models
         for tier in named
     )
     sizes = tuple((round(p.agents), p.steps) for p in pilots)
-    return Estimate(count, steps, runs, lines, priced, sizes)
+    return Estimate(agents, steps, 1, lines, priced, sizes)
 
 
 # -- the pilots ------------------------------------------------------------------------
@@ -206,7 +231,7 @@ def _grown(
     if len(pilots) > 1:
         factor, crowd_error = _by_agents(*pilots, purpose, column, agents)
     apart = pilots[0].between(purpose, column)
-    seeds_error = apart * math.sqrt(1 / max(pilots[0].agents, 1) + 1 / agents)
+    seeds_error = apart * math.sqrt(1 / max(pilots[0].agents, 1) + 1 / max(agents, 1))
     value = (told.value + float(long[0])) * agents * factor
     relative = math.hypot(steps_error, crowd_error, seeds_error, LEAST_ERROR)
     return Sum(value, value * relative)

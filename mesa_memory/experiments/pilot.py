@@ -9,7 +9,7 @@ import threading
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,11 @@ class Pilot:
         end = None if steps is None else steps + 1
         sums = found[:, :end, column].sum(axis=1)
         return float(sums.std(ddof=1) / sums.mean()) if sums.any() else 0.0
+
+    def first(self, steps: int) -> "Pilot":
+        """What it would have counted, had it ended earlier; samples are those of all."""
+        counts = {name: sums[:, : steps + 1] for name, sums in self.counts.items()}
+        return replace(self, steps=steps, counts=counts)
 
     def tokens_for(self, purpose: str, model: str) -> tuple[float, float]:
         """Tokens of a named model to one that is counted here: of prompts, of replies."""

@@ -9,9 +9,11 @@ ALLOWED = 0.15
 
 
 @pytest.mark.parametrize("model", [street, village])
-@pytest.mark.parametrize("memory", ["short_term", "episodic"])
+@pytest.mark.parametrize(
+    "memory", ["short_term", pytest.param("episodic", marks=pytest.mark.slow)]
+)
 def test_calls_and_tokens_of_an_example_are_within_15_percent(model, memory):
-    given, steps = {"n": 16, "memory": memory}, 50
+    given, steps = {"n": 16, "memory": memory}, 48
     told = estimate(model, given, steps=steps, effort=400)
     assert sum(agents * length for agents, length in told.pilots) < 0.6 * 16 * steps
     played = model(**given, rng=9)

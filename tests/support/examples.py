@@ -1,4 +1,7 @@
-"""The models of README and tutorial, as they stand there, with any memory and size."""
+"""The models of README and tutorial, as they stand there, with any memory and size.
+
+What their agents say themselves is asked through the services, too, so that it is counted.
+"""
 
 import re
 from collections.abc import Callable
@@ -8,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from mesa_memory import route_reasoning
 from mesa_memory.memories import registry
 
 ROOT = Path(__file__).parent.parent.parent
@@ -18,14 +22,20 @@ TUTORIAL = ("docs/tutorial.md", ":caption: village.py\n\n(.*?)```")
 
 def street(n: int, memory: str, rng: Any = None) -> Any:
     """README's street."""
-    return _code(README)["Street"](_made(memory), n, rng=rng)
+    return _counted(_code(README)["Street"](_made(memory), n, rng=rng))
 
 
 def village(n: int, memory: str, rng: Any = None) -> Any:
     """The tutorial's village."""
     code = _code(TUTORIAL)
     code["MEMORIES"][memory] = _made(memory)
-    return code["Village"](n, memory, rng=rng)
+    return _counted(code["Village"](n, memory, rng=rng))
+
+
+def _counted(model: Any) -> Any:
+    for agent in model.agents:
+        route_reasoning(agent, block=None)
+    return model
 
 
 def _made(memory: str) -> Callable[[Any], Any]:
