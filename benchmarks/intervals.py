@@ -43,8 +43,8 @@ FORECASTS = {
 
 def used(run: Pilot, steps: int) -> dict[str, float]:
     """What a whole run has used after some steps."""
-    sums = sum(t[:, : steps + 1].sum(axis=(0, 1)) for t in run.counts.values())
-    calls, prompt, cached, said = map(float, sums)  # type: ignore[arg-type]
+    sums = [t[:, : steps + 1].sum(axis=(0, 1)) for t in run.counts.values()]
+    calls, prompt, cached, said = (float(each) for each in np.sum(sums, axis=0))
     plain, kept = PRICES.values()
     return {
         "calls": calls,

@@ -49,8 +49,10 @@ class Priced:
     def times(self, runs: int) -> "Priced":
         """So much for each of several runs: what a pilot missed, it missed of all."""
         cost = None if self.cost is None else self.cost * runs
-        sums = (each * runs for each in (self.prompt, self.cached, self.completion))
-        return Priced(self.model, self.tier, *sums, cost)
+        prompt, read, said = self.prompt, self.cached, self.completion
+        return Priced(
+            self.model, self.tier, prompt * runs, read * runs, said * runs, cost
+        )
 
 
 @dataclass(frozen=True)

@@ -229,7 +229,7 @@ def _grown(
     steps_error = told.error / told.value if told.value else 0.0
     factor, crowd_error = 1.0, 0.0
     if len(pilots) > 1:
-        factor, crowd_error = _by_agents(*pilots, purpose, column, agents)
+        factor, crowd_error = _by_agents(pilots[0], pilots[1], purpose, column, agents)
     apart = pilots[0].between(purpose, column)
     seeds_error = apart * math.sqrt(1 / max(pilots[0].agents, 1) + 1 / max(agents, 1))
     value = (told.value + float(long[0])) * agents * factor

@@ -188,7 +188,8 @@ def run_pilot(
     Raises:
         ValueError, TypeError: of the model's own constructor.
     """
-    meter, people, seen = Meter(policy), 0, set()
+    meter, people = Meter(policy), 0
+    seen: set[Any] = set()
     with warnings.catch_warnings(), stand_in(meter):
         warnings.simplefilter("ignore")  # what is said of a run is said when it is run
         model = model_class(**arguments_of(model_class, parameters, seed))
