@@ -60,7 +60,7 @@ def test_runs_are_sorted_grouped_and_shown_from_a_table(window):
     assert table.locator("h4").all_inner_texts() == ["STLTMemory", "ShortTermMemory"]
     table.get_by_role("button", name="towns.sqlite#3").click()
     window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
-    assert "run=towns-3-" in window.query()
+    window.until(lambda: "run=towns-3-" in window.query())
 
 
 def test_all_runs_are_one_chart_with_seeds_as_a_band(window):

@@ -196,6 +196,8 @@ def MadeBy(
         f"See the request {sure}",
         icon_name="mdi-message-text-outline",
         on_click=lambda: to_request(selection, by.request.id, step, agent),
+        outlined=True,
+        small=True,
     )
 
 

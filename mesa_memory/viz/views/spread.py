@@ -29,6 +29,10 @@ LEAST = 0.6
 #: agents times steps of a run whose texts are read at once
 QUICK = 1_000
 ALL = "all"
+NOT_MEANT = (
+    "What is more similar to the second text than to the first one does not count: a "
+    "denial, for example, has most of the words of the rumour that it denies."
+)
 #: bars of the histogram of similarities
 BINS = 50
 ORDERS = {"first": "who held it first", "agent": "agent"}
@@ -40,18 +44,22 @@ def SpreadView(source: Source, selection: Selection) -> Any:
     text = selection.text.strip()
     with solara.Column(gap="0px"):
         with Section("What spreads?", hint="a sentence, as an agent might remember it"):
-            SearchBox(
-                "Text to look for in all memories",
-                text,
-                lambda value: selection.choose(text=value.strip()),
-            )
-            if text:
+            with solara.Div(classes=["mm-row"]):
                 SearchBox(
-                    "But not like this: what is more similar to it does not count, such "
-                    "as the denial of a rumour",
-                    _unlike(selection),
-                    lambda value: selection.set_option("unlike", value.strip() or None),
+                    "Text to look for in all memories",
+                    text,
+                    lambda value: selection.choose(text=value.strip()),
                 )
+                if text:
+                    SearchBox(
+                        "But not like this",
+                        _unlike(selection),
+                        lambda value: selection.set_option(
+                            "unlike", value.strip() or None
+                        ),
+                    )
+            if text:
+                solara.v.Html(tag="span", class_="mm-hint", children=[NOT_MEANT])
             if not text:
                 words = source.of(leads.widest_words)
                 Empty(
