@@ -11,8 +11,9 @@ from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.forking import Fork
 from mesa_memory.viz.views.navigation import to_evidence
+from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.views.probing import Ask
-from mesa_memory.viz.widgets import Column, Empty, Note, Plain, Section, Table
+from mesa_memory.viz.widgets import Column, Note, Plain, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
 HEADS = (
@@ -46,7 +47,7 @@ def ByHandView(source: Source, selection: Selection) -> Any:
     """Questions, forks, and the changes that were recorded."""
     agent, step = selection.agent(source), selection.step(source)
     if agent is None or step is None:
-        Empty("No agent has remembered anything yet. Make a step.")
+        NoMemories()
         return
     with solara.Column(gap="0px"):
         model = source.model

@@ -11,6 +11,7 @@ from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.cost import written
 from mesa_memory.viz.views.navigation import to_evidence
+from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.views.request_parts import Window
 from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Plain, Section, Table
 from mesa_memory.viz.widgets.nothing import Nothing
@@ -48,7 +49,7 @@ def RequestsView(source: Source, selection: Selection) -> Any:
     """The requests of the agent in the step; one of them in full."""
     agent, step = selection.agent(source), selection.step(source)
     if agent is None or step is None:
-        Empty("No agent has asked anything yet. Make a step.")
+        NoMemories()
         return
     after = memories.previous(source.steps, step)
     found = source.of(data.requests, agent, after, step)

@@ -67,7 +67,7 @@ def SpreadView(source: Source, selection: Selection) -> Any:
                     "of news. Texts that are like it in meaning and words are found in "
                     "all memories, at all steps.",
                     "mdi-map-search-outline",
-                    button=f"Look for “{_shortened(words)}”" if words else "",
+                    button=f"Look for “{leads.beginning(words)}”" if words else "",
                     on_click=lambda: selection.choose(text=words),
                 )
         if text:
@@ -107,10 +107,6 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
         Strip(source, selection, held, step)
         Holders(source, found, selection, What(least, kind, marks), step)
     Texts(found, selection, What(least, kind, marks))
-
-
-def _shortened(words: str) -> str:
-    return words if len(words) <= 60 else words[:59].rstrip() + "…"
 
 
 def _unlike(selection: Selection) -> str:

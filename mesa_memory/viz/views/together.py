@@ -6,6 +6,7 @@ import solara
 import solara.lab
 
 import mesa_memory.viz.views.curves as curves
+from mesa_memory.viz.data import leads
 from mesa_memory.viz.data import together as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
@@ -51,9 +52,21 @@ def Together(source: Source, selection: Selection) -> Any:
                     lambda value: selection.choose(text=value.strip()),
                 )
         if what == TEXT and not selection.text.strip():
-            Empty("Type a sentence above and press Enter, such as a rumour.")
+            AskForText(source, selection)
             return
         Drawn(runs, selection, what, choices[what], stamps)
+
+
+@solara.component
+def AskForText(source: Source, selection: Selection) -> Any:
+    """Says what to type, and offers what the most agents heard."""
+    words = source.of(leads.widest_words)
+    Empty(
+        "Type a sentence above and press Enter, such as a rumour.",
+        "mdi-map-search-outline",
+        button=f"Look for “{leads.beginning(words)}”" if words else "",
+        on_click=lambda: selection.choose(text=words),
+    )
 
 
 def _hint(runs: list[Source]) -> str:
