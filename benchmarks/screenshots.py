@@ -21,11 +21,13 @@ from tests.support.recorded_town import RecordedTown
 
 ROOT = Path(__file__).resolve().parents[1]
 #: memories of the towns recorded first; then come a town with every kind of memory, the
-#: inn, and a fork of it with a change
+#: inn, a fork of it with a change, and two of the first towns with another seed
 MEMORIES = ("stlt", "episodic", "impression")
 MINDS, INN, FORK = 4, 5, 6
-#: picture -> number of the run, and the rest of its address: what is worth a look
-VIEWS = {
+SEEDS = (1, 2, 7, 8)
+#: picture -> number of the run, or of several, and the rest of the address: what is
+#: worth a look
+VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
     "story": (2, "view=story&agent=12&step=14"),
     "population": (1, "view=population&agent=12&step=16"),
     "agent": (1, "view=agent&agent=12&step=16"),
@@ -40,20 +42,16 @@ VIEWS = {
     "impressions": (3, "view=impressions&agent=3&step=25"),
     "spread": (1, "view=spread&agent=12&step=12&text=the+town+well+is+poisoned"),
     "cost": (MINDS, "view=cost&agent=5&step=20"),
+    "runs": (SEEDS, "view=compare&agent=12&other_agent=12&step=16&together=tokens"),
     "compare": (1, "view=compare&agent=12&other_agent=7&step=16"),
 }
 
 
 def record(file: str) -> None:
     """All runs in one file."""
-    towns: list[Any] = [
-        RumorModel(n_agents=24, memory=memory, rng=3, record=file)
-        for memory in MEMORIES
-    ]
-    for town in [*towns, RecordedTown(file, n=18)]:
-        for _ in range(25):
-            town.step()
-        Services.of(town).recorder.close()
+    for memory in MEMORIES:
+        finish(town_of(file, memory, 3))
+    finish(RecordedTown(file, n=18))
     inn = Inn(record=file)
     for _ in range(9):
         inn.step()
@@ -63,6 +61,20 @@ def record(file: str) -> None:
         other.step()
     for model in (inn, other):
         Services.of(model).recorder.close()
+    for memory in MEMORIES[:2]:
+        finish(town_of(file, memory, 4))
+
+
+def town_of(file: str, memory: str, seed: int) -> RumorModel:
+    """A town of the example."""
+    return RumorModel(n_agents=24, memory=memory, rng=seed, record=file)
+
+
+def finish(town: Any) -> None:
+    """Plays the days of a town, and ends its record."""
+    for _ in range(25):
+        town.step()
+    Services.of(town).recorder.close()
 
 
 def shoot(base: str, folder: Path, name: str) -> None:
@@ -84,8 +96,10 @@ def main() -> None:
         file = str(Path(place) / "runs.sqlite")
         record(file)
         for name in sys.argv[2:] or VIEWS:
-            run = f"{file}#{VIEWS[name][0]}"
-            command = ("-m", "mesa_memory.cli", "dashboard", run)
+            wanted = VIEWS[name][0]
+            numbers = wanted if isinstance(wanted, tuple) else (wanted,)
+            runs = [f"{file}#{number}" for number in numbers]
+            command = ("-m", "mesa_memory.cli", "dashboard", *runs)
             with served(*command, "--no-open", "--port", "0") as base:
                 shoot(base, folder, name)
 
