@@ -42,7 +42,7 @@ VIEWS: dict[str, tuple[int | tuple[int, ...], str]] = {
     "impressions": (3, "view=impressions&agent=3&step=25"),
     "spread": (1, "view=spread&agent=12&step=12&text=the+town+well+is+poisoned"),
     "cost": (MINDS, "view=cost&agent=5&step=20"),
-    "runs": (SEEDS, "view=compare&agent=12&other_agent=12&step=16&together=tokens"),
+    "runs": (SEEDS, "view=compare&agent=12&step=16&together=model:believes_correction"),
     "compare": (1, "view=compare&agent=12&other_agent=7&step=16"),
 }
 
