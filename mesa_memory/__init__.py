@@ -51,7 +51,7 @@ _PLACES = {
     "EveryBatch": "memories.consolidation",
     "FactMemory": "memories.fact",
     "Facts": "memories.facts",
-    "From": "experiments.prefixes",
+    "From": "experiments.changes",
     "FrontHalf": "memories.consolidation",
     "Grader": "memories.grading",
     "ImpressionMemory": "memories.impression",

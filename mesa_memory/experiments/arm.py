@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from mesa_memory.experiments.changes import From, give_memory
 from mesa_memory.experiments.design import Case
 from mesa_memory.hosts import mesa_arguments
+from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.base import LLMSettings
 from mesa_memory.memories import registry
 from mesa_memory.runs.recording.configure import configure
@@ -29,6 +31,7 @@ class Arm:
         memory: makes each agent's memory; None leaves the agents theirs.
         services: for ``configure``.
         takes_record: True if the model itself is told where to record.
+        changes: what begins in the middle of the run.
     """
 
     model: Callable[..., Any]
@@ -36,6 +39,7 @@ class Arm:
     memory: Any = None
     services: Mapping[str, Any] = field(default_factory=dict)
     takes_record: bool = False
+    changes: tuple[From, ...] = ()
 
     @classmethod
     def of(cls, model: Callable[..., Any], case: Case) -> "Arm":
@@ -62,13 +66,16 @@ class Arm:
         if case.replicate:
             services["replicate"] = case.replicate
         arguments |= _seeding(model, case, own, any_name)
-        return cls(model, arguments, memory, services, RECORD in own and memory is None)
+        record, changes = RECORD in own and memory is None, tuple(case.changes.values())
+        return cls(model, arguments, memory, services, record, changes)
 
-    def make(self, record: Any = None) -> Any:
+    def make(self, record: Any = None, after: float = 0) -> Any:
         """A new model.
 
         Args:
             record: see ``configure``; None records nothing.
+            after: it is going to be put where a run was at the end of this step, with
+                the memories that everyone had by then.
         """
         arguments = dict(self.arguments)
         services = dict(self.services)
@@ -81,7 +88,16 @@ class Arm:
                     agent.memory = self.memory(agent)
         if services:
             configure(made, **services)
+        for change in sorted(self.changes, key=lambda change: change.step):
+            if change.step < after and change.memory is not None:
+                give_memory(made, change.memory)
         return made
+
+    def change(self, model: Any) -> None:
+        """Changes a model in what begins now, if anything does."""
+        for change in self.changes:
+            if change.step == clock(model):
+                change.apply(model)
 
 
 def _arguments(model: Callable[..., Any]) -> tuple[list[str], bool]:

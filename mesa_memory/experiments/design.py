@@ -4,13 +4,14 @@ import hashlib
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core.arguments import SCENARIO, encode
 from mesa_memory.core.redaction import hide
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import EmptyDesign
+from mesa_memory.experiments.changes import From
 from mesa_memory.experiments.factors import Factor, label_of
 from mesa_memory.hosts import mesa_arguments
 from mesa_memory.runs.recording import construction
@@ -28,12 +29,14 @@ class Case:
         labels: the same as JSON, as it stands in tables.
         seed: of the model's random numbers; None lets Mesa draw one.
         replicate: tells runs apart that are equal in all else, from 0.
+        changes: what begins in the middle of the run, by the name of its factor.
     """
 
     parameters: Mapping[str, Any]
     labels: Mapping[str, Any]
     seed: Any = None
     replicate: int = 0
+    changes: Mapping[str, From] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -41,6 +44,14 @@ class Case:
         said = [hide(dict(self.labels)), encode(self.seed), self.replicate]
         text = json.dumps(said, sort_keys=True, ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
+
+    @property
+    def beginning(self) -> str:
+        """The same for runs that are the same before anything changes in them."""
+        if not self.labels.keys() >= self.parameters.keys():  # one of Mesa's scenarios
+            return self.key
+        own = {name: self.labels[name] for name in self.parameters}
+        return Case(self.parameters, own, self.seed, self.replicate).key
 
 
 @dataclass(frozen=True)
@@ -117,14 +128,30 @@ class Design:
         """All runs, arm by arm; what is equal in all is there once."""
         if self.listed:
             return list(self.listed)
-        found = {
-            case.key: case
-            for values, labels in self.arms
-            for seed in self.seeds
-            for replicate in range(self.replicates)
-            for case in [Case(values, labels, _seed_of(values, seed), replicate)]
-        }
+        changing, found = self.changing, {}
+        for values, labels in self.arms:
+            changes = {n: v for n, v in values.items() if isinstance(v, From)}
+            given = {
+                name: value
+                for name, value in values.items()
+                if name not in changes and not (name in changing and value is None)
+            }
+            for seed in self.seeds:
+                own = _seed_of(values, seed)
+                for replicate in range(self.replicates):
+                    case = Case(given, labels, own, replicate, changes)
+                    found[case.key] = case
         return list(found.values())
+
+    @property
+    def changing(self) -> frozenset[str]:
+        """The factors of which a level begins in the middle of a run."""
+        return frozenset(
+            name
+            for values, _ in self.arms
+            for name, value in values.items()
+            if isinstance(value, From)
+        )
 
     def amended(
         self, given: Any, seeds: Iterable[Any] | None, replicates: int | None

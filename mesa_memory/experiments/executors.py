@@ -138,6 +138,7 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
             "the model": job.arm.model,
             "the memory": job.arm.memory,
             **job.arm.arguments, **job.arm.services, **job.measures, **job.outcomes,
+            **{change.label: change.change for change in job.arm.changes},
         }  # fmt: skip
         for name, value in parts.items():
             if id(value) not in checked:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mesa_memory.core.arguments import OBJECT, inside, mark_of
 from mesa_memory.errors import EmptyDesign
+from mesa_memory.experiments.changes import From
 from mesa_memory.runs.recording import construction
 
 
@@ -47,6 +48,7 @@ class Factor:
         Raises:
             EmptyDesign: if there are no values.
             TypeError: for a value that needs a label, or a name that is no text.
+            ValueError: for two changes of one label.
         """
         if not isinstance(name, str):
             raise TypeError(f"a factor's name must be a text, got {name!r}")
@@ -59,7 +61,14 @@ class Factor:
                 f"the factor {name!r} has no values, so there is nothing to run: give "
                 "at least one, or leave the factor out."
             )
-        return cls(name, tuple({repr(level.label): level for level in levels}.values()))
+        found = {repr(level.label): level for level in levels}
+        for level in levels:
+            if isinstance(level.value, From) and found[repr(level.label)] != level:
+                raise ValueError(
+                    f"two changes of the factor {name!r} are called {level.label!r}: "
+                    "give each a label of its own, From(step, change, label=…)"
+                )
+        return cls(name, tuple(found.values()))
 
     def merged(self, other: "Factor") -> "Factor":
         """This factor with the levels of another one that it does not have yet."""
@@ -78,6 +87,8 @@ def label_of(name: str, value: Any) -> Any:
         qualified = getattr(value, "__qualname__", "<")
         if "<" not in qualified:
             return f"{value.__module__}:{qualified}"
+    if isinstance(value, From) and "<" not in value.label:
+        return value.label
     label = construction.written(value)
     nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]
     if nameless:

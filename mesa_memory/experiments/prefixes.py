@@ -12,68 +12,13 @@ from typing import Any
 
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import StoreUnavailable
+from mesa_memory.experiments.changes import From, give_memory
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.memories import registry
 from mesa_memory.runs import open_run
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.configure import configure
 from mesa_memory.runs.recording.resume import checkpoint, fork, resume
 from mesa_memory.runtime.services import Services
-
-#: what a change begins with that gives everyone another memory
-SWAP = "swap:"
-
-
-@dataclass(frozen=True)
-class From:
-    """A change that begins after a step; before it, the arm is like one without it.
-
-    Attributes:
-        step: after this finished step, at least 1.
-        change: called with the model, such as ``lambda model: implant(…)``; or
-            ``"swap:NAME"``, which gives every agent that has a memory a new and empty
-            one by its name, see ``mesa_memory.memories.registry``.
-        label: names the arm; by default the change and its step.
-
-    Raises:
-        ValueError: for a step below 1, or a text that does not begin with ``"swap:"``.
-        UnknownMemory: if there is no such memory; lists those there are.
-    """
-
-    step: int
-    change: Callable[[Any], Any] | str
-    label: str = ""
-
-    def __post_init__(self) -> None:
-        whole("step", self.step)
-        if isinstance(self.change, str):
-            if not self.change.startswith(SWAP):
-                raise ValueError(
-                    "change must be a function of the model or 'swap:NAME', such as "
-                    f"'swap:episodic', got {self.change!r}"
-                )
-            registry.find(self.change.removeprefix(SWAP))
-        elif not callable(self.change):
-            raise ValueError(
-                "change must be a function of the model or 'swap:NAME', got "
-                f"{self.change!r}"
-            )
-        if not self.label:
-            named = getattr(self.change, "__name__", None) or str(self.change)
-            object.__setattr__(self, "label", f"{named} from {self.step}")
-
-    @property
-    def memory(self) -> str | None:
-        """The name of the memory that everyone is given; None for another change."""
-        change = self.change
-        return change.removeprefix(SWAP) if isinstance(change, str) else None
-
-    def apply(self, model: Any) -> None:
-        """Changes a model that stands after ``step``."""
-        if callable(self.change):
-            self.change(model)
-        elif self.memory is not None:
-            give_memory(model, self.memory)
 
 
 @dataclass(frozen=True)
@@ -91,14 +36,6 @@ class ArmRun:
     change: From | None
     run: int
     result: Any
-
-
-def give_memory(model: Any, name: str) -> None:
-    """Gives every agent that has a memory a new one; what it remembered stays behind."""
-    make = registry.find(name)
-    for agent in list(model.agents):
-        if getattr(agent, "memory", None) is not None:
-            agent.memory = make(agent)
 
 
 def run_arms(

@@ -1,6 +1,5 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -9,17 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.validate import whole
-from mesa_memory.errors import (
-    BudgetExceeded,
-    StoreUnavailable,
-    StudyChanged,
-    StudyError,
-)
+from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
 from mesa_memory.experiments import fingerprint as fingerprints
 from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.design import Case, Design
-from mesa_memory.experiments.executors import Workers, check_picklable, workers_of
+from mesa_memory.experiments.executors import check_picklable, workers_of
+from mesa_memory.experiments.forks import Fork, check_changes, forks
 from mesa_memory.experiments.location import location_of
+from mesa_memory.experiments.making import make
 from mesa_memory.experiments.progress import Progress
 from mesa_memory.experiments.questionnaires import (
     Questionnaire,
@@ -30,18 +26,15 @@ from mesa_memory.experiments.questionnaires import (
 from mesa_memory.experiments.results import Results
 from mesa_memory.experiments.status import Status
 from mesa_memory.experiments.watch import Measure, check_measures
-from mesa_memory.experiments.worker import BUSY, LOST, LOST_WORKER, Job, Outcome
+from mesa_memory.experiments.worker import Job
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.stores.base import open_store
-from mesa_memory.stores.studies import FAILED, WAITING, CaseRow, Studies, StudyRow
+from mesa_memory.stores.studies import WAITING, Studies, StudyRow
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.study_estimate import StudyEstimate
 
 logger = logger_of(__name__)
-
-#: seconds after which a case that another process makes is looked at again
-BUSY_S = 1.0
 
 
 class Study:
@@ -169,11 +162,11 @@ class Study:
             studies = Studies(store)
             row, print_ = self._entered(studies, accept_drift)
             studies.free_reserved(row.id)
-            jobs = self._jobs(row, studies.cases(row.id), print_, budget)
+            jobs = self._jobs(studies, row, print_, budget)
             check_picklable(workers, jobs)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
             with Progress(len(jobs), spent, progress) as bar:
-                self._make(studies, row, workers, jobs, bar)
+                make(self, studies, row.id, workers, jobs, bar)
             status = self._status(studies, self._row(studies))
         if status.failed:
             logger.warning("%s", status)
@@ -241,6 +234,8 @@ class Study:
         levels = (level.value for f in self.design.factors for level in f.levels)
         objects = [self.model, *filter(callable, levels), *askers(self.questionnaires)]
         objects += filter(callable, [*self.measures.values(), *self.outcomes.values()])
+        begun = [change for arm in self._arms().values() for change in arm[1].changes]
+        objects += [each.change for each in begun if callable(each.change)]
         configuration = {
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
@@ -252,9 +247,18 @@ class Study:
 
     def _arms(self) -> dict[str, tuple[Any, Arm]]:
         """Each case with how its model is made, by key; raises for what cannot be."""
-        return {
+        arms = {
             case.key: (case, Arm.of(self.model, case)) for case in self.design.cases
         }
+        check_changes([arm for _, arm in arms.values()], self.steps, self.record)
+        return arms
+
+    def forks(self, studies: Studies, row: StudyRow) -> dict[int, Fork]:
+        """Which cases begin as another one, as far as the store says, by number."""
+        wanted = {case.key: case for case, _ in self._arms().values()}
+        if not any(case.changes for case in wanted.values()):
+            return {}
+        return forks(studies.cases(row.id), wanted, studies.checkpoints(row.id))
 
     def _entered(
         self, studies: Studies, accept_drift: bool
@@ -301,12 +305,13 @@ class Study:
 
     def _jobs(
         self,
+        studies: Studies,
         row: StudyRow,
-        cases: list[CaseRow],
         print_: fingerprints.Fingerprint,
         budget: Budget | None,
     ) -> list[Job]:
         arms, made_with = self._arms(), fingerprints.digest(print_)
+        begun = self.forks(studies, row)
         return [
             Job(
                 location=self.location,
@@ -323,49 +328,12 @@ class Study:
                 recorded=self.record,
                 fingerprint=made_with,
                 budget=budget,
+                fork=begun.get(case.number),
+                forkable=bool(self.design.changing),
             )
-            for case in cases
+            for case in studies.cases(row.id)
             if case.due and case.key in arms
         ]
-
-    def _make(
-        self,
-        studies: Studies,
-        row: StudyRow,
-        workers: Workers,
-        jobs: list[Job],
-        bar: Progress,
-    ) -> None:
-        while jobs:
-            busy = set()
-            with closing(workers.outcomes(jobs)) as outcomes:  # type: ignore[type-var]
-                for outcome in outcomes:
-                    if outcome.state == BUSY:
-                        busy.add(outcome.number)
-                        continue
-                    bar.add(outcome)
-                    self._take(studies, row, outcome)
-            jobs = [job for job in jobs if job.number in busy]
-            if jobs:  # another process makes them now, or a worker of it was killed
-                time.sleep(BUSY_S)
-
-    def _take(self, studies: Studies, row: StudyRow, outcome: Outcome) -> None:
-        if outcome.state == LOST:
-            raise StoreUnavailable(
-                f"a worker cannot use the store: {outcome.error}. What was written "
-                "before is kept; study.run() goes on from there.",
-                location=self.location,
-            )
-        if outcome.budget:
-            left = sum(case.due for case in studies.cases(row.id))
-            raise BudgetExceeded(
-                f"the budget of the study {self.name!r} is used up, and {left} of its "
-                f"runs are not finished: {outcome.error}. What was recorded is kept; "
-                "study.run(budget=Budget(…)) with another one goes on from there."
-            )
-        if outcome.state == LOST_WORKER:
-            error = {"state": FAILED, "error": outcome.error}
-            studies.settle(row.id, outcome.number, **error)
 
     def _status(self, studies: Studies, row: StudyRow) -> Status:
         return Status(self.name, tuple(studies.cases(row.id)), tuple(row.drift))

@@ -23,6 +23,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> Facts:
         replicates=1 + max((case.replicate for case in cases), default=0),
         steps=lengths.pop() if len(lengths) == 1 else None,
         runs=_counted(case.state for case in cases),
+        prefixes=studies.forked(row.id),
         models=_by(spent, "model"),
         purposes=_by(spent, "purpose"),
         tiers=[str(tier) for tier in _by(spent, "tier") if tier],

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.experiments.prefixes import From
+from mesa_memory.experiments.changes import From
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.study import Study
@@ -18,6 +18,8 @@ KEYS = (
     "model", "factors", "parameters", "seeds", "steps", "replicates", "measures",
     "store", "name",
 )  # fmt: skip
+#: beside changes that begin in the middle of a run, the level without one
+UNCHANGED = "unchanged"
 #: models that have a name of their own
 MODELS = {
     "rumor": "mesa_memory.examples.rumor.model:RumorModel",
@@ -87,7 +89,11 @@ def _of_toml(file: Path) -> "Study":
     factors = {name: [value] for name, value in said.pop("parameters", {}).items()}
     for name, values in said.pop("factors", {}).items():
         several = values if isinstance(values, list) else [values]
-        factors[name] = [_value(file, each) for each in several]
+        changing = any(isinstance(each, Mapping) for each in several)
+        factors[name] = [
+            None if changing and each == UNCHANGED else _value(file, each)
+            for each in several
+        ]
     measures = {
         name: _named(file, where) for name, where in said.pop("measures", {}).items()
     }

@@ -22,6 +22,7 @@ from mesa_memory.errors import (
 )
 from mesa_memory.experiments.account import StudyAccount
 from mesa_memory.experiments.arm import Arm
+from mesa_memory.experiments.forks import Fork, take_over
 from mesa_memory.experiments.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.watch import Measure, Watch
 from mesa_memory.hosts.mesa import clock
@@ -53,6 +54,8 @@ class Job:
         recorded: False writes nothing but what is measured and answered.
         fingerprint: hash of what the runs are made with.
         budget: of the whole study; None is no limit.
+        fork: the case that it begins as, unless it has steps already.
+        forkable: others may begin as this one: each step keeps its checkpoint.
     """
 
     location: str
@@ -69,6 +72,8 @@ class Job:
     recorded: bool = True
     fingerprint: str | None = None
     budget: Budget | None = None
+    fork: Fork | None = None
+    forkable: bool = False
 
     @property
     def run_name(self) -> str:
@@ -143,18 +148,19 @@ class _CaseRun:
 
     def made(self, new: bool) -> Outcome:
         """Makes the run and writes how it ended."""
-        model = None
+        model, job = None, self.job
         try:
             model = self._model(new)
             self._share_budget(model)
-            while model.running and clock(model) < self.job.steps:
+            while model.running and clock(model) < job.steps:
                 if self.stopping():
                     return self._settle(STOPPED, model, "it was interrupted")
+                job.arm.change(model)
                 self._step(model)
             return self._settle(FINISHED, model)
         except RunInUse as error:  # another process has taken the run over
             self._let_go(model)
-            return Outcome(self.job.number, BUSY, str(error))
+            return Outcome(job.number, BUSY, str(error))
         except StoreError as error:
             self._let_go(model)
             return self._settle(FAILED, None, _told(error))
@@ -176,14 +182,21 @@ class _CaseRun:
             self.watch.attach(model, fresh=True)
             self._note(model)
             return model
+        each = 1 if job.forkable else None
         recording = Recording(
-            job.location, job.run_name, dict(job.labels), each_step=self._observe
+            job.location, job.run_name, dict(job.labels), each, each_step=self._observe
         )
+        if job.fork is not None and not store.has_steps(self.run):
+            take_over(self.studies, job.study, job.fork, self.run)
+            new = False
+        after = store.newest_checkpoint(self.run) or 0
 
         def make() -> Any:
-            return job.arm.make(recording)
+            return job.arm.make(recording, after)
 
         model = begin_in(make, store, self.run) if new else self._resumed(make)
+        if job.arm.changes and self.studies.ended_before(self.run):
+            model.running = False
         recorder: Any = Services.of(model).recorder
         self.watch.attach(model, fresh=recorder.step is None)
         if recorder.step is None:
@@ -192,7 +205,7 @@ class _CaseRun:
 
     def _resumed(self, make: Callable[[], Any]) -> Any:
         store: Any = self.studies.store
-        if store.has_steps(self.run) and not store.has_checkpoint(self.run):
+        if store.has_steps(self.run) and store.newest_checkpoint(self.run) is None:
             store.truncate(self.run, -1.0)  # no model was asked in these steps
         return resume_in(make, store, self.run)
 
@@ -249,8 +262,11 @@ class _CaseRun:
         store = self.studies.store
         recorder: Any = None if model is None else Services.of(model).recorder
         if recorder is not None and recorder.active:
-            recorder.close(None if state == FINISHED else state)
-            return self.studies.usage(self.run)
+            if state != FINISHED and self._changing(recorder):
+                recorder.abandon()  # the change is made again when the run goes on
+            else:
+                recorder.close(None if state == FINISHED else state)
+                return self.studies.usage(self.run)
         usage = {}
         if model is not None and not self.job.recorded:
             Services.of(model).flush()
@@ -262,6 +278,10 @@ class _CaseRun:
                 store.write(self.run, batch)
         store.end(self.run, state)
         return usage or self.studies.usage(self.run)
+
+    def _changing(self, recorder: Any) -> bool:
+        """True if the model was changed after the last finished step, or is to be."""
+        return any(change.step == recorder.step for change in self.job.arm.changes)
 
     def _done(self, state: str, model: Any) -> float | None:
         """The last step that was finished."""

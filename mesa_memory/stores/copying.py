@@ -1,7 +1,7 @@
 """Copies of a recorded run in the same store, and of a whole file."""
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,14 @@ from mesa_memory.core.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
 from mesa_memory.stores.base import open_store
 from mesa_memory.stores.rows import Blobs, storable
-from mesa_memory.stores.schema import BESIDE, metadata, runs
+from mesa_memory.stores.schema import (
+    BESIDE,
+    calls,
+    checkpoints,
+    metadata,
+    runs,
+    unfinished_calls,
+)
 from mesa_memory.stores.sql import SqlStore
 from mesa_memory.stores.sqlite_faults import fault
 
@@ -44,16 +51,48 @@ def copy_run(
         values["parameters"] = storable(hide(dict(parameters)), Blobs().add)
         del values["id"]
         copy = on.scalar(sa.insert(runs).values(values).returning(runs.c.id))
-        for table in metadata.sorted_tables:
-            if "run" not in table.c or table.name in BESIDE:
-                continue
-            names = [column.name for column in table.c if column.name != "run"]
-            rows = sa.select(sa.literal(copy), *(table.c[n] for n in names))
-            rows = rows.where(table.c.run == run)
-            on.execute(sa.insert(table).from_select(["run", *names], rows))
+        _copy_rows(on, run, copy)
         store.cut(on, copy, step)
         store.confirm(on, copy)
     return copy
+
+
+def copy_beginning(store: SqlStore, source: int, run: int, step: float) -> None:
+    """Lets a run that is empty begin as another one, up to the end of a step.
+
+    What was asked until then was paid for by the other one: the calls say that a recorded
+    run answered them. Of the checkpoints there is only the last.
+
+    Args:
+        source, run: ids of the other run, and of this one, whose lease the store has.
+
+    Raises:
+        StoreError: if the store fails; nothing is copied then.
+    """
+    with store.writing() as on:
+        store.confirm(on, run)
+        parent = {"parent": source, "parent_step": step}
+        on.execute(sa.update(runs).filter_by(id=run).values(parent))
+        _copy_rows(on, source, run, but=(*BESIDE, unfinished_calls.name))
+        store.cut(on, run, step)
+        free = sa.case((calls.c.error.is_(None), 0.0))
+        asked = sa.update(calls).filter_by(run=run)
+        on.execute(asked.values(cached=True, cost=free))
+        earlier = sa.delete(checkpoints).filter_by(run=run)
+        on.execute(earlier.where(checkpoints.c.step < step))
+
+
+def _copy_rows(
+    on: sa.Connection, source: int, run: int, but: Container[str] = BESIDE
+) -> None:
+    """All that was recorded in a run is in another one, too, but for some tables."""
+    for table in metadata.sorted_tables:
+        if "run" not in table.c or table.name in but:
+            continue
+        names = [column.name for column in table.c if column.name != "run"]
+        rows = sa.select(sa.literal(run), *(table.c[n] for n in names))
+        rows = rows.where(table.c.run == source)
+        on.execute(sa.insert(table).from_select(["run", *names], rows))
 
 
 def copy_file(source: str | Path, target: str | Path) -> Path:

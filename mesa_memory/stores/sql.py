@@ -344,10 +344,10 @@ class SqlStore(ABC):
             query = sa.select(schema.steps.c.step).filter_by(run=run).limit(1)
             return on.execute(query).first() is not None
 
-    def has_checkpoint(self, run: int) -> bool:
-        """True if the run can be gone on with."""
+    def newest_checkpoint(self, run: int) -> float | None:
+        """The step from which the run can be gone on with; None if there is none."""
         with self.reading() as on:
-            return bool(self._checkpoints(on, run))
+            return next(iter(self._checkpoints(on, run)), None)
 
     def _checkpoints(self, on: sa.Connection, run: int) -> list[float]:
         """Their steps, newest first."""

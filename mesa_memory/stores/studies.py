@@ -17,6 +17,7 @@ from mesa_memory.stores.rows import Blobs, storable
 from mesa_memory.stores.schema import (
     calls,
     cases,
+    checkpoints,
     measures,
     responses,
     runs,
@@ -305,6 +306,32 @@ class Studies:
         query = query.where(cases.c.study == study, cases.c.number == number)
         with self.store.reading() as on:
             return on.scalar(query) or 0.0
+
+    def checkpoints(self, study: int) -> dict[int, dict[float, bool]]:
+        """The steps of which runs have checkpoints, and if they stay, by case."""
+        c = checkpoints.c
+        query = sa.select(cases.c.number, c.step, c.kept).distinct()
+        query = query.join(cases, cases.c.run == c.run).where(cases.c.study == study)
+        found: dict[int, dict[float, bool]] = {}
+        with self.store.reading() as on:
+            for number, step, kept in on.execute(query).tuples():
+                found.setdefault(number, {})[step] = bool(kept)
+        return found
+
+    def ended_before(self, run: int) -> bool:
+        """True if a run is a copy of one whose model had stopped by itself by then."""
+        parent = sa.select(runs.c.parent, runs.c.parent_step).filter_by(id=run)
+        of = parent.subquery()
+        query = sa.select(cases.c.ended).where(cases.c.run == of.c.parent)
+        with self.store.reading() as on:
+            return bool(on.scalar(query.where(cases.c.done <= of.c.parent_step)))
+
+    def forked(self, study: int) -> int:
+        """How many runs of a study began as a copy of another one."""
+        query = sa.select(sa.func.count()).join(runs, runs.c.id == cases.c.run)
+        query = query.where(cases.c.study == study, runs.c.parent.is_not(None))
+        with self.store.reading() as on:
+            return on.scalar(query.select_from(cases)) or 0
 
     def run_names(self, study: int) -> dict[int, str]:
         """The names of the runs by the number of their case."""

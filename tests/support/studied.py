@@ -13,7 +13,13 @@ import sqlalchemy as sa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, Services, ShortTermMemory, configure
+from mesa_memory import (
+    LongTermMemory,
+    Services,
+    ShortTermMemory,
+    configure,
+    implant,
+)
 from mesa_memory.memories import registry
 from mesa_memory.stores.schema import unfinished_calls
 from tests.support.waiting import until
@@ -158,3 +164,36 @@ class Vandal(Street):
     def step(self):
         super().step()
         self.file.unlink(missing_ok=True)
+
+
+def alarm(model):
+    """Everybody remembers a fire that there never was."""
+    for agent in model.agents:
+        implant(agent, "observation", {"view": "the mill has burnt down"})
+
+
+def flood(model):
+    """Everybody remembers a flood that there never was."""
+    for agent in model.agents:
+        implant(agent, "observation", {"view": "the river is over its banks"})
+
+
+def lethal(model):
+    """An alarm after which the process is killed in step 2, once."""
+    alarm(model)
+    if model.dies:
+        model.dies = str(Path(model.dies) / "later")
+
+
+def stumbling(folder, model):
+    """An alarm that does not come to its end the first time."""
+    alarm(model)
+    mark = Path(folder) / f"{model.seeded} stumbled"
+    if not mark.exists():
+        mark.touch()
+        raise ZeroDivisionError("a bad change")
+
+
+def read(model):
+    """What all remember."""
+    return [agent.memory.get_prompt_ready() for agent in model.agents]
