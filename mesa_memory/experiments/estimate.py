@@ -1,6 +1,6 @@
 """An estimate of what runs will use: by purpose, by model and tier, beside the count."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -191,3 +191,47 @@ def _range(name: str, told: Sum | None) -> dict[str, Any]:
 
 def _table(rows: list[dict[str, Any]], as_records: bool) -> Any:
     return Table(tuple(rows[0]) if rows else (), rows).given(as_records)
+
+
+def combined(parts: Sequence[tuple[int, Estimate]]) -> Estimate:
+    """Forecasts of one run each that are added (1), or taken away (-1) as parts of those.
+
+    What is taken away takes nothing of the error away.
+
+    Args:
+        parts: sign and forecast, for the same models and tiers; the first is added.
+    """
+
+    def total(sums: Iterable[tuple[int, Sum]]) -> Sum:
+        several = list(sums)
+        value = sum(sign * each.value for sign, each in several)
+        return Sum(
+            max(value, 0.0), sum(each.error for sign, each in several if sign > 0)
+        )
+
+    names = list(
+        dict.fromkeys(line.purpose for _, part in parts for line in part.lines)
+    )
+    lines = []
+    for name in names:
+        own = [(sign, ln) for sign, p in parts for ln in p.lines if ln.purpose == name]
+        counts = (
+            total((sign, getattr(line, count)) for sign, line in own)
+            for count in ("calls", "prompt", "cached", "completion")
+        )
+        lines.append(Line(name, *counts))
+    first, priced = parts[0][1], []
+    for place, each in enumerate(first.priced):
+        same = [(sign, part.priced[place]) for sign, part in parts]
+        costs = [(sign, one.cost) for sign, one in same if one.cost is not None]
+        priced.append(
+            Priced(
+                each.model,
+                each.tier,
+                total((sign, one.prompt) for sign, one in same),
+                total((sign, one.cached) for sign, one in same),
+                total((sign, one.completion) for sign, one in same),
+                total(costs) if len(costs) == len(same) else None,
+            )
+        )
+    return replace(first, lines=tuple(lines), priced=tuple(priced))

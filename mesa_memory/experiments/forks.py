@@ -15,6 +15,9 @@ from mesa_memory.experiments.design import Case
 from mesa_memory.stores.copying import copy_beginning
 from mesa_memory.stores.studies import CaseRow, Studies
 
+#: steps with a checkpoint, and whether it stays, by number of the case
+type Checkpoints = Mapping[int, Mapping[float, bool]]
+
 
 @dataclass(frozen=True)
 class Fork:
@@ -101,14 +104,14 @@ def check_changes(arms: Iterable[Arm], steps: float, recorded: bool) -> None:
 def forks(
     rows: Iterable[CaseRow],
     cases: Mapping[str, Case],
-    checkpoints: Mapping[int, Mapping[float, bool]],
-) -> dict[int, Fork]:
-    """The cases that take their beginning from another one, by number.
+    checkpoints: Checkpoints,
+) -> dict[str, Fork]:
+    """The cases that take their beginning from another one, by key.
 
     Args:
         rows: cases in the store.
         cases: those that are wanted, by key.
-        checkpoints: steps with a checkpoint, and whether it stays, by number of the case.
+        checkpoints: of their runs.
     """
     alike: dict[str, list[_Branch]] = {}
     for row in rows:
@@ -116,13 +119,13 @@ def forks(
             case = cases[row.key]
             branch = _Branch(row, case, checkpoints.get(row.number, {}))
             alike.setdefault(case.beginning, []).append(branch)
-    found: dict[int, Fork] = {}
+    found: dict[str, Fork] = {}
     for branches in alike.values():
         found |= _among(branches)
     return found
 
 
-def _among(branches: list[_Branch]) -> dict[int, Fork]:
+def _among(branches: list[_Branch]) -> dict[str, Fork]:
     """The forks of cases that begin alike; each has its own from one that is before it."""
     made = [branch for branch in branches if not branch.new]
     found = {}
@@ -134,7 +137,7 @@ def _among(branches: list[_Branch]) -> dict[int, Fork]:
         )
         step = 0.0 if best is None else new.shares(best)
         if best is not None and step > 0:
-            found[new.row.number] = Fork(best.row.number, step)
+            found[new.row.key] = Fork(best.row.number, step)
             new.wave = best.wave + 1
         new.since = max(step, 1)
         made.append(new)

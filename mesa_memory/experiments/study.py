@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,7 +14,7 @@ from mesa_memory.experiments import fingerprint as fingerprints
 from mesa_memory.experiments.arm import Arm
 from mesa_memory.experiments.design import Case, Design
 from mesa_memory.experiments.executors import check_picklable, workers_of
-from mesa_memory.experiments.forks import Fork, check_changes, forks
+from mesa_memory.experiments.forks import Checkpoints, Fork, check_changes, forks
 from mesa_memory.experiments.location import location_of
 from mesa_memory.experiments.making import make
 from mesa_memory.experiments.progress import Progress
@@ -29,7 +30,7 @@ from mesa_memory.experiments.watch import Measure, check_measures
 from mesa_memory.experiments.worker import Job
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.stores.base import open_store
-from mesa_memory.stores.studies import WAITING, Studies, StudyRow
+from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.study_estimate import StudyEstimate
@@ -192,15 +193,24 @@ class Study:
     @property
     def missing(self) -> list[Case]:
         """The runs that are wanted and not finished, in the order of the design."""
-        try:
-            with closing(self._reading()) as store:
-                studies = Studies(store)
-                row = studies.find(self.name)
-                cases = [] if row is None else studies.cases(row.id)
-        except StoreUnavailable:  # nothing has been run yet
-            cases = []
-        done = {c.key for c in cases if not c.due and c.steps >= self.steps}
+        done = {c.key for c in self._stored()[0] if not c.due and c.steps >= self.steps}
         return [case for case in self.design.cases if case.key not in done]
+
+    @property
+    def beginnings(self) -> dict[str, float]:
+        """The step up to which a missing run begins as another one, by the case's key."""
+        rows, checkpoints = self._stored()
+        known, last = (
+            {row.key for row in rows},
+            max((r.number for r in rows), default=0),
+        )
+        rows = [replace(row, steps=max(row.steps, self.steps)) for row in rows]
+        rows += [
+            CaseRow(0, last + number, case.key, {}, None, 0, float(self.steps))
+            for number, case in enumerate(self.design.cases, start=1)
+            if case.key not in known
+        ]
+        return {key: fork.step for key, fork in self._forks(rows, checkpoints).items()}
 
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """What the missing runs will cost, before they are paid; nothing is sent.
@@ -253,12 +263,11 @@ class Study:
         check_changes([arm for _, arm in arms.values()], self.steps, self.record)
         return arms
 
-    def forks(self, studies: Studies, row: StudyRow) -> dict[int, Fork]:
-        """Which cases begin as another one, as far as the store says, by number."""
-        wanted = {case.key: case for case, _ in self._arms().values()}
-        if not any(case.changes for case in wanted.values()):
+    def _forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
+        """How cases begin as another one, by key."""
+        if not self.design.changing:
             return {}
-        return forks(studies.cases(row.id), wanted, studies.checkpoints(row.id))
+        return forks(rows, {case.key: case for case in self.design.cases}, checkpoints)
 
     def _entered(
         self, studies: Studies, accept_drift: bool
@@ -311,7 +320,8 @@ class Study:
         budget: Budget | None,
     ) -> list[Job]:
         arms, made_with = self._arms(), fingerprints.digest(print_)
-        begun = self.forks(studies, row)
+        cases = studies.cases(row.id)
+        begun = self._forks(cases, studies.checkpoints(row.id))
         return [
             Job(
                 location=self.location,
@@ -328,15 +338,27 @@ class Study:
                 recorded=self.record,
                 fingerprint=made_with,
                 budget=budget,
-                fork=begun.get(case.number),
+                fork=begun.get(case.key),
                 forkable=bool(self.design.changing),
             )
-            for case in studies.cases(row.id)
+            for case in cases
             if case.due and case.key in arms
         ]
 
     def _status(self, studies: Studies, row: StudyRow) -> Status:
         return Status(self.name, tuple(studies.cases(row.id)), tuple(row.drift))
+
+    def _stored(self) -> tuple[list[CaseRow], Checkpoints]:
+        """The cases and checkpoints in the store; none if nothing has been run yet."""
+        try:
+            with closing(self._reading()) as store:
+                studies = Studies(store)
+                row = studies.find(self.name)
+                if row is None:
+                    return [], {}
+                return studies.cases(row.id), studies.checkpoints(row.id)
+        except StoreUnavailable:
+            return [], {}
 
     def _reading(self) -> Any:
         return open_store(self.location, read_only=True)

@@ -4,12 +4,14 @@ import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.arguments import encode, readable
 from mesa_memory.experiments.arm import Arm
+from mesa_memory.experiments.changes import give_memory
 from mesa_memory.experiments.design import Case
-from mesa_memory.experiments.estimate import Estimate
+from mesa_memory.experiments.estimate import Estimate, combined
 from mesa_memory.experiments.forecast import estimate
 from mesa_memory.experiments.growth import Sum
 from mesa_memory.llm.policy import PROVIDER
@@ -150,49 +152,98 @@ def estimate_study(
     **given: Any,
 ) -> StudyEstimate:
     """See ``Study.estimate``."""
-    missing = study.missing
+    missing, beginnings = study.missing, study.beginnings
     arms: dict[str, list[Case]] = {}
     for case in missing:
         arms.setdefault(_key(case.labels), []).append(case)
-    pilots: dict[str, Estimate] = {}
+    pilots = _Pilots(study.model, {"tiers": tiers, **given})
     found = []
     for number, cases in enumerate(arms.values()):
         first = cases[0]
         own = first.parameters.get(LLM)
         named = llm or (own if isinstance(own, str) and own != PROVIDER else ())
-        named = [named] if isinstance(named, str) else list(named)
-        others = {n: v for n, v in first.labels.items() if n != LLM}
-        key = _key({"of": others, "llm": named})
-        if key not in pilots:
 
-            def tell(done: int, of: int, before: int = number) -> None:
-                progress(before * of + done, len(arms) * of)
+        def tell(done: int, of: int, before: int = number) -> None:
+            progress(before * of + done, len(arms) * of)
 
-            pilots[key] = estimate(
-                _Maker(study.model),
-                _for_a_pilot(first.parameters),
-                steps=study.steps,
-                llm=named,
-                tiers=tiers,
-                progress=tell,
-                **given,
-            )
+        models = [named] if isinstance(named, str) else list(named)
+        pilot = partial(pilots.of, first, models, tell)
+        shared = min(beginnings.get(case.key, 0) for case in cases)
+        of_one = _after(shared, study.steps, first, pilot)
         labels = {n: readable(v) for n, v in first.labels.items()}
-        of_runs = pilots[key].times(len(cases))
-        found.append(ArmEstimate(labels, _key(first.labels), of_runs))
+        found.append(ArmEstimate(labels, _key(first.labels), of_one.times(len(cases))))
     return StudyEstimate(tuple(found))
 
 
-class _Maker:
-    """Makes the model of an arm as a study's worker does."""
+class _Pilots:
+    """Forecasts of one run each; what is equal but for the model is made once."""
 
-    def __init__(self, model: Callable[..., Any]) -> None:
-        self._model = model
+    def __init__(self, model: Callable[..., Any], given: Mapping[str, Any]) -> None:
+        self._model, self._given = model, given
+        self._found: dict[str, Estimate] = {}
+
+    def of(
+        self,
+        case: Case,
+        models: Sequence[str],
+        progress: Callable[[int, int], None],
+        memory: str | None,
+        steps: float,
+    ) -> Estimate:
+        """Of a run of so many steps; with a memory, everyone has that one."""
+        others = {n: case.labels.get(n) for n in case.parameters if n != LLM}
+        said = {"of": others, "llm": models, "memory": memory, "steps": steps}
+        if (key := _key(said)) not in self._found:
+            self._found[key] = estimate(
+                _Maker(self._model, memory),
+                _for_a_pilot(case.parameters),
+                steps=int(steps),
+                llm=models,
+                progress=progress,
+                **self._given,
+            )
+        return self._found[key]
+
+
+def _after(
+    shared: float,
+    steps: int,
+    case: Case,
+    pilot: Callable[[str | None, float], Estimate],
+) -> Estimate:
+    """What a run needs after the steps that it takes over from another one.
+
+    A memory that begins in the middle begins empty, as at the start of a shorter run.
+    What another change brings about is not known: it is taken to ask nothing more.
+    """
+    swaps = sorted(
+        (change.step, change.memory)
+        for change in case.changes.values()
+        if change.memory is not None
+    )
+    begins: list[tuple[float, str | None]] = [(0, None), *swaps]
+    parts = []
+    for (begin, memory), end in zip(begins, [*(step for step, _ in swaps), steps]):
+        if end > max(begin, shared):
+            parts.append((1, pilot(memory, end - begin)))
+            if shared > begin:
+                parts.append((-1, pilot(memory, shared - begin)))
+    return combined(parts)
+
+
+class _Maker:
+    """Makes the model of an arm as a study's worker does; with a memory, if it has one."""
+
+    def __init__(self, model: Callable[..., Any], memory: str | None = None) -> None:
+        self._model, self._memory = model, memory
         self.__signature__ = inspect.signature(model)
 
     def __call__(self, **given: Any) -> Any:
         """A new model."""
-        return Arm.of(self._model, Case(given, {})).make()
+        model = Arm.of(self._model, Case(given, {})).make()
+        if self._memory is not None:
+            give_memory(model, self._memory)
+        return model
 
 
 def _for_a_pilot(parameters: Mapping[str, Any]) -> dict[str, Any]:

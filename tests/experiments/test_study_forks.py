@@ -7,6 +7,7 @@ import pytest
 
 from mesa_memory import From, Study, open_run
 from mesa_memory.errors import NotPicklable
+from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Processes
 from mesa_memory.experiments.study_file import read_study
 from tests.experiments.test_study_executors import PicklingExecutor
@@ -306,3 +307,23 @@ def test_a_study_in_a_file_names_its_changes(tmp_path):
     assert study.results().runs["change"].tolist()[1:] == ["alarm from 2", "other"]
     with open_run(tmp_path / "fire.sqlite", 3) as other:
         assert (other.parent, other.parent_step) == (1, 3)
+
+
+def test_a_forecast_counts_once_what_arms_share(file):
+    given = {"n_agents": 5}
+    factors = {
+        "memory": "stlt",
+        "change": [None, From(4, alarm), From(6, "swap:episodic")],
+    }
+    study = Study(RumorModel, given | factors, seeds=[1, 2], steps=8, store=file)
+    told = study.estimate(llm="openai/gpt-5-mini")
+    assert run(study).finished
+    calls = [arm.estimate.calls.value for arm in told.arms]
+    used = study.results().runs.groupby("case")["calls"].first().tolist()
+    counted = [sum(used[:2]), sum(used[2:4]), sum(used[4:])]
+    assert calls == pytest.approx(counted, rel=0.35)
+    assert calls[1] < 0.7 * calls[0] and calls[2] < 0.7 * calls[0]
+    assert study.estimate().runs == 0
+    study.amend({"change": [From(2, alarm, "early")]})
+    (arm,) = study.estimate().arms
+    assert arm.estimate.runs == 2 and calls[1] < arm.estimate.calls.value < calls[0]
