@@ -16,13 +16,16 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
+    From,
     Reply,
     Services,
     ShortTermMemory,
     STLTMemory,
+    Study,
     configure,
     draw,
     fork,
+    implant,
     open_run,
     register_policy,
     resume,
@@ -267,6 +270,57 @@ def test_a_scenario_is_made_again_as_it_was(given, tmp_path):
         each.run_for(4)
     end(again)
     assert again.drops == model.drops
+
+
+def wet(model):
+    return sum(model.drops)
+
+
+def alone(rain, seed, steps):
+    model = Rainy(Weather(rng=seed, rain=rain))
+    model.run_for(steps)
+    return wet(model)
+
+
+def test_a_list_of_scenarios_is_the_design_of_a_study(tmp_path):
+    file, rains = tmp_path / "study.sqlite", [Weather(rain=0.1), Weather(rain=0.75)]
+    study = Study(
+        Rainy, rains, seeds=[5, 6], steps=4, outcomes={"wet": wet}, store=file
+    )
+    assert study.run("serial", progress=False).counts["finished"] == 4
+    runs = study.results().runs
+    assert list(runs["rain"]) == [0.1, 0.1, 0.75, 0.75]
+    assert list(runs["seed"]) == [5, 6, 5, 6]
+    assert list(runs["wet"]) == [
+        alone(*each, 4) for each in zip(runs["rain"], runs["seed"])
+    ]
+    assert study.amend(seeds=[7], steps=7).run("serial", progress=False).finished
+    runs = study.results().runs
+    assert list(runs["steps"]) == [7] * 6
+    assert list(runs["wet"]) == [
+        alone(*each, 7) for each in zip(runs["rain"], runs["seed"])
+    ]
+
+
+def shout(model):
+    for agent in model.people:
+        implant(agent, "message", {"message": "The bridge is on fire!", "sender": 9})
+
+
+def test_arms_of_a_study_that_begin_alike_ask_for_it_once(tmp_path):
+    def lived(name, changes):
+        given = {"llm": {"counting": CountingLLM()}} | changes
+        made = {"outcomes": {"said": prompts}, "store": tmp_path / name}
+        study = Study(Village, given, seeds=[42], steps=8, **made)
+        ASKED.clear()
+        assert study.run("serial", progress=False).finished
+        return study.results().runs["said"].tolist(), len(ASKED)
+
+    both, asked = lived("both.sqlite", {"change": [None, From(5, shout)]})
+    plain, all_steps = lived("plain.sqlite", {})
+    changed, again = lived("changed.sqlite", {"change": [From(5, shout)]})
+    assert both == plain + changed
+    assert all_steps < asked < all_steps + again
 
 
 def test_after_a_failed_step_the_model_goes_on(tmp_path):
