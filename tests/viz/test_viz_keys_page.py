@@ -39,7 +39,7 @@ def page():
         window.open("ours?view=population", see=".mm-empty")
         for day in ("1", "2", "3"):
             press(window, "Step")
-            window.until(lambda day=day: window.step() == day)
+            window.shows(step=day)
         yield window
 
 

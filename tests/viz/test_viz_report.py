@@ -345,6 +345,7 @@ def test_a_report_can_be_read_by_all(chromium, town, tmp_path, theme):
         window.page.emulate_media(color_scheme=theme)
         window.page.fill("#slider", "7")
         window.page.locator("#mind button").first.click()
+        window.settled()
         found = Axe().run(window.page, options={"resultTypes": ["violations"]})
         faults = [
             f"{one['id']}: {node['html'][:200]} {node['failureSummary'][:300]}"

@@ -48,7 +48,7 @@ def test_runs_are_sorted_grouped_and_shown_from_a_table(window):
     window.open("?view=population")
     press(window, "Runs")
     table = listed(window)
-    table.wait_for()
+    window.until(table.is_visible)
     assert names(table) == [f"towns.sqlite#{n}" for n in (1, 2, 3)]
     assert "the other one" in table.inner_text()
     head = table.get_by_role("columnheader", name="seed")
