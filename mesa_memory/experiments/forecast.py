@@ -21,7 +21,7 @@ import numpy as np
 
 from mesa_memory.core.validate import number, whole
 from mesa_memory.experiments.estimate import Estimate, Line, Priced
-from mesa_memory.experiments.growth import Sum, total
+from mesa_memory.experiments.growth import ERRORS, Sum, total
 from mesa_memory.experiments.pilot import COUNTED, Pilot, run_pilot
 from mesa_memory.llm.policy import PROVIDER, Turn
 from mesa_memory.llm.price import FREE, Price
@@ -33,10 +33,13 @@ AGENTS = (
 )  # fmt: skip
 #: steps of agents in all pilots together
 EFFORT = 1200
-#: share of them that goes to the long pilot, and its fewest steps and agents
+#: share of them that the long pilot has at most, and its fewest steps and agents
 LONG, FEWEST_STEPS, FEWEST_AGENTS = 2 / 3, 40, 8
 #: by how much the other pilot has more agents
 WIDER = 2
+#: what has not occurred in n calls occurs in up to so many n-ths of all (the rule of
+#: three, Hanley and Lippman-Hand 1983)
+UNSEEN = 3
 #: relative error of each forecast at least, as tokens are counted from samples
 LEAST_ERROR = 0.01
 
@@ -184,8 +187,10 @@ def _planned(
     if many * steps <= effort:
         return [(None, steps)]
     length = min(steps, max(FEWEST_STEPS, round(LONG * effort / FEWEST_AGENTS)))
-    few = max(FEWEST_AGENTS, round(LONG * effort / length))
-    if few * WIDER > many:  # then all of them, for as long as they may
+    # The wide pilot is to see as many of the steps as it may: what depends on the crowd
+    # may come late.
+    few = max(FEWEST_AGENTS, effort // ((1 + WIDER) * length))
+    if few * WIDER >= many:  # then all of them, for as long as they may
         return [(None, max(min(steps, FEWEST_STEPS), min(steps, effort // many)))]
     wide = WIDER * few
     rest = max(0, effort - few * length) // wide
@@ -217,7 +222,17 @@ def _lines(pilots: Sequence[Pilot], agents: int, steps: int) -> Iterable[Line]:
             _grown(pilots, purpose, column, agents, steps)
             for column in range(len(COUNTED))
         ]
-        yield Line(purpose, *sums)
+        calls, prompt, cached, said = sums
+        if not cached.value:
+            cached = _unseen(prompt, pilots[0], purpose)
+        yield Line(purpose, calls, prompt, cached, said)
+
+
+def _unseen(prompt: Sum, pilot: Pilot, purpose: str) -> Sum:
+    """What may be read from a cache though none of the pilot's calls did."""
+    calls = float(pilot.per_agent(purpose)[:, 0].sum()) * pilot.agents
+    share = min(1.0, UNSEEN / max(calls, 1.0))
+    return Sum(0.0, prompt.value * share / ERRORS)
 
 
 def _grown(
