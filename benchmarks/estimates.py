@@ -201,7 +201,7 @@ def compared(
 def inside(told: Sum, count: float) -> bool:
     """Whether a count is in its interval, up to a rounding of floats."""
     slack = 1e-9 * count
-    return told.low - slack <= count <= told.high + slack
+    return bool(told.low - slack <= count <= told.high + slack)
 
 
 def off(forecast: float, count: float) -> float:

@@ -88,7 +88,7 @@ def compared(
                 "quantity": name,
                 "off": of.value / counted - 1 if counted else float("inf"),
                 "width": (of.high - of.value) / of.value if of.value else 0.0,
-                "inside": of.low - slack <= counted <= of.high + slack,
+                "inside": bool(of.low - slack <= counted <= of.high + slack),
             }
 
 
