@@ -7,14 +7,20 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
-from mesa_memory.cli.progress import counted
+from mesa_memory.cli.progress import counted, say
 from mesa_memory.examples.rumor import MEMORIES
+
+#: what the command says at once
+TOLD = (
+    "Plays {steps} days in a town of {agents} people, through which a rumour and its "
+    "correction spread; then {then}."
+)
 
 
 @click.command()
 @click.option(
     "--memory",
-    type=options.MemoryName(),
+    metavar=options.MemoryName.name,
     default="stlt",
     show_default=True,
     help=f"Everyone's memory: {', '.join(MEMORIES)}, reflective (episodic, with "
@@ -45,7 +51,9 @@ from mesa_memory.examples.rumor import MEMORIES
     help="No browser: print who knows what, why, one memory in full, and the cost.",
 )
 @options.served
+@click.pass_context
 def demo(
+    context: click.Context,
     headless: bool,
     host: str,
     port: int,
@@ -58,7 +66,11 @@ def demo(
 
     The page has every view of the dashboard, and buttons to play on.
     """
+    # Before anything is loaded, which takes seconds.
+    then = "prints who remembers what" if headless else "shows it in the browser"
+    say(TOLD.format(agents=town["agents"], steps=steps, then=then))
     with one_line_errors():
+        options.check_memory(town["memory"], context)
         if headless:
             _print(steps, name, **town)
         else:

@@ -13,7 +13,7 @@ from mesa_memory.runs import Run, open_run
 from mesa_memory.viz import server
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.data import layers
+from mesa_memory.viz.data import layers, scene
 from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.server import Place
@@ -80,5 +80,6 @@ def _count(feed: Feed) -> None:
     """Begins with what the first page needs and takes seconds for a long run."""
     source = feed.source
     with suppress(MesaMemoryError):  # the page itself will meet it, and say so
+        source.grown(scene.scene)
         source.activity()
         source.grown(layers.occupancy)

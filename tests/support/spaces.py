@@ -102,3 +102,30 @@ class Walk(mesa.Model):
         else:
             cells = list(self.world.all_cells)
             agent.cell = cells[number * 3 % len(cells)]
+
+
+class Mixed(mesa.Model):
+    """Two agents who remember that it rains, and, from step 3 on, one who does not."""
+
+    def __init__(self, record: Any = True) -> None:
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=record, outcomes=("mood",))
+        self.grid = OrthogonalMooreGrid((4, 4), random=self.random)
+        for place in range(2):
+            agent = self.put(place)
+            agent.memory = ShortTermMemory(agent)
+
+    def put(self, place: int) -> Any:
+        """Somebody new in a cell."""
+        agent = CellAgent(self)
+        agent.cell = self.grid[place, 3]
+        agent.mood = None
+        return agent
+
+    def step(self) -> None:
+        """It rains; on day 3 somebody comes."""
+        for agent in list(self.agents)[:2]:
+            agent.mood = "wet"
+            agent.memory.add_to_memory("observation", {"seen": "rain"})
+        if self.steps == 3:
+            self.put(2)

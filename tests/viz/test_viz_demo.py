@@ -10,6 +10,7 @@ import threading
 import pytest
 from click.testing import CliRunner
 
+from benchmarks.story import DRAWN
 from mesa_memory.cli import main
 from mesa_memory.runs import open_run
 from tests.support.browser import ROOT, Window, browser
@@ -92,6 +93,22 @@ def test_the_page_shows_the_days_that_were_played_and_goes_on(chromium, demo):
         window.until(lambda: len(set(pictures(window)) - set(before)) == 3)
 
 
+def test_the_spread_is_drawn_without_a_click_and_play_shows_who_tells_whom(
+    chromium, demo
+):
+    with Window(chromium, demo.ready()) as window:
+        window.open()
+        window.until(lambda: window.page.evaluate(DRAWN))
+        for story in ("rumour", "correction"):
+            assert story in window.text(".mm-stage-legend")
+        day = window.text(".mm-stage-step strong")
+        press(window, "Play the story")
+        window.until(lambda: window.text(".mm-stage-step strong") != day)
+        window.until(lambda: window.page.locator(".mm-stage-words").count() > 0)
+        arrow = window.page.locator(".mm-stage-arrow title").first.text_content()
+        assert " tells " in arrow
+
+
 def test_two_windows_show_one_town_and_choose_for_themselves(chromium, demo):
     with Window(chromium, demo.ready()) as one, Window(chromium, demo.ready()) as two:
         one.open("?view=agent&agent=2&step=5", see="text=Agent 2, step 5")
@@ -162,7 +179,7 @@ def test_an_interrupt_ends_it_while_windows_play_and_nothing_is_lost(
         for window in (one, two):
             window.page.goto("about:blank")
             window.faults.clear()  # of a page whose server is gone
-    progress = ("Open http", "Loading ", "Days in town: ")
+    progress = ("Plays ", "Open http", "Loading ", "Days in town: ")
     assert [line for line in demo.said if not line.startswith(progress)] == []
     for number, least in ((1, days), (2, days)):
         with open_run(file, number) as run:
@@ -187,4 +204,4 @@ def test_a_port_that_is_taken_is_said_before_a_day_is_played(monkeypatch):
     assert found.exit_code == 1
     assert f"cannot listen at port {port} of 127.0.0.1" in found.output
     assert "Choose another port" in found.output
-    assert len(found.output.strip().splitlines()) == 1
+    assert len(found.output.strip().splitlines()) == 2  # what it does, and why not

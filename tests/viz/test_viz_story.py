@@ -13,8 +13,9 @@ from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.said import said
 from mesa_memory.viz.data.scene import circle, scene
+from mesa_memory.viz.portions import stretches
 from tests.support.recorded import Story
-from tests.support.spaces import KINDS, Walk
+from tests.support.spaces import KINDS, Mixed, Walk
 from tests.support.stored import everything
 
 DAYS = 12
@@ -173,7 +174,7 @@ def test_agents_without_a_place_stand_on_a_circle(tmp_path):
         assert not found.placed
         assert found.outcomes == {}
         measured = colouring.of_measure(activity(run), "events")
-        made = frames.frames([7, "b"], measured, found, lambda n: said(run, n, 20), 0)
+        made = frames.frames([7, "b"], measured, found, said(run, 0, 20), 0)
     assert frames.flat([7, "b"], found, 0) == [
         round(v, 4) for v in circle(2).ravel().tolist()
     ]
@@ -185,6 +186,36 @@ def test_agents_without_a_place_stand_on_a_circle(tmp_path):
     ]
     # A message, something seen, a fact and an impression.
     assert [frame["values"] for frame in made] == [[4, 4], [2, 2], [2, 2]]
+
+
+def test_agents_without_a_memory_are_where_they_are_without_a_value():
+    model, before = Mixed(), None
+    recorder = Services.of(model).recorder
+    with open_run(recorder.store) as run:
+        for _ in range(4):
+            model.step()
+            recorder.sync()
+            if model.steps == 2:
+                before = scene(run)
+        found, whole = scene(run, before), scene(run)
+    recorder.close()
+    assert before.others == []
+    assert found.others == whole.others == ["3"]
+    assert found.agents == [1, 2, "3"]
+    assert np.array_equal(found.places, whole.places, equal_nan=True)
+    assert np.isnan(found.places[2, :2]).all()
+    assert found.places[2, 2:].tolist() == [[2, 3], [2, 3]]
+    coloured = colouring.of_outcome(found, "mood")
+    made = frames.frames(found.agents, coloured, found, [[]] * 4, 0)
+    assert [frame["values"] for frame in made] == [[0, 0, None]] * 4
+    alone = found.of_memories()
+    assert alone.agents == [1, 2]
+    assert len(alone.places) == len(alone.outcomes["mood"]) == 2
+
+
+def test_places_of_steps_are_brought_together_as_stretches():
+    assert stretches([3, 1, 2, 7]) == [range(1, 4), range(7, 8)]
+    assert stretches([]) == []
 
 
 def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):

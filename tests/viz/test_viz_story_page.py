@@ -7,8 +7,10 @@ import pytest
 from mesa_memory import Services, open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.said import said
+from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.browser import Window, browser, run_key, served
 from tests.support.recorded_town import RecordedTown
+from tests.support.spaces import Mixed
 
 pytestmark = pytest.mark.slow
 DAYS = 14
@@ -73,9 +75,20 @@ def unplaced(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def address(file, unplaced):
-    options = ("--port", "0", "--no-open")
-    with served("-m", "mesa_memory.cli", "dashboard", file, unplaced, *options) as base:
+def mixed(tmp_path_factory):
+    """A run in which somebody has no memory."""
+    place = str(tmp_path_factory.mktemp("mixed") / "run.sqlite")
+    model = Mixed(place)
+    for _ in range(4):
+        model.step()
+    Services.of(model).recorder.close()
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(file, unplaced, mixed):
+    given = (file, unplaced, mixed, "--port", "0", "--no-open")
+    with served("-m", "mesa_memory.cli", "dashboard", *given) as base:
         yield base
 
 
@@ -240,6 +253,22 @@ def test_a_run_without_places_or_outcomes_is_a_circle_coloured_by_its_memory(
         colours.select_option(label="Memory: recalls")
         window.until(lambda: "Recalls" in window.text(".mm-stage-legend"))
         assert "colour=memory" in window.query()
+
+
+def test_who_has_no_memory_is_grey_and_leads_nowhere(chromium, address, mixed):
+    with Window(chromium, address) as window:
+        window.open(f"?run={run_key(mixed)}&step=4", see=".mm-stage-svg")
+        window.until(lambda: window.page.locator(".mm-stage-dot").count() == 3)
+        bare = window.page.locator(".mm-stage-bare")
+        assert bare.locator("title").all_text_contents() == [
+            "Agent 3: mood none; it has no memory"
+        ]
+        assert bare.locator("path").get_attribute("fill") == NEUTRAL
+        before = window.query()
+        bare.click()
+        window.page.keyboard.press("ArrowLeft")
+        window.until(lambda: "step=3" in window.query())
+        assert window.query() == before.replace("step=4", "step=3")
 
 
 @pytest.mark.parametrize("width", [400, 1280, 2560])

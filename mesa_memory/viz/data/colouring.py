@@ -34,6 +34,15 @@ class Colouring:
         known = self.values[np.isfinite(self.values)]
         return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
 
+    def goes_on(self, before: "Colouring") -> bool:
+        """True if it says the same as an earlier one, and maybe more, of new steps."""
+        steps = before.values.shape[1]
+        return (
+            (self.label, self.agents) == (before.label, before.agents)
+            and self.classes[: len(before.classes)] == before.classes
+            and np.array_equal(self.values[:, :steps], before.values, equal_nan=True)
+        )
+
     def counts(self) -> list[tuple[str, list[int]]]:
         """How many agents had each of ``classes``, for each step."""
         return [
@@ -56,10 +65,15 @@ def of_outcome(scene: Scene, name: str) -> Colouring:
     kinds = {type(value) for value in given} - {type(None)}
     if kinds and kinds <= {int, float}:
         return Colouring(name, scene.agents, values.astype(np.float32))
-    places: dict[Any, int] = {}
-    numbers = [
-        np.nan if v is None else places.setdefault(_word(v), len(places)) for v in given
-    ]
+    places: dict[str, int] = {}
+    # Most values are those of the step before; what is made of each is made once.
+    known: dict[tuple[type, Any], float] = {(type(None), None): np.nan}
+    numbers = []
+    for value in given:
+        key = type(value), value
+        if key not in known:
+            known[key] = places.setdefault(_word(value), len(places))
+        numbers.append(known[key])
     found = np.array(numbers, dtype=np.float32).reshape(values.T.shape).T
     return Colouring(name, scene.agents, found, tuple(places))
 

@@ -1,6 +1,6 @@
 """The pictures of a story, as the browser plays them: some steps at a time."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,24 +10,15 @@ from mesa_memory.viz.data.colouring import Colouring
 from mesa_memory.viz.data.said import Message
 from mesa_memory.viz.data.scene import Scene, circle
 
-#: steps that are sent to the browser at a time
-STEPS = 20
 #: longest words of a message beside its arrow and in the list, in characters
 WORDS_CHARS = 240
-
-type Said = Callable[[int], list[list[Message]]]
-
-
-def first_of(place: int) -> int:
-    """The place of the first step that is sent together with this one."""
-    return place - place % STEPS
 
 
 def frames(
     agents: Sequence[Any],
     colouring: Colouring,
     scene: Scene,
-    said: Said,
+    said: Sequence[Sequence[Message]],
     first: int,
 ) -> list[dict[str, Any]]:
     """The pictures of some steps that follow each other, from ``first`` on.
@@ -35,8 +26,8 @@ def frames(
     Args:
         agents: who is drawn, by unique id; numbers below are places among them.
         colouring, scene: of the run.
-        said: gives the messages of ``STEPS`` steps from a place on.
-        first: place of a step.
+        said: the messages of each of these steps.
+        first: place of the first one.
 
     Returns:
         For each step ``place``; ``values``, one for each agent, None for no value;
@@ -44,11 +35,10 @@ def frames(
         ``messages``, each a list of sender, recipient and words.
     """
     place = {agent: n for n, agent in enumerate(agents)}
-    messages = said(first)
     row = {agent: n for n, agent in enumerate(colouring.agents)}
     moving = scene.placed and scene.moving
     found = []
-    for n, of_step in enumerate(messages):
+    for n, of_step in enumerate(said):
         at = first + n
         if at >= colouring.values.shape[1]:
             break

@@ -1,6 +1,6 @@
 """One agent in one step: what reached it, came to its mind, was made of it, and was said."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,14 +85,30 @@ def made(past: Past, steps: list[float], step: float) -> list[Row]:
 
 
 def mind(run: Run, agent: Any, step: float, past: Past) -> Mind:
-    """What came to an agent's mind in a step: of its recalls that for a prompt.
+    """What came to an agent's mind in a step, see ``minds``."""
+    return minds(run, agent, [step], past)[0]
+
+
+def minds(run: Run, agent: Any, steps: Sequence[float], past: Past) -> list[Mind]:
+    """What came to an agent's mind in some steps: of its recalls those for a prompt.
 
     An agent whose memory ranks nothing was shown what it held; then the newest lines of
     that stand here.
+
+    Args:
+        steps: that follow each other; their recalls are read at once.
     """
-    rows = recalling.recalls(run, agent, step)
-    read = [row for row in rows if row["purpose"] == "prompt"] or rows
-    for row in read:
+    if not steps:
+        return []
+    found: dict[float, list[Row]] = {step: [] for step in steps}
+    for row in recalling.recalls(run, agent, steps[0], steps[-1]):
+        found.setdefault(row["step"], []).append(row)
+    return [_ranked(found[step], past) or _shown(run, agent, step) for step in steps]
+
+
+def _ranked(rows: list[Row], past: Past) -> Mind | None:
+    """The first of the recalls of a step that found something."""
+    for row in [row for row in rows if row["purpose"] == "prompt"] or rows:
         recall = recalling.understood(row, past)
         if recall.candidates:
             best = recall.candidates[:THOUGHTS]
@@ -101,7 +117,7 @@ def mind(run: Run, agent: Any, step: float, past: Past) -> Mind:
                 for c in best
             ]
             return Mind(thoughts, len(recall.candidates), recall.query, ranked=True)
-    return _shown(run, agent, step)
+    return None
 
 
 def reason(recall: recalling.Recall, candidate: recalling.Candidate) -> str:

@@ -116,14 +116,22 @@ def recall_steps(run: Run, agent: Any) -> list[float]:
     return sorted(step for (step,) in run.rows(wanted))
 
 
-def recalls(run: Run, agent: Any, step: float | None = None) -> list[Row]:
-    """The rows of an agent's recalls in a step, or in all, in order, for ``understood``."""
+def recalls(
+    run: Run, agent: Any, step: float | None = None, until: float | None = None
+) -> list[Row]:
+    """The rows of an agent's recalls, in order, for ``understood``.
+
+    Args:
+        step: only of this one; None is all.
+        until: of all steps from ``step`` to this one.
+    """
     log = schema.recalls
     own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
     columns = [column for column in log.columns if column.name != "run"]
     wanted = select(*columns).where(*own)
     if step is not None:
-        wanted = wanted.where(log.c.step == step)
+        last = step if until is None else until
+        wanted = wanted.where(log.c.step >= step, log.c.step <= last)
     return sorted(run.records(wanted), key=lambda row: row["seq"])
 
 

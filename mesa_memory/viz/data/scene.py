@@ -2,8 +2,8 @@
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,7 +21,9 @@ class Scene:
     """What is to be seen of a model besides its memories.
 
     Attributes:
-        agents: the unique ids, in order.
+        agents: the unique ids, in order; then ``others``.
+        others: agents without a memory of which the model told something, by their
+            unique ids as text.
         ends: each finished step, and the last ``seq`` by its end.
         spaces: the space, see ``hosts.mesa_space``, from a place of a step on; in order.
         places: shape (agents, steps, 2), x and y; NaN for who is nowhere.
@@ -30,6 +32,7 @@ class Scene:
     """
 
     agents: list[Any]
+    others: list[str]
     ends: list[tuple[float, int]]
     spaces: list[tuple[int, dict[str, Any]]]
     places: np.ndarray
@@ -54,6 +57,18 @@ class Scene:
             np.broadcast_to(first, self.places.shape), self.places, equal_nan=True
         )
 
+    def of_memories(self) -> "Scene":
+        """The same without ``others``."""
+        count = len(self.agents) - len(self.others)
+        outcomes = {name: values[:count] for name, values in self.outcomes.items()}
+        return replace(
+            self,
+            agents=self.agents[:count],
+            others=[],
+            places=self.places[:count],
+            outcomes=outcomes,
+        )
+
     def space(self, place: int) -> dict[str, Any]:
         """The space at a place of a step; empty if there is none."""
         found: dict[str, Any] = {}
@@ -70,12 +85,17 @@ def scene(run: Run, before: Scene | None = None) -> Scene:
         before: what was found earlier; then only what is new is read.
     """
     ends, known = reading.ends(run), run.unique_ids
-    agents = list(known.values())
-    if before is not None and not _goes_on(before, agents, ends):
-        before = None
+    others = before.others if before else []
+    if before is not None and not _goes_on(before, [*known.values(), *others], ends):
+        before, others = None, []
     first = len(before.ends) if before else 0
-    held = _Filling(known, len(ends), before)
     rows = reading.scenes(run, before.ends[-1][1] if before else -1)
+    new = _unknown(rows, [*known, *others])
+    if before is not None and new:
+        return scene(run)  # somebody is new, who has no place in what was found earlier
+    others = [*others, *new]
+    agents = [*known.values(), *others]
+    held = _Filling([*known, *others], len(ends), before)
     seqs = [seq for _, seq in ends]
     place = first
     held.begin(place)
@@ -89,7 +109,21 @@ def scene(run: Run, before: Scene | None = None) -> Scene:
     while place < len(ends) - 1:
         place += 1
         held.begin(place)
-    return Scene(agents, ends, held.spaces, held.places, held.outcomes, held.collected)
+    found = held.spaces, held.places, held.outcomes, held.collected
+    return Scene(agents, others, ends, *found)
+
+
+def _unknown(rows: Iterable[Sequence[Any]], known: Sequence[str]) -> list[str]:
+    """The agents of whom rows tell something, without these; in order."""
+    of_agents = (
+        state or {}
+        for _, kind, state in rows
+        if kind == "places" or (kind or "").startswith(OUTCOMES)
+    )
+    named = dict.fromkeys(name for state in of_agents for name in state)
+    for name in known:
+        named.pop(name, None)
+    return list(named)
 
 
 def _goes_on(before: Scene, agents: list[Any], ends: list[tuple[float, int]]) -> bool:
@@ -100,11 +134,9 @@ def _goes_on(before: Scene, agents: list[Any], ends: list[tuple[float, int]]) ->
 class _Filling:
     """The arrays of a scene while they are filled, step by step."""
 
-    def __init__(
-        self, known: Mapping[str, Any], steps: int, before: Scene | None
-    ) -> None:
-        self._row = {name: place for place, name in enumerate(known)}
-        self._shape = len(known), steps
+    def __init__(self, names: Sequence[str], steps: int, before: Scene | None) -> None:
+        self._row = {name: place for place, name in enumerate(names)}
+        self._shape = len(names), steps
         self.spaces = list(before.spaces) if before else []
         self.places = np.full((*self._shape, 2), np.nan)
         self.outcomes: dict[str, np.ndarray] = {}

@@ -61,7 +61,7 @@ def population(run: Run, about: str = "", unlike: str = "") -> Population:
         about: a text; who remembers something like it becomes the first measure.
         unlike: what is more similar to this text than to ``about`` does not count.
     """
-    counted, seen = activity(run), scene(run)
+    counted, seen = activity(run), scene(run).of_memories()
     return Population(
         counted.agents,
         run.names,

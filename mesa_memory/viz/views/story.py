@@ -11,6 +11,7 @@ from mesa_memory.viz.data import frames, population, scene, spread
 from mesa_memory.viz.data.colouring import Colouring
 from mesa_memory.viz.data.said import said
 from mesa_memory.viz.data.scene import Scene
+from mesa_memory.viz.portions import use_portions
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_spread
@@ -132,13 +133,13 @@ def Scenery(
     source: Source, selection: Selection, told: Scene, found: Colouring, place: int
 ) -> Any:
     """Picture, person and curves."""
-    agent, step = selection.agent(source), source.steps[place]
+    agent = selection.agent(source)
     solara.Style(STYLE)
     with solara.Div(classes=["mm-story"]):
         with Section("Story", hint="who tells whom; click an agent, or what was said"):
             Colours(selection, told)
             Picture(source, selection, told, found, place)
-        Person(source, selection, agent, step)
+        Person(source, selection, agent, place)
     Curves(source, selection, told, found)
 
 
@@ -147,29 +148,25 @@ def Picture(
     source: Source, selection: Selection, told: Scene, found: Colouring, place: int
 ) -> Any:
     """The agents at the step, and what they say; it plays by itself."""
-    needed = solara.use_reactive(-1)
-    agents = source.agent_ids
-
-    def of_steps(first: int) -> list:
-        return source.of(said, first, frames.STEPS)
-
-    firsts = _wanted(place, needed.value, len(source.steps))
-    reel = solara.use_memo(
-        lambda: _reel(source, told, found, of_steps, firsts),
-        [source.stamp, id(found), id(told), tuple(firsts)],
+    agents = told.agents
+    shown = min(len(source.steps), found.values.shape[1])
+    version = _use_version(told, found)
+    now, need = use_portions((version, source.key), place, shown)
+    pictures = solara.use_memo(
+        lambda: _frames(source, told, found, now), [version, source.key, tuple(now)]
     )
+    reel = solara.use_memo(
+        lambda: _reel(source, told, version), [version, id(told), source]
+    )
+    begin = solara.use_ref(place).current
     ground = solara.use_memo(
-        lambda: _ground(told, agents, place),
-        [id(told), place if told.moving or len(told.spaces) > 1 else None],
+        lambda: _ground(told, agents, place), [id(told), id(told.space(place))]
     )
     low, high = solara.use_memo(lambda: found.range, [id(found)])
     chosen = selection.agent(source)
 
-    def choose(to: int | None) -> None:
-        selection.choose(step=None if to is None else source.steps[to])
-
     def explain(at: int, message: int) -> None:
-        of_step = of_steps(frames.first_of(at))[at % frames.STEPS]
+        (of_step,) = source.of(said, at, 1)
         known = [m for m in of_step if m.sender in agents and m.recipient in agents]
         if message < len(known):
             one = known[message]
@@ -177,40 +174,48 @@ def Picture(
 
     Stage(
         reel=reel,
-        index=place,
+        frames=pictures,
+        begin=begin,
         selected=agents.index(chosen) if chosen in agents else -1,
         ground=ground,
         legend=Legend(found.label, found.classes, low, high),
-        on_step=choose,
-        on_need=needed.set,
+        on_need=need,
         on_agent=lambda n: selection.choose(agent=agents[n]),
         on_message=explain,
     )
 
 
-def _reel(
-    source: Source, told: Scene, found: Colouring, said: frames.Said, firsts: list[int]
-) -> Reel:
-    """The pictures of the steps from these on."""
-    agents = source.agent_ids
+def _use_version(told: Scene, found: Colouring) -> int:
+    """Counts up whenever pictures that were made before do not hold any more."""
+    before, number = solara.use_ref((told, found)), solara.use_ref(0)
+    scene, colouring = before.current
+    moved = (scene.moving, scene.agents) != (told.moving, told.agents)
+    if moved or not (found is colouring or found.goes_on(colouring)):
+        number.current += 1
+    before.current = (told, found)
+    return number.current
+
+
+def _frames(
+    source: Source, told: Scene, found: Colouring, now: list[range]
+) -> list[dict[str, Any]]:
+    """The pictures of some steps."""
+    made = []
+    for some in now:
+        messages = source.of(said, some.start, len(some))
+        made += frames.frames(told.agents, found, told, messages, some.start)
+    return made
+
+
+def _reel(source: Source, told: Scene, version: int) -> Reel:
+    """What the pictures are of."""
+    count = len(told.agents)
     return Reel(
-        f"{id(source.run)} {found.label} {len(agents)}",
+        f"{source.key} {version}",
         [number(step) for step in source.steps],
-        [source.called(agent) for agent in agents],
-        [
-            frame
-            for first in firsts
-            for frame in frames.frames(agents, found, told, said, first)
-        ],
+        [source.called(agent) for agent in told.agents],
+        list(range(count - len(told.others), count)),
     )
-
-
-def _wanted(place: int, needed: int, steps: int) -> list[int]:
-    """The first steps of what is sent: around the chosen one, and what was asked for."""
-    wanted = {frames.first_of(place), frames.first_of(max(place - 1, 0))}
-    if 0 <= needed < steps:
-        wanted.add(frames.first_of(needed))
-    return sorted(wanted)
 
 
 def _ground(told: Scene, agents: list[Any], place: int) -> Ground:

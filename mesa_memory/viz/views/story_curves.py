@@ -1,5 +1,6 @@
 """The curves below a story: how many agents are of each colour, and the model's numbers."""
 
+import json
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,17 @@ COLOURS, COUNTS = "colours", "counts"
 @solara.component
 def Curves(source: Source, selection: Selection, told: Scene, found: Colouring) -> Any:
     """Outcomes by step, with a line at the chosen one; a click goes to a step."""
-    counts = _counting(told, len(source.agent_ids))
+    counts = solara.use_memo(
+        lambda: _counting(told, len(source.agent_ids)), [id(told), source.stamp]
+    )
     choices = {COLOURS: f"the colours: {found.label}"}
     choices |= {COUNTS: "all that the model counts its agents by"} if counts else {}
     choices |= {f"model:{name}": f"the model's {name}" for name in told.collected}
     usual = COUNTS if counts and not found.classes else COLOURS
     key = selection.option("curve", usual, choices)
+    # As text: else every drawing of the page would walk through all the numbers.
     option = solara.use_memo(
-        lambda: _option(source.steps, told, found, key, counts),
+        lambda: _drawing(_option(source.steps, told, found, key, counts)),
         [id(told), id(found), key, source.stamp],
     )
     step = selection.step(source)
@@ -38,7 +42,7 @@ def Curves(source: Source, selection: Selection, told: Scene, found: Colouring) 
             choices,
             lambda value: selection.set_option("curve", value),
         )
-        if not option["series"]:
+        if not option:
             Empty("There are no numbers to draw yet. Make a step, or choose others.")
             return
         Chart(
@@ -61,6 +65,11 @@ def _counting(told: Scene, agents: int) -> list[str]:
         and known.max() <= agents
         and not (known % 1).any()
     ]
+
+
+def _drawing(option: dict[str, Any]) -> str:
+    """The option as text; empty if there is nothing to draw."""
+    return json.dumps(option) if option["series"] else ""
 
 
 def _option(

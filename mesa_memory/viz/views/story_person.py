@@ -8,119 +8,118 @@ from mesa_memory.core.content import shorten
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import person as data
 from mesa_memory.viz.data.agent import Past, Row
+from mesa_memory.viz.portions import use_portions
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_evidence, to_spread
-from mesa_memory.viz.widgets import Section
-from mesa_memory.viz.widgets.lines import Line, Lines
+from mesa_memory.viz.widgets.person import Line, Page, Pages, Part
 from mesa_memory.viz.widgets.timeline import number
 
-#: lines of each part at first
-LINES = 6
+#: places of the parts
+HEARD, MINDED, MADE, DONE = range(4)
 
 
 @solara.component
-def Person(source: Source, selection: Selection, agent: Any, step: float) -> Any:
-    """One agent in one step."""
-    past = source.of(memories.past, agent)
-    with Section(source.called(agent), hint=f"in step {number(step)}"):
-        Heard(source, selection, past, agent, step)
-        Minded(source, selection, past, agent, step)
-        Made(source, selection, past, agent, step)
-        Done(source, selection, past, agent, step)
-        solara.Button(
-            "All that it remembered",
-            text=True,
-            small=True,
-            icon_name="mdi-account",
-            on_click=lambda: selection.choose(view="agent", agent=agent, step=step),
-        )
+def Person(source: Source, selection: Selection, agent: Any, place: int) -> Any:
+    """One agent in one step; read after the picture has been drawn."""
+    version = f"{source.key} {agent}"
+    count = len(source.steps)
+    now, need = use_portions(version, place, count, at_once=False)
+    pages = solara.use_memo(lambda: _pages(source, agent, now), [version, tuple(now)])
+
+    def line(at: int, part: int, n: int) -> None:
+        _lead(source, selection, agent, at, part, n)
+
+    def everything(at: int) -> None:
+        selection.choose(view="agent", agent=agent, step=source.steps[at])
+
+    Pages(
+        version=version,
+        called=source.called(agent),
+        pages=pages,
+        begin=solara.use_ref(place).current,
+        count=count,
+        on_need=need,
+        on_line=line,
+        on_all=everything,
+    )
 
 
-def _part(title: str, lines: list[Line], empty: str, go: Any, goes: str) -> None:
-    """A part of the person: its heading and its lines, or why there are none."""
-    solara.v.Html(tag="h4", children=[title])
-    if lines:
-        Lines(lines, label=title, on_pick=go, goes=goes, most=LINES)
-    else:
-        solara.v.Html(tag="p", class_="mm-hint", children=[empty])
+def _pages(source: Source, agent: Any, now: list[range]) -> list[Page]:
+    """The agent in some steps."""
+    if not now:
+        return []
+    past, found = source.of(memories.past, agent), []
+    for some in now:
+        steps = source.steps[some.start : some.stop]
+        minds = data.minds(source.run, agent, steps, past)
+        for place, step, mind in zip(some, steps, minds):
+            parts = _parts(source, past, agent, step, mind)
+            found.append(Page(place, number(step), parts))
+    return found
 
 
-@solara.component
-def Heard(
-    source: Source, selection: Selection, past: Past, agent: Any, step: float
-) -> Any:
-    """The events that reached it."""
-    rows = data.heard(past, source.steps, step, agent)
-    with solara.Div():
-        _part(
+def _parts(
+    source: Source, past: Past, agent: Any, step: float, mind: data.Mind
+) -> list[Part]:
+    steps = source.steps
+    heard = data.heard(past, steps, step, agent)
+    done = data.done(past, steps, step, agent)
+    ended = data.ended(past, steps, step)
+    gone = ", ".join(f"{count} {why}" for why, count in ended.items())
+    of_all = f"Came to mind ({len(mind.thoughts)} of {mind.count})"
+    return [
+        Part(
             "Saw and heard",
-            [Line(data.told(row, agent)) for row in rows],
+            [Line(data.told(row, agent)) for row in heard],
             "Nothing reached it in this step.",
-            lambda n: _explain(selection, rows[n], agent, step),
             "Shows who else remembers this",
-        )
-
-
-@solara.component
-def Minded(
-    source: Source, selection: Selection, past: Past, agent: Any, step: float
-) -> Any:
-    """What came to its mind, and why."""
-    mind = source.of(data.mind, agent, step, past)
-    hint = f"{len(mind.thoughts)} of {mind.count}"
-    title = f"Came to mind ({hint})" if mind.thoughts else "Came to mind"
-    view, goes = ("recall", "Recall") if mind.ranked else ("agent", "Agent")
-    with solara.Div():
-        _part(
-            title,
+        ),
+        Part(
+            of_all if mind.thoughts else "Came to mind",
             [Line(t.text, note=_why(t), faint=not t.shown) for t in mind.thoughts],
             "It did not read its memory in this step.",
-            lambda _: selection.choose(view=view, agent=agent, step=step),
-            f"Shows it all in the view {goes}",
-        )
+            f"Shows it all in the view {'Recall' if mind.ranked else 'Agent'}",
+        ),
+        Part(
+            "Its memory made of it",
+            [
+                Line(_brief(row), head=f"{row['kind']}:")
+                for row in data.made(past, steps, step)
+            ],
+            "No summary, reflection or impression in this step.",
+            "Shows what it rests on",
+            f"Let go of: {gone}." if gone else "",
+        ),
+        Part(
+            "Said and did",
+            [Line(data.told(row, agent), head=_to(source, row)) for row in done],
+            "It said and did nothing in this step.",
+            "Shows who remembers this",
+        ),
+    ]
+
+
+def _lead(
+    source: Source, selection: Selection, agent: Any, at: int, part: int, n: int
+) -> None:
+    """Goes to the view that explains a line."""
+    past, steps, step = source.of(memories.past, agent), source.steps, source.steps[at]
+    if part == MINDED:
+        (mind,) = data.minds(source.run, agent, [step], past)
+        view = "recall" if mind.ranked else "agent"
+        selection.choose(view=view, agent=agent, step=step)
+    elif part == MADE:
+        to_evidence(selection, data.made(past, steps, step)[n]["id"], agent)
+    else:
+        read = data.heard if part == HEARD else data.done
+        _explain(selection, read(past, steps, step, agent)[n], agent, step)
 
 
 def _why(thought: data.Thought) -> str:
     return (
         thought.reason if thought.shown else f"{thought.reason}; no room in the prompt"
     )
-
-
-@solara.component
-def Made(
-    source: Source, selection: Selection, past: Past, agent: Any, step: float
-) -> Any:
-    """What its memory made of what it knew."""
-    rows = data.made(past, source.steps, step)
-    ended = data.ended(past, source.steps, step)
-    with solara.Div():
-        _part(
-            "Its memory made of it",
-            [Line(_brief(row), head=f"{row['kind']}:") for row in rows],
-            "No summary, reflection or impression in this step.",
-            lambda n: to_evidence(selection, rows[n]["id"], agent),
-            "Shows what it rests on",
-        )
-        if ended:
-            gone = ", ".join(f"{count} {why}" for why, count in ended.items())
-            solara.v.Html(tag="p", class_="mm-hint", children=[f"Let go of: {gone}."])
-
-
-@solara.component
-def Done(
-    source: Source, selection: Selection, past: Past, agent: Any, step: float
-) -> Any:
-    """What it said and did."""
-    rows = data.done(past, source.steps, step, agent)
-    with solara.Div():
-        _part(
-            "Said and did",
-            [Line(data.told(row, agent), head=_to(source, row)) for row in rows],
-            "It said and did nothing in this step.",
-            lambda n: _explain(selection, rows[n], agent, step),
-            "Shows who remembers this",
-        )
 
 
 def _brief(row: Row) -> str:

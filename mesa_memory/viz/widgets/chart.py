@@ -1,5 +1,6 @@
 """A chart by Apache ECharts, with PNG and SVG to download."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ DASHES = ("solid", "dashed", "dotted")
 
 @solara.component_vue("chart.vue")
 def _Chart(
-    option: dict[str, Any],
+    drawing: str,
     cursor: Any,
     height: int,
     label: str,
@@ -28,7 +29,7 @@ def _Chart(
 
 @solara.component
 def Chart(
-    option: dict[str, Any],
+    option: dict[str, Any] | str,
     *,
     label: str,
     cursor: Any = None,
@@ -39,18 +40,23 @@ def Chart(
     """An ECharts figure; its theme follows the page.
 
     Args:
-        option: as ECharts takes it. Agents' words may stand in it as plain names, but
-            never in a ``formatter``. Keep the same object while nothing changes.
+        option: as ECharts takes it, or that as JSON, which is not walked through
+            whenever the page is drawn. Agents' words may stand in it as plain names,
+            but never in a ``formatter``. Keep the same object while nothing changes.
         label: what the figure shows, for those who cannot see it.
         cursor: where a line marks the selected step: a name on the x axis; None is no
-            line. It is moved without drawing anything else anew.
+            line. It is moved without drawing anything else anew, and along an axis
+            called ``Step`` at once when the page's slider moves.
         height: in pixels.
         file: name of the files, without their ending.
         on_pick: called with ``series``, ``name``, ``index``, ``kind`` and ``data`` of
             what was clicked.
     """
+    drawing = solara.use_memo(
+        lambda: option if isinstance(option, str) else json.dumps(option), [option]
+    )
     return _Chart(
-        option=option,
+        drawing=drawing,
         cursor=cursor,
         height=height,
         label=label,

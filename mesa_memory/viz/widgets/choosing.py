@@ -16,12 +16,15 @@ def AgentPicker(source: Source, selection: Selection, other: bool = False) -> An
     Args:
         other: choose the agent to compare with.
     """
-    field = "other_agent" if other else "agent"
     chosen = selection.other_agent(source) if other else selection.agent(source)
-    items = solara.use_memo(
-        lambda: [{"text": source.called(a), "value": str(a)} for a in source.agent_ids],
-        [source.stamp, len(source.agent_ids)],
-    )
+    return _AgentField(source, selection, chosen, other)
+
+
+@solara.component
+def _AgentField(source: Source, selection: Selection, chosen: Any, other: bool) -> Any:
+    """The field; drawn anew only for other agents, and not for another step."""
+    field = "other_agent" if other else "agent"
+    items = [{"text": source.called(a), "value": str(a)} for a in source.agent_ids]
     return solara.v.Autocomplete(
         label="Compare with agent" if other else "Agent",
         items=items,

@@ -48,33 +48,32 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Reel:
-    """Pictures, and what they are of; the page does not look into it.
+    """What pictures are of; the page does not look into it.
 
     Attributes:
         version: another one makes the browser forget the pictures that it has.
         steps: names of all steps.
         agents: their names.
-        frames: see ``data.frames``; what was given before is kept.
+        bare: places of those who have no memory.
     """
 
     version: str
     steps: list[str]
     agents: list[str]
-    frames: list[dict[str, Any]]
+    bare: list[int]
 
 
 @solara.component_vue("stage.vue")
 def _Stage(
     version: str,
     names: str,
-    index: int,
+    begin: int,
     selected: int,
     ground: str,
     legend: dict[str, Any],
     pictures: str,
     colours: list[str],
     neutral: str,
-    event_choose: Callable[[int | None], None],
     event_need: Callable[[int], None],
     event_agent: Callable[[int], None],
     event_message: Callable[[dict[str, int]], None],
@@ -84,41 +83,44 @@ def _Stage(
 @solara.component
 def Stage(
     reel: Reel,
-    index: int,
+    frames: list[dict[str, Any]],
+    begin: int,
     selected: int,
     ground: Ground,
     legend: Legend,
-    on_step: Callable[[int | None], None],
     on_need: Callable[[int], None],
     on_agent: Callable[[int], None],
     on_message: Callable[[int, int], None],
 ) -> Any:
     """Agents as coloured shapes, what they say to each other as arrows with the words.
 
-    It plays by itself through the pictures it has been given, and asks for others.
+    It plays by itself, has the page's slider follow, and asks for pictures in time.
 
     Args:
         reel: the same object while nothing in it changes.
-        index: place of the step that is shown, unless it plays.
+        frames: pictures, see ``data.frames``; what was given before is kept. The same
+            object while there are no new ones.
+        begin: place of the step that is shown at first; then it is the slider's.
         selected: place of the one who stands out; -1 for nobody.
-        ground: where they are, at ``index``.
+        ground: where they are, at ``begin``.
         legend: of the values in the pictures.
-        on_step: called with the place of each step that it comes to; None is the last,
-            with which it stays.
         on_need: called with the place of a step of which it needs the picture.
         on_agent: called with the place of the agent that was clicked.
         on_message: called with the place of a step and of the message that was clicked.
     """
     # As text: else every drawing of the page would walk through all the numbers.
     names = solara.use_memo(
-        lambda: json.dumps({"steps": reel.steps, "agents": reel.agents}), [reel]
+        lambda: json.dumps(
+            {"steps": reel.steps, "agents": reel.agents, "bare": reel.bare}
+        ),
+        [reel],
     )
     held = solara.use_memo(lambda: json.dumps(asdict(ground)), [ground])
-    pictures = solara.use_memo(lambda: json.dumps(reel.frames), [reel])
+    pictures = solara.use_memo(lambda: json.dumps(frames), [id(frames)])
     return _Stage(
         version=reel.version,
         names=names,
-        index=index,
+        begin=begin,
         selected=selected,
         ground=held,
         legend={
@@ -130,7 +132,6 @@ def Stage(
         pictures=pictures,
         colours=list(COLOURS),
         neutral=NEUTRAL,
-        event_choose=on_step,
         event_need=on_need,
         event_agent=on_agent,
         event_message=lambda at: on_message(int(at["place"]), int(at["message"])),

@@ -1,5 +1,6 @@
 """The step slider: time travel for all views at once."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from mesa_memory.viz.selection import Selection
 
 @solara.component_vue("timeline.vue")
 def _Timeline(
-    steps: list[str],
+    names: str,
     index: int,
     follow: bool,
     marks: list[dict[str, Any]],
@@ -38,9 +39,11 @@ def Timeline(
         else:
             selection.choose(step=source.steps[min(place, len(source.steps) - 1)])
 
+    # As text: else every drawing of the page would walk through all the steps.
+    names = solara.use_memo(lambda: json.dumps(list(map(number, steps))), [source])
     place = {step: n for n, step in enumerate(steps)} if marks else {}
     return _Timeline(
-        steps=[number(step) for step in steps],
+        names=names,
         index=steps.index(chosen) if chosen is not None else 0,
         follow=selection.choice.step is None,
         marks=[
