@@ -12,6 +12,7 @@ from mesa_memory.experiments import Processes
 from mesa_memory.experiments.study_file import read_study
 from tests.experiments.test_study_executors import PicklingExecutor
 from tests.support.openai_server import OpenAIServer
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import (
     PaidStreet,
     Street,
@@ -145,6 +146,14 @@ def test_any_executor_makes_the_same_arms(file, server, tmp_path, make):
         assert run(paid(file, server), executor).finished
     assert csv(paid(file, server)) == csv(one)
     assert len(server.log) == 2 * asked
+
+
+def test_a_database_has_the_same_arms_as_a_file(postgres, server, tmp_path):  # noqa: F811
+    one = paid(tmp_path / "file.sqlite", server, seeds=[0])
+    run(one)
+    study = paid(postgres.database(), server, seeds=[0])
+    assert run(study).finished
+    assert csv(study) == csv(one)
 
 
 @pytest.mark.slow
