@@ -20,6 +20,7 @@ from mesa_memory.experiments.worker import (
     Job,
     Outcome,
     close_stores,
+    run_apart,
     run_job,
 )
 
@@ -60,7 +61,7 @@ class Futures:
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """See ``Workers``."""
         waiting, under_way = iter(jobs), {}
-        stop, make = threading.Event(), run_job
+        stop, make = threading.Event(), run_apart
         here = isinstance(self.executor, ThreadPoolExecutor)
         if here:  # only what runs in this process can be told to stop
             make = partial(run_job, stopping=stop.is_set)

@@ -24,7 +24,7 @@ from mesa_memory.experiments.worker import (
     Job,
     Outcome,
     close_stores,
-    run_job,
+    run_apart,
     steps_done,
 )
 
@@ -209,7 +209,7 @@ def serve(connection: Connection, runs_at_once: int) -> None:
 
 def _made(said: bytes, stopping: threading.Event) -> Outcome:
     job: Any = pickle.loads(said)  # noqa: S301 - of our own study
-    return run_job(job, stopping.is_set)
+    return run_apart(job, stopping.is_set)
 
 
 def _not_ready(code: int | None) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from mesa_memory.core import redaction
+from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.validate import number, whole
 
@@ -47,6 +48,7 @@ class Attempt:
             ``response_format``; later ones win.
         options: the user's own, which win over ``arguments``.
         timeout: seconds.
+        asked: which request of a run it is; None if nobody keeps its answer.
     """
 
     model: str
@@ -56,6 +58,7 @@ class Attempt:
     arguments: Mapping[str, Any]
     options: Mapping[str, Any]
     timeout: float
+    asked: Asked | None = None
 
     @property
     def by_tool(self) -> bool:

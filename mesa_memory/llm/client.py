@@ -25,6 +25,7 @@ from mesa_memory.llm.base import Attempt, LLMSettings, Sender
 from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
 from mesa_memory.llm.deadline import Patience
 from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
+from mesa_memory.llm.kept import keeping
 from mesa_memory.llm.price import Price
 from mesa_memory.llm.prompt_caching import key_for
 from mesa_memory.llm.routing import destination, obstacle, speaks_openai
@@ -50,6 +51,7 @@ class ProviderClient:
         seed: of the jitter between attempts.
         senders: by name, in the place of the usual ones.
         slots: decides how many requests are under way at once.
+        of: whose it is; its ``recorder`` writes the run down, if there is one.
     """
 
     def __init__(
@@ -58,8 +60,9 @@ class ProviderClient:
         seed: object = None,
         senders: Mapping[str, Sender] | None = None,
         slots: Slots | None = None,
+        of: Any = None,
     ) -> None:
-        self.settings = settings or LLMSettings()
+        self.settings, self._of = settings or LLMSettings(), of
         self._jitter = random.Random(f"{seed}")
         self._slots = slots or Slots(self.settings.concurrency)
         self._requests = _limiter(self.settings.requests_per_minute)
@@ -114,6 +117,7 @@ class ProviderClient:
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
         """The reply of one model, within its attempts and the deadline."""
+        await keeping.ready(self._of)
         started, tried = time.monotonic(), _Tried()
         patience = Patience(self.settings.deadline)
         while True:
@@ -212,6 +216,7 @@ class ProviderClient:
                 {**key, **plan.arguments(settings), **request.arguments},
                 self.settings.options,
                 self.settings.timeout,
+                keeping.asked(self._of, request),
             )
             try:
                 reply = await sender.send(attempt)

@@ -5,7 +5,8 @@ else; what comes back is read within the bounds of ``hosts.wire``.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,12 +17,14 @@ from yarl import URL
 from mesa_memory.core import redaction
 from mesa_memory.core.content import plain
 from mesa_memory.core.proxies import proxy_of
+from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import Reply
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.completion import answer_of, reply_of, said_in
 from mesa_memory.llm.connections import connections
+from mesa_memory.llm.kept import Answer, Sent, keeping
 from mesa_memory.llm.prompt_caching import messages_for
 from mesa_memory.llm.provider_errors import StateError
 
@@ -63,15 +66,11 @@ class LeanSender:
         headers, url, method = target.headers(attempt.options), target.url, "POST"
         try:
             for _ in range(REDIRECTS + 1):
-                async with connections.session().request(
-                    method,
-                    url,
-                    data=body if method == "POST" else None,
-                    headers=headers,
-                    allow_redirects=False,
-                    proxy=target.proxy,
-                    ssl=target.tls,
-                ) as response:
+                data = body if method == "POST" else b""
+                sent = Sent(
+                    method, str(url), headers, data, target.tls, attempt.timeout
+                )
+                async with _answered(sent, target.proxy, attempt.asked) as response:
                     where = response.headers.get("Location")
                     if response.status not in REDIRECTED or not where:
                         return await _read(response)
@@ -84,6 +83,27 @@ class LeanSender:
         except aiohttp.ClientError as error:
             raise ConnectionError(str(error) or type(error).__name__) from error
         raise StateError(400, refusal(ENDLESS))
+
+
+@asynccontextmanager
+async def _answered(
+    sent: Sent, proxy: str | None, asked: Asked | None
+) -> AsyncIterator[Any]:
+    """The answer to one HTTP request, from a keeper if there is one."""
+    kept = await keeping.ask(asked, sent) if asked else None
+    if kept is not None:
+        yield kept
+        return
+    async with connections.session().request(
+        sent.method,
+        URL(sent.url, encoded=True),
+        data=sent.body or None,
+        headers=sent.headers,
+        allow_redirects=False,
+        proxy=proxy,
+        ssl=sent.tls,
+    ) as response:
+        yield response
 
 
 class _Target:
@@ -160,7 +180,7 @@ def _packed(body: dict[str, Any]) -> bytes:
         return orjson.dumps(plain(body))
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
+async def _read(response: aiohttp.ClientResponse | Answer) -> bytes:
     """The body of an answer, within bounds.
 
     Raises:

@@ -332,7 +332,7 @@ class Services:
 
             with _making:  # a second client would have limits of its own
                 if self._provider is None:
-                    self._provider = ProviderClient(self.settings, seed=self._seed)
+                    self._provider = ProviderClient(self.settings, self._seed, of=self)
         return self._provider
 
     def _reserve(

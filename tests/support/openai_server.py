@@ -85,6 +85,8 @@ class OpenAIServer:
         self.answer, self.latency, self.behave = answer, latency, behave
         self.log: list[Received] = []
         self._keep_log = keep_log
+        #: true for requests whose replies are held back, until it is another one
+        self.holds: Callable[[Received], bool] = lambda received: False
         self._counters = Counters()
         self._in_flight = 0
         # For each open connection, the highest count there was before it, or None
@@ -103,6 +105,11 @@ class OpenAIServer:
         """Stops at once, whatever requests are still open."""
         self._stop()
         self._thread.join(timeout=HUNG)
+
+    @property
+    def in_flight(self) -> int:
+        """Chat requests that are not answered yet."""
+        return self._in_flight
 
     @property
     def open_connections(self) -> int:
@@ -200,6 +207,8 @@ class OpenAIServer:
         if self._in_flight >= self.together:
             self._all_here.set()
         await self._all_here.wait()
+        while self.holds(received):
+            await asyncio.sleep(0.01)
         behaviour = (self.behave and self.behave(received)) or NORMAL
         if behaviour.kind == "trickle":
             return await self._trickle(request, received, behaviour.seconds)

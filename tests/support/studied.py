@@ -111,11 +111,14 @@ class PaidStreet(mesa.Model):
         dies: a folder; the process is killed in step 2, once for each seed, when all
             answers of the step are there. ``"always"`` is each time.
         wait: seconds that a step takes besides.
+        client: which way its requests go.
     """
 
-    def __init__(self, base, n=2, dies=None, wait=0.0, cache=None, rng=None):
+    def __init__(
+        self, base, n=2, dies=None, wait=0.0, cache=None, client="auto", rng=None
+    ):
         super().__init__(rng=rng)
-        configure(self, cache=cache)
+        configure(self, cache=cache, client=client)
         self.seeded, self.dies, self.wait = rng, dies, wait
         for _ in range(n):
             agent = Payer(self, CoTReasoning, "openai/test", api_base=base)

@@ -1,0 +1,118 @@
+"""What a worker has asked when it is killed is not asked again."""
+
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import pytest
+import sqlalchemy as sa
+
+from mesa_memory import Study
+from mesa_memory.experiments import Processes
+from mesa_memory.stores import open_store, schema
+from tests.support.openai_server import OpenAIServer
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.studied import PaidStreet
+
+pytestmark = pytest.mark.slow
+TABLES = ("runs", "steps", "agents", "calls")
+#: in the first step, of which nothing is in the store; and in a later one
+DAYS = (1, 3)
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def paid(store, server, client="auto"):
+    factors = {"base": server.base, "client": client}
+    return Study(PaidStreet, factors, seeds=range(2), steps=3, store=store)
+
+
+def csv(study):
+    found = study.results()
+    return {name: getattr(found, name).to_csv() for name in TABLES}
+
+
+@contextmanager
+def killed_while_asking(store, server):
+    """In each of the days all workers are killed while the provider has requests of it,
+    which it does not answer before they are dead; gives the number of such requests."""
+    under_way = []
+    _hold(server, DAYS[0])
+    with ThreadPoolExecutor(1) as thread:
+        killing = thread.submit(_kill, store, server, under_way)
+        yield under_way
+        killing.result()
+
+
+def _hold(server, day):
+    server.holds = lambda received: f"day {day} at" in received.prompt
+
+
+def _kill(store, server, under_way):
+    try:
+        for day in DAYS:
+            _hold(server, day)
+            while not any(server.holds(received) for received in server.log):
+                time.sleep(0.02)
+            pids = set(filter(lives, writers(store)))
+            for pid in pids:
+                os.kill(pid, signal.SIGKILL)
+            while any(map(lives, pids)):
+                time.sleep(0.02)
+            under_way.append(server.in_flight)
+    finally:
+        server.holds = lambda received: False
+
+
+def writers(store):
+    with closing(open_store(store, read_only=True)) as opened, opened.reading() as on:
+        return set(on.scalars(sa.select(schema.leases.c.pid)))
+
+
+def lives(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def check(study, server, under_way, whole):
+    asked = [received.prompt for received in server.log]
+    assert len(under_way) == len(DAYS) and all(under_way)
+    assert len(asked) == len(set(asked)) == 12
+    whole.run("serial", progress=False)
+    assert csv(study) == csv(whole)
+
+
+@pytest.mark.parametrize("client", ["lean", "litellm"])
+def test_what_killed_processes_had_asked_is_not_asked_again(tmp_path, server, client):
+    study = paid(tmp_path / "study.sqlite", server, client)
+    with killed_while_asking(study.location, server) as under_way:
+        assert study.run(Processes(2), progress=False).finished
+    whole = paid(tmp_path / "whole.sqlite", server, client)
+    check(study, server, under_way, whole)
+
+
+def test_what_killed_workers_of_dask_had_asked_is_not_asked_again(
+    tmp_path,
+    server,
+    postgres,  # noqa: F811
+):
+    from distributed import Client, LocalCluster
+
+    study = paid(postgres.database(), server)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as here,
+        Client(here) as client,
+        killed_while_asking(study.location, server) as under_way,
+    ):
+        while not study.run(client.get_executor(), progress=False).finished:
+            continue
+    check(study, server, under_way, paid(tmp_path / "whole.sqlite", server))
