@@ -14,7 +14,7 @@ import tempfile
 import threading
 from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -42,14 +42,15 @@ class Sent:
     """An HTTP request as it goes to a provider.
 
     Attributes:
+        headers: with a key, perhaps.
         tls: how the server proves who it is, as ``aiohttp`` takes it.
         timeout: seconds.
     """
 
     method: str
     url: str
-    headers: Mapping[str, str]
-    body: bytes
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
     tls: Any
     timeout: float
 
