@@ -14,13 +14,12 @@ from itertools import islice
 from typing import Any, Protocol
 
 from mesa_memory.errors import NotPicklable
-from mesa_memory.experiments.processes import Processes
+from mesa_memory.experiments.processes import Processes, run_apart
 from mesa_memory.experiments.worker import (
     LOST_WORKER,
     Job,
     Outcome,
     close_stores,
-    run_apart,
     run_job,
 )
 

@@ -11,7 +11,7 @@ import signal
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -24,9 +24,10 @@ from mesa_memory.experiments.worker import (
     Job,
     Outcome,
     close_stores,
-    run_apart,
+    run_job,
     steps_done,
 )
+from mesa_memory.llm.kept import keeping
 
 #: what a worker says when it has loaded what it needs; and is told when it is to end
 READY, STOP = b"ready", b"stop"
@@ -205,6 +206,12 @@ def serve(connection: Connection, runs_at_once: int) -> None:
                 break
             threads.submit(make, said)
         stopping.set()
+
+
+def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
+    """``run_job`` in a worker process: what it has asked goes on if it is killed."""
+    with keeping.through():
+        return run_job(job, stopping)
 
 
 def _made(said: bytes, stopping: threading.Event) -> Outcome:

@@ -133,12 +133,6 @@ def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
         return Outcome(job.number, LOST, _told(error))
 
 
-def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
-    """``run_job`` in a worker process: what it has asked goes on if it is killed."""
-    with keeping.through():
-        return run_job(job, stopping)
-
-
 class _CaseRun:
     """The run of a claimed case."""
 
