@@ -52,7 +52,6 @@ DRAWN = """() => [...document.querySelectorAll("[aria-label^='Curves of'] canvas
 #: seconds of play that are watched
 PLAYED_S = 8
 ARROW = ".mm-stage-arrow"
-VIEWPORT = {"width": 1280, "height": 900}
 #: milliseconds until picture and person are of a step, from the key that goes there
 STEP = """step => {
   const text = selector => (document.querySelector(selector) || {}).innerText || "";
@@ -91,7 +90,7 @@ def measure(base: str, pid: int, steps: int, times: int) -> dict[str, list[float
     found: dict[str, list[float]] = {FIRST: [], FIRST_SERVER: []}
     with chromium() as started:
         for turn in range(3):
-            page = started.new_page(viewport=VIEWPORT)
+            page = opened(started)
             sent = sent_to(page)
             address = f"{base}/?agent={turn + 1}&step={steps - turn}"
             took, used = first_paint(page, address, ARROW, pid)
@@ -105,6 +104,13 @@ def measure(base: str, pid: int, steps: int, times: int) -> dict[str, list[float
         page.wait_for_selector(ARROW)
         found |= play(page)
     return found
+
+
+def opened(started: Any) -> Any:
+    """A new page, with time enough on a machine that is busy."""
+    page = started.new_page(viewport={"width": 1280, "height": 900})
+    page.set_default_timeout(1000 * PATIENCE)
+    return page
 
 
 def first_paint(page: Any, address: str, see: str, pid: int) -> tuple[float, float]:
@@ -153,7 +159,7 @@ def line_of_text() -> dict[str, list[float]]:
     with program("-c", LINE) as one, chromium() as started:
         base = said(one, r"(http://\S+)")
         for _ in range(3):
-            page = started.new_page(viewport=VIEWPORT)
+            page = opened(started)
             took, used = first_paint(page, base, "text=Nothing else", one.pid)
             found[EMPTY].append(took)
             found[EMPTY_SERVER].append(used)
@@ -167,8 +173,7 @@ def demo() -> dict[str, list[float]]:
     with program("-m", "mesa_memory.cli", "demo", *options) as one:
         base = said(one, r"(http://\S+)")
         with chromium() as started:
-            page = started.new_page(viewport=VIEWPORT)
-            page.set_default_timeout(1000 * PATIENCE)
+            page = opened(started)
             begin = time.perf_counter()
             page.goto(base)
             page.wait_for_function(DRAWN)
