@@ -11,8 +11,7 @@ from mesa_memory.viz.data import budget as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.widgets import Chart, Column, Fact, Note, Section, Table
-from mesa_memory.viz.widgets.nothing import Nothing
+from mesa_memory.viz.widgets import Chart, Column, Empty, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
 SECTIONS = (
@@ -44,7 +43,7 @@ def BudgetPage(source: Source, selection: Selection, agent: Any, step: float) ->
             with Section(
                 f"Prompt of agent {source.called(agent)}, step {number(step)}"
             ):
-                Nothing(
+                Empty(
                     "The agent did not read its memory in this step.",
                     "mdi-eye-off-outline",
                     "" if to is None else f"Go to step {number(to)}, where it did",

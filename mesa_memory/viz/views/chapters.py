@@ -11,7 +11,6 @@ from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
-from mesa_memory.viz.widgets.nothing import Nothing
 from mesa_memory.viz.widgets.passages import Mark, Passage, Passages
 from mesa_memory.viz.widgets.timeline import number
 
@@ -92,7 +91,7 @@ def SoFar(
     ):
         if not told.stories:
             last = source.steps[-1]
-            Nothing(
+            Empty(
                 "There is no story yet: all that happened is still word for word.",
                 "mdi-script-text-outline",
                 f"Go to step {number(last)}, the newest" if step != last else "",

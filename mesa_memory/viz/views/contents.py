@@ -15,8 +15,7 @@ from mesa_memory.viz.views.chapters import StoryPage
 from mesa_memory.viz.views.conversations import ConversationsPage
 from mesa_memory.viz.views.facts import FactsPage
 from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.widgets import Choose, Section
-from mesa_memory.viz.widgets.nothing import Nothing
+from mesa_memory.viz.widgets import Choose, Empty, Section
 
 
 @dataclass(frozen=True)
@@ -97,14 +96,14 @@ def Lacking(source: Source, selection: Selection, agent: Any, chosen: str) -> An
     with Section(f"{page.label} of agent {source.called(agent)}"):
         text = f"Agent {source.called(agent)} {page.lacks}."
         if other is not None and other != agent:
-            Nothing(
+            Empty(
                 text,
                 "mdi-file-remove-outline",
                 f"Go to agent {source.called(other)}",
                 lambda: selection.choose(agent=other),
             )
         else:
-            Nothing(
+            Empty(
                 f"{text} No agent of this run has this page.",
                 "mdi-file-remove-outline",
                 "See all layers of this agent",

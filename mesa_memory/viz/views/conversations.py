@@ -11,7 +11,7 @@ from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.naming import named
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
-from mesa_memory.viz.widgets import Column, Note, Section, Table
+from mesa_memory.viz.widgets import Column, Empty, Note, Section, Table
 from mesa_memory.viz.widgets.passages import Mark, Passage, Passages
 from mesa_memory.viz.widgets.timeline import number
 
@@ -63,10 +63,10 @@ def ConversationsPage(
         if not found:
             first = min(row["step"] for row in past.rows if row["kind"] == "message")
             with Section(f"Threads of agent {source.called(agent)}"):
-                Note("Nothing was said until this step.")
-                solara.Button(
-                    f"Go to step {number(first)}, the first with a message",
-                    icon_name="mdi-arrow-right",
+                Empty(
+                    "Nothing was said until this step.",
+                    "mdi-message-off-outline",
+                    button=f"Go to step {number(first)}, the first with a message",
                     on_click=lambda: selection.choose(step=first),
                 )
             return

@@ -100,14 +100,14 @@ def Found(source: Source, selection: Selection, found: data.Opinions) -> Any:
 def Before(selection: Selection, found: data.Opinions, step: float) -> Any:
     """Says when the first impression comes."""
     later = [opinion.since for opinion in found.all if opinion.since > step]
-    Empty(f"Nobody had an impression of anybody at the end of step {number(step)}.")
-    if later:
-        first = min(later)
-        solara.Button(
-            f"Go to step {number(first)}, where the first one is made",
-            icon_name="mdi-arrow-right",
-            on_click=lambda: selection.choose(step=first),
-        )
+    first = min(later, default=step)
+    Empty(
+        f"Nobody had an impression of anybody at the end of step {number(step)}.",
+        button=f"Go to step {number(first)}, where the first one is made"
+        if later
+        else "",
+        on_click=lambda: selection.choose(step=first),
+    )
 
 
 @solara.component

@@ -85,19 +85,15 @@ def Which(selection: Selection, rows: list[data.Row], place: str) -> Any:
 def Nothing(source: Source, selection: Selection, agent: Any, step: float) -> Any:
     """Says why there is no recall, and where there is one."""
     steps = source.of(data.recall_steps, agent)
-    near = memories.previous(steps, step) if steps else None
     with Section(f"Agent {source.called(agent)} recalled, step {number(step)}"):
         if not steps:
             Never(source, selection, agent)
             return
+        to = max((s for s in steps if s < step), default=steps[0])
         Empty(
             f"Agent {source.called(agent)} recalled nothing in this step.",
             "mdi-head-minus-outline",
-        )
-        to = near if near in steps else steps[0]
-        solara.Button(
-            f"Go to step {number(to)}, where it did",
-            icon_name="mdi-arrow-right",
+            button=f"Go to step {number(to)}, where it did",
             on_click=lambda: selection.choose(step=to),
         )
 

@@ -14,7 +14,6 @@ from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.views.request_parts import Window
 from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Plain, Section, Table
-from mesa_memory.viz.widgets.nothing import Nothing
 from mesa_memory.viz.widgets.timeline import number
 
 HEADS = (
@@ -70,16 +69,15 @@ def Never(source: Source, selection: Selection, agent: Any, step: float) -> Any:
     steps = [s for s in source.of(data.request_steps, agent) if s in source.steps]
     with Section(f"Requests of agent {source.called(agent)}, step {number(step)}"):
         if not steps:
-            Nothing(
+            Empty(
                 f"Agent {source.called(agent)} {NEVER}",
                 "mdi-comment-remove-outline",
                 "See who did",
                 lambda: selection.choose(view="cost"),
             )
             return
-        near = memories.previous(steps, step)
-        to = near if near in steps else steps[0]
-        Nothing(
+        to = max((s for s in steps if s < step), default=steps[0])
+        Empty(
             f"Agent {source.called(agent)} asked nothing in this step.",
             "mdi-message-minus-outline",
             f"Go to step {number(to)}, where it did",
