@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mesa_memory.cli import options
 from mesa_memory.cli.console import one_line_errors
-from mesa_memory.cli.options import steps as steps_option
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.examples import EXAMPLES
@@ -30,29 +30,6 @@ PURPOSES = {
     "completion_tokens": "tokens out",
 }  # fmt: skip
 
-priced = click.option(
-    "--llm",
-    "models",
-    multiple=True,
-    metavar="PROVIDER/MODEL",
-    help="A model to be priced; may be given several times.  [default: "
-    "openai/gpt-5-mini]",
-)
-tiers = click.option(
-    "--tier",
-    "tiers",
-    multiple=True,
-    metavar="NAME",
-    help="A service tier to be priced besides the usual one, such as flex.",
-)
-cached = click.option(
-    "--cached",
-    type=click.FloatRange(0, 1),
-    metavar="SHARE",
-    help="Share of the prompts that the provider reads from its cache.  [default: "
-    "worked out from the prompts]",
-)
-
 
 @click.command()
 @click.argument("model", metavar="EXAMPLE|MODULE:CLASS")
@@ -62,7 +39,7 @@ cached = click.option(
     metavar="NAME,NAME,...",
     help="The values of the model's argument memory.  [default: its own]",
 )
-@steps_option(40)
+@options.steps(40)
 @click.option("--agents", type=click.IntRange(min=1), help="How many agents.")
 @click.option(
     "--seeds",
@@ -78,9 +55,7 @@ cached = click.option(
     metavar="NAME=VALUE",
     help="Any other argument of the model; may be given several times.",
 )
-@priced
-@tiers
-@cached
+@options.priced("openai/gpt-5-mini")
 @printed
 def estimate(
     model: str,

@@ -78,6 +78,21 @@ _open = click.option(
     "--open/--no-open", "open_page", default=True, help="Open the browser."
 )
 
+_tiers = click.option(
+    "--tier",
+    "tiers",
+    multiple=True,
+    metavar="NAME",
+    help="A service tier to be priced besides the usual one, such as flex.",
+)
+_cached = click.option(
+    "--cached",
+    type=click.FloatRange(0, 1),
+    metavar="SHARE",
+    help="Share of the prompts that the provider reads from its cache.  [default: "
+    "worked out from the prompts]",
+)
+
 
 def steps(default: int, what: str = "How long to run.") -> Callable[..., Any]:
     """How many steps."""
@@ -93,3 +108,19 @@ def steps(default: int, what: str = "How long to run.") -> Callable[..., Any]:
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
     """Where a page is served: ``host``, ``port`` and ``open_page``."""
     return _host(_port(_open(command)))
+
+
+def priced(usual: str) -> Callable[..., Any]:
+    """What calls are priced by: ``models``, ``tiers`` and ``cached``.
+
+    Args:
+        usual: says which models are priced if none is given.
+    """
+    models = click.option(
+        "--llm",
+        "models",
+        multiple=True,
+        metavar="PROVIDER/MODEL",
+        help=f"A model to be priced; may be given several times.  [default: {usual}]",
+    )
+    return lambda command: models(_tiers(_cached(command)))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mesa_memory.cli import options
 from mesa_memory.cli.console import one_line_errors, plain_console
-from mesa_memory.cli.estimate import cached, priced, shown, tiers
+from mesa_memory.cli.estimate import COSTS, shown
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 
@@ -16,11 +17,6 @@ if TYPE_CHECKING:
 
 #: tables of results
 TABLES = ("runs", "steps", "agents", "calls", "answers")
-_TOTALS = {
-    "model": "model", "tier": "tier", "calls": "calls", "prompt_tokens": "tokens in",
-    "cached_tokens": "of them cached", "completion_tokens": "tokens out",
-    "cost": "US dollars", "cost_low": "from", "cost_high": "to",
-}  # fmt: skip
 
 file_argument = click.argument("file", metavar="FILE")
 
@@ -118,9 +114,7 @@ def results(
 
 @study.command()
 @file_argument
-@priced
-@tiers
-@cached
+@options.priced("the models of the study")
 @printed
 def estimate(
     file: str,
@@ -187,7 +181,7 @@ def _tell(output: Output, found: "Study", status: Any) -> None:
 def _columns(rows: list[dict[str, Any]]) -> dict[str, str]:
     names = list(rows[0]) if rows else []
     tier = any(row.get("tier") for row in rows)
-    return {n: _TOTALS.get(n, n) for n in names if tier or n != "tier"}
+    return {n: COSTS.get(n, n) for n in names if tier or n != "tier"}
 
 
 def _missing(value: Any) -> bool:
