@@ -6,10 +6,13 @@ prompt it went into, and every fifth step the call that made the summary. Everyb
 place on a grid, and a mood that changes now and then.
 """
 
+import argparse
 import json
 import math
 import sqlite3
+import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +199,26 @@ class BigRun:
             *(120, 12, 0.0001, 0.8, 1, False, None, "stop"),
             *(0, None, False, None, None),
         )
+
+
+def arguments(doc: str | None, agents: int, steps: int) -> argparse.ArgumentParser:
+    """The arguments of a benchmark of such a run: its size, its file, and ``--json``."""
+    parser = argparse.ArgumentParser(description=doc)
+    parser.add_argument("--agents", type=int, default=agents)
+    parser.add_argument("--steps", type=int, default=steps)
+    parser.add_argument("--file", type=Path, help="kept, and used if it is there")
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+@contextmanager
+def big_file(given: argparse.Namespace) -> Iterator[Path]:
+    """The file of such a run; made unless it is there, deleted unless it was named."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = given.file or Path(folder) / "big.sqlite"
+        if not path.exists():
+            BigRun(given.agents, given.steps).write(path)
+        yield path
 
 
 def _sentence(number: int, agents: int) -> str:

@@ -11,23 +11,17 @@ turns, how much of its speed a running simulation keeps (``benchmarks.watching``
 ``--turns 0`` leaves that out.
 """
 
-import argparse
 import json
 import os
 import re
-import statistics
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table
-
 from benchmarks import watching
-from benchmarks.big_run import BigRun
-from benchmarks.programs import chromium, program, said
-from benchmarks.tables import show
+from benchmarks.big_run import arguments, big_file
+from benchmarks.programs import chromium, dashboard
+from benchmarks.tables import show, show_limits
 
 #: what must not be exceeded, by what is measured
 LIMITS = {
@@ -101,41 +95,22 @@ def until(page: Any, act: Any, shown: str) -> float:
     return page.evaluate("window.mmTook")
 
 
-def report(found: dict[str, list[float]], title: str) -> Table:
-    """The figures as a table."""
-    table = Table("measured", "median", "worst", "limit", title=title)
-    for name, values in found.items():
-        middle, worst = statistics.median(values), max(values)
-        table.add_row(name, f"{middle:,.0f}", f"{worst:,.0f}", f"{LIMITS[name]:,}")
-    return table
-
-
 def main() -> None:
     """Makes the file, serves it, looks at it, and shows how long that took."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--agents", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=500)
+    parser = arguments(__doc__, agents=200, steps=500)
     parser.add_argument("--times", type=int, default=9)
     parser.add_argument("--turns", type=int, default=3)
-    parser.add_argument("--file", type=Path, help="kept, and used if it is there")
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = given.file or Path(folder) / "big.sqlite"
-        if not path.exists():
-            BigRun(given.agents, given.steps).write(path)
-        options = ("--port", "0", "--no-open")
-        with program("-m", "mesa_memory.cli", "dashboard", str(path), *options) as one:
-            base = said(one, r"(http://\S+)")
-            found = measure(base, given.agents, given.steps, given.times)
-            found["server memory, MB"] = [memory(one.pid)]
+    with big_file(given) as path, dashboard(path) as (server, base):
+        found = measure(base, given.agents, given.steps, given.times)
+        found["server memory, MB"] = [memory(server.pid)]
     load = os.getloadavg()[0]
     rows = watching.watch(given.turns, list(watching.CASES)) if given.turns else []
     if given.json:
         print(json.dumps({"limits": LIMITS, "measured": found, "watched": rows}))
         return
     size = f"{given.agents} agents x {given.steps} steps"
-    Console().print(report(found, f"Dashboard, {size}"))
+    show_limits(f"Dashboard, {size}", found, LIMITS)
     if rows:
         show(watching.title(load), rows)
 

@@ -8,11 +8,9 @@ the other, so that the database itself has to look for the answer; the file may 
 operating system's memory. ``--cold`` has the system forget it before each question.
 """
 
-import argparse
 import json
 import os
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +19,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.big_run import EVERY, LAYER, BigRun
+from benchmarks.big_run import EVERY, LAYER, arguments, big_file
 from mesa_memory.runs import Run, open_run
 
 #: each question must be answered within, in milliseconds
@@ -107,19 +105,12 @@ def report(found: dict[str, Took], title: str) -> Table:
 
 def main() -> None:
     """Makes the file, asks, and shows how long it took."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--agents", type=int, default=1000)
-    parser.add_argument("--steps", type=int, default=1000)
+    parser = arguments(__doc__, agents=1000, steps=1000)
     parser.add_argument("--times", type=int, default=9)
-    parser.add_argument("--file", type=Path, help="kept, and used if it is there")
     parser.add_argument("--cold", action="store_true")
     parser.add_argument("--search-all", action="store_true")
-    parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        path = given.file or Path(folder) / "big.sqlite"
-        if not path.exists():
-            BigRun(given.agents, given.steps).write(path)
+    with big_file(given) as path:
         found = measure(path, given.agents, given.times, given.cold)
         if given.search_all:
             found["search(text)"] = across(path)

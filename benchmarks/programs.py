@@ -77,6 +77,14 @@ def seconds(pid: int) -> float:
 
 
 @contextmanager
+def dashboard(path: Path) -> Iterator[tuple[subprocess.Popen, str]]:
+    """The server of ``mesa-memory dashboard`` with a recorded run, and its address."""
+    options = ("--port", "0", "--no-open")
+    with program("-m", "mesa_memory.cli", "dashboard", str(path), *options) as server:
+        yield server, said(server, r"(http://\S+)")
+
+
+@contextmanager
 def page_server() -> Iterator[tuple[subprocess.Popen, str]]:
     """The page ``benchmarks/watched_page.py``, and its address."""
     file = str(Path(__file__).with_name("watched_page.py"))

@@ -8,14 +8,13 @@ browser without a network, and measures until the first arrow is drawn, and how 
 step takes.
 """
 
-import argparse
 import json
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from benchmarks.big_run import BigRun
+from benchmarks.big_run import arguments, big_file
 from benchmarks.tables import show
 from mesa_memory import Services, open_run
 from mesa_memory.examples.rumor.model import RumorModel
@@ -72,17 +71,14 @@ def measured(name: str, file: Path, target: Path, chromium: Any) -> dict[str, An
 
 def main() -> None:
     """Measures, prints, and ends with 1 if a limit is exceeded."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--agents", type=int, default=200)
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--file", type=Path)
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as place, browser() as chromium:
+    given = arguments(__doc__, agents=200, steps=200).parse_args()
+    with (
+        big_file(given) as big,
+        tempfile.TemporaryDirectory() as place,
+        browser() as chromium,
+    ):
         folder = Path(place)
-        big, small = given.file or folder / "big.sqlite", folder / "demo.sqlite"
-        if not big.exists():
-            BigRun(given.agents, given.steps).write(big)
+        small = folder / "demo.sqlite"
         demo(small)
         rows = [
             measured(name, file, folder / f"{name}.html", chromium)

@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import sqlite3
 
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
@@ -33,6 +32,7 @@ from mesa_memory import (
 from mesa_memory.errors import LLMRejected
 from mesa_memory.experiments.questionnaires import answers_frame
 from mesa_memory.stores.schema import PROBES
+from tests.support import tables
 from tests.support.classes import EVERY
 from tests.support.recorded_town import stream
 from tests.support.waiting import HUNG
@@ -327,12 +327,7 @@ def lived(file, memory, asks, **given):
 
 def whole(file):
     """All rows of a file, without what a clock says, and the probes' own rows."""
-    with sqlite3.connect(file) as on:
-        on.row_factory = sqlite3.Row
-        names = [n for (n,) in on.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' "
-            "AND name NOT LIKE 'sqlite%'")]  # fmt: skip
-        found = {n: [dict(r) for r in on.execute(f"SELECT * FROM {n}")] for n in names}
+    found = tables.whole(file)
     probes = [row for row in found["calls"] if row["seq"] > PROBES]
     assert all(row["purpose"] == "probe" for row in probes)
     assert [row["seq"] - PROBES for row in probes] == list(range(1, len(probes) + 1))

@@ -1,13 +1,13 @@
 """A study with questionnaires: its table of answers, and nothing else is changed."""
 
 import json
-import sqlite3
 
 import pytest
 
 from mesa_memory import Question, Questionnaire, Study
 from mesa_memory.errors import StudyChanged
 from mesa_memory.stores.schema import PROBES
+from tests.support import tables
 from tests.support.classes import EVERY
 from tests.support.studied import Street
 
@@ -35,12 +35,7 @@ def run(made, executor="serial", **given):
 
 def rows(file):
     """All rows of a store, but for those of the questions themselves."""
-    with sqlite3.connect(file) as on:
-        on.row_factory = sqlite3.Row
-        names = [n for (n,) in on.execute(
-            "SELECT name FROM sqlite_master WHERE type = 'table' "
-            "AND name NOT LIKE 'sqlite%'")]  # fmt: skip
-        found = {n: [dict(r) for r in on.execute(f"SELECT * FROM {n}")] for n in names}
+    found = tables.whole(file)
     asked = [row for row in found["calls"] if row["seq"] > PROBES]
     assert all(row["purpose"] == "probe" for row in asked)
     found["calls"] = [row for row in found["calls"] if row not in asked]

@@ -16,6 +16,7 @@ from mesa_memory.cli import main
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.stores import open_store
 from tests.support.recorded_town import RecordedTown
+from tests.support.tables import names
 
 PACKAGE = str(Path(mesa_memory.__file__).parent)
 AGENTS, STEPS = 6, 4
@@ -58,18 +59,13 @@ def recorded(path: str) -> None:
 def fields(path: str) -> list[tuple[str, str]]:
     """Every table that has rows, and each of its columns."""
     with sqlite3.connect(path) as on:
-        tables = [name for (name,) in on.execute(TABLES)]
+        tables = names(on)
         return [
             (table, row[1])
             for table in tables
             if on.execute(f"SELECT 1 FROM {table}").fetchone()
             for row in on.execute(f"PRAGMA table_info({table})")
         ]
-
-
-TABLES = (
-    "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
-)
 
 
 def spoil(path: str, table: str, column: str, value: Any) -> bool:

@@ -23,6 +23,24 @@ def _rows(on: Any, name: str, run: int, unequal: set) -> list[dict]:
     ]
 
 
+def whole(file: str | Path) -> dict[str, list[dict]]:
+    """All rows of all tables of a store in a file, by table."""
+    with sqlite3.connect(file) as on:
+        on.row_factory = sqlite3.Row
+        return {
+            n: [dict(r) for r in on.execute(f"SELECT * FROM {n}")] for n in names(on)
+        }
+
+
+def names(on: sqlite3.Connection) -> list[str]:
+    """The tables of a file, but SQLite's own."""
+    query = (
+        "SELECT name FROM sqlite_master "
+        "WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+    )
+    return [name for (name,) in on.execute(query)]
+
+
 def assert_equal(one: dict[str, list], other: dict[str, list]) -> None:
     """The runs are the same, row by row."""
     for name, rows in one.items():

@@ -2,18 +2,17 @@
 
 import http.client
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from mesa_memory import Services
 from tests.support.browser import served
+from tests.support.dashboards import live_pages
 from tests.support.page_client import answer, opened, read
 from tests.support.recorded_town import RecordedTown
 
 EVIL = "http://evil.example"
-PAGES = str(Path(__file__).parents[1] / "support" / "live_pages.py")
 
 
 @pytest.fixture(scope="module")
@@ -111,11 +110,7 @@ def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
 
 @pytest.mark.slow
 def test_a_page_of_ours_under_solara_run_shows_a_foreign_page_nothing():
-    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
-    with served(
-        *("-m", "solara", "run", PAGES, "--host", "127.0.0.1", *options),
-        announces="Solara server is starting at",
-    ) as base:
+    with live_pages() as base:
         base = base.replace("localhost", "127.0.0.1")
         control, memory = "Steps between two pictures", "No step is finished yet"
         with opened(base, base) as own:

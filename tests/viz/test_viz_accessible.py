@@ -7,10 +7,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 import mesa_memory.viz
-from mesa_memory import Services
 from mesa_memory.viz.views import VIEWS
 from tests.support.browser import Window, browser, run_key, served
+from tests.support.dashboards import dashboard
 from tests.support.live_pages import Minds
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
 pytestmark = pytest.mark.slow
@@ -50,17 +51,14 @@ def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("accessible")
     found = [str(folder / "minds.sqlite"), str(folder / "town.sqlite")]
     for model in (Minds(record=found[0]), RecordedTown(found[1], n=5)):
-        for _ in range(STEPS):
-            model.step()
-        Services.of(model).recorder.close()
+        play(model, STEPS)
     return found
 
 
 @pytest.fixture(scope="module")
 def page(files):
-    options = ("--port", "0", "--no-open")
     with (
-        served("-m", "mesa_memory.cli", "dashboard", *files, *options) as base,
+        dashboard(*files) as base,
         browser() as chromium,
         Window(chromium, base) as window,
     ):

@@ -1,25 +1,18 @@
 """Asking an agent and forking a run from a page, in the browser."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser
+from tests.support.dashboards import live_pages
 from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
-STARTING = "Solara server is starting at"
 HOSTILE = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}"
 
 
 @pytest.fixture(scope="module")
 def address():
-    page = str(Path(__file__).parent.with_name("support") / "live_pages.py")
-    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
-    with served(
-        *("-m", "solara", "run", page, "--host", "127.0.0.1", *options),
-        announces=STARTING,
-    ) as base:
+    with live_pages() as base:
         yield base
 
 

@@ -8,7 +8,8 @@ from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.browser import Window, browser, run_key
+from tests.support.dashboards import dashboard
 from tests.support.recorded_town import RecordedTown
 
 STEPS = 8
@@ -99,8 +100,7 @@ def test_the_first_difference_of_runs_names_step_agent_and_text(runs):
 
 @pytest.fixture(scope="module")
 def address(files):
-    command = ("-m", "mesa_memory.cli", "dashboard", files[0], files[2])
-    with served(*command, "--port", "0", "--no-open") as base:
+    with dashboard(files[0], files[2]) as base:
         yield base
 
 

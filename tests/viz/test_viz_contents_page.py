@@ -6,8 +6,9 @@ from urllib.parse import quote
 
 import pytest
 
-from mesa_memory import Services
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 
@@ -30,12 +31,8 @@ def address(tmp_path_factory):
     folder = tmp_path_factory.mktemp("contents")
     files = [str(folder / name) for name in ("plain.sqlite", "hostile.sqlite")]
     for file, words in zip(files, ("", HOSTILE)):
-        inn = Inn(record=file, words=words)
-        for _ in range(STEPS):
-            inn.step()
-        Services.of(inn).recorder.close()
-    options = ("--port", "0", "--no-open")
-    with served("-m", "mesa_memory.cli", "dashboard", *files, *options) as base:
+        play(Inn(record=file, words=words), STEPS)
+    with dashboard(*files) as base:
         yield base
 
 

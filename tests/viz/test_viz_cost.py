@@ -8,7 +8,9 @@ import pytest
 from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import cost
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
 STEPS = 8
@@ -32,10 +34,7 @@ def priced(path):
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("cost") / "run.sqlite")
-    town = RecordedTown(path, n=7)
-    for _ in range(STEPS):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(path, n=7), STEPS)
     priced(path)
     return path
 
@@ -110,10 +109,9 @@ def test_a_run_without_calls_has_nothing_to_show(tmp_path):
 
 
 def test_the_view_says_that_a_price_is_unknown(file):
-    command = ("-m", "mesa_memory.cli", "dashboard", file, "--port", "0", "--no-open")
     with (
         browser() as chromium,
-        served(*command) as address,
+        dashboard(file) as address,
         Window(chromium, address) as window,
     ):
         window.open(f"?view=cost&step={STEPS}", see=f"text=Until step {STEPS}")

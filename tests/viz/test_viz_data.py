@@ -7,6 +7,7 @@ from mesa_memory import Services, open_run
 from mesa_memory.viz.data import agent, layers, population, reading, wording
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.run_feed import Feed
+from tests.support.playing import play
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded_town import RecordedTown
 
@@ -19,10 +20,7 @@ def run(request, tmp_path_factory):
         place = str(tmp_path_factory.mktemp("viz") / "run.sqlite")
     else:
         place = request.getfixturevalue("postgres").database()
-    town = RecordedTown(place, n=AGENTS)
-    for _ in range(STEPS):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(place, n=AGENTS), STEPS)
     with open_run(place) as opened:
         yield opened
 

@@ -2,11 +2,11 @@
 
 import pytest
 
-from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data import evidence as data
 from mesa_memory.viz.data.agent import past
+from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE, Minds
 from tests.support.recorded_town import RecordedTown
 
@@ -24,10 +24,7 @@ def run(tmp_path_factory):
 @pytest.fixture(scope="module")
 def town(tmp_path_factory):
     file = str(tmp_path_factory.mktemp("town") / "run.sqlite")
-    town = RecordedTown(file, n=7)
-    for _ in range(8):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(file, n=7), 8)
     with open_run(file) as opened:
         yield opened
 

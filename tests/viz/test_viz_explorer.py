@@ -7,7 +7,9 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.stores import open_store
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.browser import Window, browser, run_key
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded import Story
 from tests.support.recorded_town import RecordedTown
@@ -104,13 +106,8 @@ def hostile(tmp_path_factory):
 def address(tmp_path_factory, going, hostile, going_in_postgres):
     """A server with a small run, two that go on, and a hostile one between them."""
     file = str(tmp_path_factory.mktemp("explored") / "run.sqlite")
-    town = RecordedTown(file, n=7)
-    for _ in range(STEPS):
-        town.step()
-    Services.of(town).recorder.close()
-    options = ("--port", "0", "--no-open")
-    runs = (file, going[1], hostile, going_in_postgres[1])
-    with served("-m", "mesa_memory.cli", "dashboard", *runs, *options) as base:
+    play(RecordedTown(file, n=7), STEPS)
+    with dashboard(file, going[1], hostile, going_in_postgres[1]) as base:
         assert base.startswith("http://127.0.0.1:")
         yield base
 

@@ -11,10 +11,11 @@ from contextlib import contextmanager, suppress
 import nbformat
 import pytest
 
-from mesa_memory import Services, open_run
+from mesa_memory import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.notebook import RunWidget, memory_at, recalls_at
 from tests.support.browser import ROOT, browser
+from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import HUNG
@@ -25,10 +26,7 @@ ATTACK = "<img src=x onerror=alert(1)><script>alert(2)</script>{{1+1}}"
 @pytest.fixture(scope="module")
 def town(tmp_path_factory):
     file = str(tmp_path_factory.mktemp("notebook") / "town.sqlite")
-    model = RecordedTown(file, n=7)
-    for _ in range(5):
-        model.step()
-    Services.of(model).recorder.close()
+    play(RecordedTown(file, n=7), 5)
     return file
 
 
@@ -150,6 +148,7 @@ def notebook(path, file):
     """A notebook with a run, a recall and a widget."""
     first = f"""from mesa_memory import open_run
 from mesa_memory.viz.notebook import RunWidget, recalls_at
+from tests.support.playing import play
 run = open_run({file!r})
 run"""
     cells = (first, "recalls_at(run, 'b')", "RunWidget(run, agent='b')")

@@ -7,22 +7,17 @@ import pytest
 
 from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import past
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser
+from tests.support.dashboards import live_pages
 from tests.support.live_views import READ, VIEWS, Twin, both, press, rows, show, turn
 from tests.support.pages import HOSTILE
 
-STARTING = "Solara server is starting at"
 HARM = ".mm-page script, .mm-page img, [href^=javascript], .mm-page svg[onload]"
 
 
 @pytest.fixture(scope="module")
 def address():
-    page = str(Path(__file__).parent.with_name("support") / "live_pages.py")
-    options = ("--port", "0", "--no-open", "--production", "--no-check-version")
-    with served(
-        *("-m", "solara", "run", page, "--host", "127.0.0.1", *options),
-        announces=STARTING,
-    ) as base:
+    with live_pages() as base:
         yield base
 
 

@@ -7,13 +7,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from click.testing import CliRunner
 
-from mesa_memory import Services, open_run
+from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs.notes import Notes
 from mesa_memory.stores import open_store
 from mesa_memory.viz.report import write_report
 from tests.support.browser import Window, browser
+from tests.support.playing import play
 from tests.support.recorded import Story
 from tests.support.recorded_town import RecordedTown
 
@@ -31,10 +32,7 @@ def folder(tmp_path_factory):
 def town(folder):
     """A town with every kind of memory."""
     file = str(folder / "town.sqlite")
-    model = RecordedTown(file, n=7)
-    for _ in range(8):
-        model.step()
-    Services.of(model).recorder.close()
+    play(RecordedTown(file, n=7), 8)
     return file
 
 
@@ -42,10 +40,7 @@ def town(folder):
 def rumour(folder):
     """The demo, small."""
     file = str(folder / "rumour.sqlite")
-    model = RumorModel(8, "episodic", rng=1, record=file)
-    for _ in range(12):
-        model.step()
-    Services.of(model).recorder.close()
+    play(RumorModel(8, "episodic", rng=1, record=file), 12)
     return file
 
 

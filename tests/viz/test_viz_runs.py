@@ -11,6 +11,7 @@ from mesa_memory.viz.data import find
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.page_runs import PageRuns
 from mesa_memory.viz.run_names import labels
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
 
@@ -104,9 +105,7 @@ def test_a_new_model_is_played_until_it_is_as_old_as_the_last_one():
 def test_agents_steps_kinds_and_texts_are_found_by_one_search(tmp_path):
     path = str(tmp_path / "run.sqlite")
     made = RecordedTown(path, n=4)
-    for _ in range(5):
-        made.step()
-    Services.of(made).recorder.close()
+    play(made, 5)
     with open_run(path) as run:
         texts = [hit.text for hit in find.find(run, "SOLD").hits]
         assert texts

@@ -9,7 +9,9 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import groups, leads, spread
 from mesa_memory.viz.data.corpus import corpus, sentences
-from tests.support.browser import Window, browser, served
+from tests.support.browser import Window, browser
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 
 TEXT = "On day 3 I sold 3 fish."
@@ -19,10 +21,7 @@ STEPS = 8
 @pytest.fixture(scope="module")
 def file(tmp_path_factory):
     path = str(tmp_path_factory.mktemp("spread") / "run.sqlite")
-    town = RecordedTown(path, n=7)
-    for _ in range(STEPS):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(path, n=7), STEPS)
     return path
 
 
@@ -126,9 +125,7 @@ def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
 ):
     file = tmp_path / "run.sqlite"
     town = RumorModel(30, memory, rng=42, record=file)
-    for _ in range(25):
-        town.step()
-    Services.of(town).recorder.close()
+    play(town, 25)
     known = town.datacollector.model_vars
     with open_run(file) as run:
         rumour = spread.found(run, looked_for, unlike=SAYINGS[CORRECTION])
@@ -173,10 +170,9 @@ def test_a_blank_text_is_refused(run):
 
 
 def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
-    command = ("-m", "mesa_memory.cli", "dashboard", file, "--port", "0", "--no-open")
     with (
         browser() as chromium,
-        served(*command) as address,
+        dashboard(file) as address,
         Window(chromium, address) as window,
     ):
         window.open("?view=spread&step=1", see="text=Type a sentence")

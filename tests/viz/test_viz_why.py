@@ -2,12 +2,13 @@
 
 import pytest
 
-from mesa_memory import Services
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import past
-from tests.support.browser import Window, browser, run_key, served
+from tests.support.browser import Window, browser, run_key
+from tests.support.dashboards import dashboard
+from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE, Minds
 from tests.support.recorded_town import RecordedTown
 
@@ -20,10 +21,7 @@ CHART = ".mm-chart canvas"
 def files(tmp_path_factory):
     """A town's run, and a story of two agents."""
     folder = tmp_path_factory.mktemp("why")
-    town = RecordedTown(str(folder / "town.sqlite"), n=7)
-    for _ in range(STEPS):
-        town.step()
-    Services.of(town).recorder.close()
+    play(RecordedTown(str(folder / "town.sqlite"), n=7), STEPS)
     store = open_store(str(folder / "minds.sqlite"))
     Minds(store, steps=STEPS)
     store.close()
@@ -32,9 +30,8 @@ def files(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def window(files):
-    options = ("--port", "0", "--no-open")
     with (
-        served("-m", "mesa_memory.cli", "dashboard", *files, *options) as base,
+        dashboard(*files) as base,
         browser() as chromium,
         Window(chromium, base) as opened,
     ):
