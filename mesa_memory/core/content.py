@@ -228,6 +228,16 @@ def shorten(text: str, limit: int, left_out: int = 0) -> str:
     return f"{text[:first]}{note}{text[len(text) - limit // 2 :]}"
 
 
+def cut(text: str, limit: int) -> str:
+    """At most ``limit`` characters of ``text``; a longer one ends with an ellipsis."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def brief(text: str, limit: int) -> str:
+    """The beginning of ``text``, see ``cut``, with single spaces and on one line."""
+    return cut(" ".join(text.split()), limit)
+
+
 def ends(text: str, limit: float) -> tuple[str, int]:
     """The ends of a huge text, and how many characters are missing between them.
 

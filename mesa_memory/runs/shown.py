@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory.core.content import cut
+
 if TYPE_CHECKING:
     from mesa_memory.runs.run import Run
 
@@ -53,5 +55,4 @@ def _cell(value: Any) -> str:
     if value is None:
         return ""
     text = f"{value:g}" if isinstance(value, float) else str(value)
-    cut = text if len(text) <= VALUE_CHARS else text[: VALUE_CHARS - 1] + "…"
-    return escape(cut)
+    return escape(cut(text, VALUE_CHARS))

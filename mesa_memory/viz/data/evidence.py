@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
+from mesa_memory.core.content import cut
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row, text_of
@@ -109,7 +110,7 @@ def text(line: Row, past: Past, limit: int | None = None) -> str:
     """
     row = past.by_id.get(line["id"])
     full = text_of(row) if row else line["text"] or ""
-    return full if limit is None or len(full) <= limit else full[: limit - 1] + "…"
+    return full if limit is None else cut(full, limit)
 
 
 def standing(row: Row, step: float) -> str:

@@ -1,14 +1,15 @@
 """What an agent remembered at a step, and what came to its mind, for a notebook."""
 
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row, past, shelves, text_of
 from mesa_memory.viz.data.recall import Candidate, Recall, recalls, understood
+from mesa_memory.viz.templates import template
 
+#: where the templates are
+PACKAGE = "mesa_memory.viz.notebook"
 #: colours of the parts of a score, in their order; Okabe and Ito's
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 #: records of a kind, and candidates of a recall, that are shown
@@ -44,8 +45,8 @@ def memory_at(run: Run, agent: Any, step: float | None = None) -> Shown:
     Raises:
         ValueError: if the run has no such agent or step; names those it has.
     """
-    at, own = _step(run, agent, step), run.unique_ids[run.name_of(agent)]
-    return memory_of(past(run, own), _called(run, own), at)
+    own, at = _place(run, agent, step)
+    return memory_of(past(run, own), called(own, run.names.get(own)), at)
 
 
 def recalls_at(run: Run, agent: Any, step: float | None = None) -> Shown:
@@ -58,11 +59,11 @@ def recalls_at(run: Run, agent: Any, step: float | None = None) -> Shown:
     Raises:
         ValueError: if the run has no such agent or step; names those it has.
     """
-    at, own = _step(run, agent, step), run.unique_ids[run.name_of(agent)]
+    own, at = _place(run, agent, step)
     return recalls_of(run, past(run, own), own, at)
 
 
-def memory_of(remembered: Past, called: str, step: float) -> Shown:
+def memory_of(remembered: Past, whose: str, step: float) -> Shown:
     """See ``memory_at``; of an agent whose past was read."""
     layers = [
         {
@@ -72,17 +73,20 @@ def memory_of(remembered: Past, called: str, step: float) -> Shown:
         }
         for shelf in shelves(remembered, step)
     ]
-    title = f"{called} remembered at the end of step {step:g}"
+    title = f"{whose} remembered at the end of step {step:g}"
     lines = [title, *(f"- {text_of(row)}" for row in remembered.at(step))]
-    html = _template("memory.html").render(title=title, layers=layers, longest=LONGEST)
+    page = template(PACKAGE, "memory.html")
+    html = page.render(title=title, layers=layers, longest=LONGEST)
     return Shown(html, "\n".join(lines))
 
 
 def recalls_of(run: Run, remembered: Past, agent: Any, step: float) -> Shown:
     """See ``recalls_at``; of an agent whose past was read."""
     found = [understood(row, remembered) for row in recalls(run, agent, step)]
-    title = f"Came to the mind of {_called(run, agent)} in step {step:g}"
-    html = _template("recalls.html").render(title=title, recalls=map(_recall, found))
+    whose = called(agent, run.names.get(agent))
+    title = f"Came to the mind of {whose} in step {step:g}"
+    page = template(PACKAGE, "recalls.html")
+    html = page.render(title=title, recalls=map(_recall, found))
     lines = [
         f"{one.rank}. {one.score:.3f} {one.text}"
         for recall in found
@@ -91,15 +95,21 @@ def recalls_of(run: Run, remembered: Past, agent: Any, step: float) -> Shown:
     return Shown(html, "\n".join([title, *lines]))
 
 
-def _step(run: Run, agent: Any, step: float | None) -> float:
-    """A finished step; raises like ``Run.prompt`` if there is none."""
-    run.prompt(agent, step)
-    return run.steps[-1] if step is None else float(step)
+def called(agent: Any, name: str | None) -> str:
+    """How people call an agent.
 
-
-def _called(run: Run, agent: Any) -> str:
-    name = run.names.get(agent)
+    Args:
+        agent: its unique id.
+        name: its own; None if it has no name.
+    """
     return f"Agent {agent}" if name is None else f"{name} ({agent})"
+
+
+def _place(run: Run, agent: Any, step: float | None) -> tuple[Any, float]:
+    """An agent's unique id and a finished step; raises as ``Run.prompt`` does."""
+    run.prompt(agent, step)
+    at = run.steps[-1] if step is None else float(step)
+    return run.unique_ids[run.name_of(agent)], at
 
 
 def _lines(rows: list[Row]) -> list[tuple[str, str, str, str]]:
@@ -143,12 +153,3 @@ def _candidate(
     ]
     told = {"rank": one.rank, "score": f"{one.score:.3f}", "text": one.text}
     return told | {"shown": one.shown, "parts": parts}
-
-
-@cache
-def _template(name: str) -> Any:
-    from jinja2 import Environment
-
-    text = (files("mesa_memory.viz.notebook") / name).read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(text)

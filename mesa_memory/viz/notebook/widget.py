@@ -6,7 +6,7 @@ from ipywidgets import HTML, Dropdown, SelectionSlider, VBox
 
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, past
-from mesa_memory.viz.notebook.shown import memory_of, recalls_of
+from mesa_memory.viz.notebook.shown import called, memory_of, recalls_of
 
 
 class RunWidget(VBox):
@@ -38,8 +38,8 @@ class RunWidget(VBox):
         self._run = run
         self._read: tuple[Any, Past] | None = None
         names = run.names
-        called = [(_label(one, names.get(one)), one) for one in known.values()]
-        self._agents = Dropdown(options=called, value=own, description="Agent")
+        listed = [(called(one, names.get(one)), one) for one in known.values()]
+        self._agents = Dropdown(options=listed, value=own, description="Agent")
         marks = [(f"{one:g}", one) for one in steps]
         self._steps = SelectionSlider(
             options=marks, value=float(step), description="Step", continuous_update=True
@@ -64,11 +64,6 @@ class RunWidget(VBox):
         if self._read is None or self._read[0] != self.agent:
             self._read = self.agent, past(self._run, self.agent)
         remembered = self._read[1]
-        called = self._agents.label
         recalled = recalls_of(self._run, remembered, self.agent, self.step)
         self._recalls.value = recalled.html
-        self._memory.value = memory_of(remembered, called, self.step).html
-
-
-def _label(agent: Any, name: str | None) -> str:
-    return f"Agent {agent}" if name is None else f"{name} ({agent})"
+        self._memory.value = memory_of(remembered, self._agents.label, self.step).html

@@ -19,6 +19,7 @@ from mesa_memory.viz.report.payload import as_json, payload
 from mesa_memory.viz.report.people import Person, person
 from mesa_memory.viz.report.population import Population, chosen_agents, population
 from mesa_memory.viz.report.sampling import Sample, samples
+from mesa_memory.viz.templates import template
 
 #: bytes of a report that can still be sent by mail
 LARGEST = 5_000_000
@@ -118,11 +119,10 @@ def _fitting(
 ) -> tuple[bytes, list[str]]:
     """The page with as much as there is room for, and what it leaves out."""
     whole: Sample | None = None
-    size = 0
+    size, most = 0, (_longest(everyone, people), _recalled(people))
     for sample in samples(len(people), len(everyone.steps)):
         whole = whole or sample
-        told = (_longest(everyone, people), _recalled(people))
-        notes = sample.notes(whole, *told)
+        notes = sample.notes(whole, *most)
         text = _page(payload(everyone, people, sample), notes, said)
         size = len(text)
         if size <= largest:
@@ -145,14 +145,10 @@ def _recalled(people: Sequence[Person]) -> int:
 
 
 def _page(data: dict[str, Any], notes: list[str], said: dict[str, Any]) -> bytes:
-    from jinja2 import Environment
-
     folder = files("mesa_memory.viz.report")
     style = (folder / "report.css").read_text(encoding="utf-8")
     script = (folder / "report.js").read_text(encoding="utf-8")
-    template = (folder / "report.html").read_text(encoding="utf-8")
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    page = environment.from_string(template).render(
+    page = template("mesa_memory.viz.report", "report.html").render(
         **said,
         notes=notes,
         style=style,

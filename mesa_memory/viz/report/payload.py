@@ -6,15 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from mesa_memory.core.content import cut
 from mesa_memory.core.redaction import scrub
+from mesa_memory.viz.data.agent import text_of
 from mesa_memory.viz.report.measures import Measure
-from mesa_memory.viz.report.people import (
-    Person,
-    cut,
-    recall_row,
-    record_row,
-    shown_text,
-)
+from mesa_memory.viz.report.people import Person, recall_row, record_row
 from mesa_memory.viz.report.population import Population
 from mesa_memory.viz.report.sampling import Sample
 
@@ -121,7 +117,7 @@ def _person(
         "records": [
             record_row(
                 row,
-                texts.number(shown_text(row, sample.chars)),
+                texts.number(text_of(row)),
                 known,
                 texts.optional(row["closed_because"]),
             )

@@ -6,7 +6,7 @@ from typing import Any
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import recall as recalling
-from mesa_memory.viz.data.agent import Past, Row, past, text_of
+from mesa_memory.viz.data.agent import Past, Row, past
 
 
 @dataclass(frozen=True)
@@ -82,13 +82,3 @@ def recall_row(
     ]
     total = len(found.candidates)
     return [found.step, found.purpose, query, list(found.names), total, candidates]
-
-
-def shown_text(row: Row, limit: int) -> str:
-    """A record's text as people read it, at most ``limit`` characters."""
-    return cut(text_of(row), limit)
-
-
-def cut(text: str, limit: int) -> str:
-    """A text of at most ``limit`` characters; a longer one ends with an ellipsis."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"

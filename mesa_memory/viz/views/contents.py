@@ -75,7 +75,7 @@ def ContentsView(source: Source, selection: Selection) -> Any:
         if key in have or key == chosen
     }
     with solara.Column(gap="0px"):
-        with solara.Div(classes=["mm-row", "mm-pages"]):
+        with solara.Div(classes=["mm-row"]):
             Choose(
                 "Contents",
                 chosen,

@@ -7,6 +7,7 @@ from typing import Any
 import solara
 import solara.lab
 
+from mesa_memory.core.content import brief
 from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.by_hand import EDIT, IMPLANT, Change, forked
 from mesa_memory.viz.data import agent as memories
@@ -155,7 +156,7 @@ def Held(source: Source, form: Form, put: Any, agent: Any) -> Any:
         items=[
             {
                 "value": row["id"],
-                "text": f"{row['id']}: {_short(memories.text_of(row))}",
+                "text": f"{row['id']}: {brief(memories.text_of(row), LISTED_CHARS)}",
             }
             for row in reversed(rows)
         ],
@@ -175,8 +176,3 @@ def _words(row: memories.Row) -> str:
     names = ("text", "message", "value", "content")
     found = (content[name] for name in names if isinstance(content.get(name), str))
     return next(found, "")
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= LISTED_CHARS else line[: LISTED_CHARS - 1] + "…"

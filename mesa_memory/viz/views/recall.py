@@ -4,6 +4,7 @@ from typing import Any
 
 import solara
 
+from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import leads
@@ -12,7 +13,7 @@ from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import NoMemories, SeeMemories
-from mesa_memory.viz.views.recall_chart import bars, change, short
+from mesa_memory.viz.views.recall_chart import bars, change
 from mesa_memory.viz.views.recall_weights import Weights
 from mesa_memory.viz.widgets import (
     Chart,
@@ -69,7 +70,7 @@ def RecallView(source: Source, selection: Selection) -> Any:
 def Which(selection: Selection, rows: list[data.Row], place: str) -> Any:
     """One of several recalls of a step."""
     names = {
-        str(n): f"{n}: {row['purpose']}, {short(row['query'] or 'no query', 80)}"
+        str(n): f"{n}: {row['purpose']}, {brief(row['query'] or 'no query', 80)}"
         for n, row in enumerate(rows, 1)
     }
     Choose(
@@ -160,7 +161,7 @@ def Candidates(
         "the score",
     ):
         Weights(selection, recall, tried, set_tried)
-        solara.v.Html(tag="p", class_="mm-told", children=[f"Ranking: {told}."])
+        solara.v.Html(tag="p", children=[f"Ranking: {told}."])
         Bars(recall, ranked, agent)
         Listed(source, selection, recall, ranked, agent)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mesa_memory.core.content import brief
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.widgets.chart import COLOURS
 
@@ -56,7 +57,7 @@ def _name(one: data.Ranked) -> str:
     """Rank, how it changed, whether it was dropped, and how the text begins."""
     dropped = "" if one.candidate.shown else " [dropped]"
     moved = f" {change(one)}" if one.moved else ""
-    return f"{one.rank}{moved}{dropped} {short(one.candidate.text, NAME_CHARS)}"
+    return f"{one.rank}{moved}{dropped} {brief(one.candidate.text, NAME_CHARS)}"
 
 
 def change(one: data.Ranked) -> str:
@@ -64,9 +65,3 @@ def change(one: data.Ranked) -> str:
     if not one.moved:
         return "="
     return f"▲{one.moved}" if one.moved > 0 else f"▼{-one.moved}"
-
-
-def short(text: str, limit: int) -> str:
-    """The beginning of a text, on one line."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else line[: limit - 1] + "…"

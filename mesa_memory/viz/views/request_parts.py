@@ -6,6 +6,7 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.views.curves as curves
+from mesa_memory.core.content import brief
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import parts as data
 from mesa_memory.viz.data.requests import Request
@@ -56,7 +57,7 @@ def Window(source: Source, request: Request, agent: Any) -> Any:
                     "memory" if part.memory else "instructions and the rest",
                     part.tokens,
                     round(share, 4),
-                    _short(part.text),
+                    brief(part.text, SHOWN_CHARS),
                 ]
                 for part, share in zip(found, data.shares(found))
             ],
@@ -77,8 +78,3 @@ def _bar(found: Sequence[data.Part]) -> dict[str, Any]:
         curves.bar(n, name, [size]) for n, (name, size) in enumerate(sizes.items())
     ]
     return curves.lying([""], "tokens", series)
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= SHOWN_CHARS else line[: SHOWN_CHARS - 1] + "…"
