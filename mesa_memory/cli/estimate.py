@@ -1,10 +1,8 @@
 """``mesa-memory estimate``: what runs will cost, before anything is paid."""
 
 import ast
-import os
-import pkgutil
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +11,6 @@ from mesa_memory.cli import options
 from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
-from mesa_memory.examples import EXAMPLES
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.estimate import Estimate
@@ -157,21 +154,15 @@ def model_named(name: str) -> Callable[..., Any]:
     Raises:
         ValueError: if there is none.
     """
-    if name in EXAMPLES:
-        from mesa_memory.examples.rumor.model import RumorModel
+    from mesa_memory.experiments.importing import MODELS, named
 
-        return RumorModel
-    if ":" not in name:
+    where = MODELS.get(name, name)
+    if ":" not in where:
         raise ValueError(
-            f"there is no example {name!r}: choose from {', '.join(EXAMPLES)}, or give "
+            f"there is no example {name!r}: choose from {', '.join(MODELS)}, or give "
             "a class of your own as module:class"
         )
-    if os.getcwd() not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    try:
-        found = pkgutil.resolve_name(name)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"the model {name!r} cannot be loaded: {error}") from error
+    found = named(where, Path())
     if not callable(found):
         raise ValueError(f"{name!r} is {found!r}, and no class or function")
     return found

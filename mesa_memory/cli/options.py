@@ -1,8 +1,7 @@
 """Options that several commands have."""
 
-import os
-import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -23,10 +22,10 @@ class MemoryName(click.ParamType):
 
         say_loading()
         from mesa_memory.examples.rumor import memories
+        from mesa_memory.experiments.importing import importable
 
-        if ":" in value and os.getcwd() not in sys.path:
-            # As for ``python -m``, a user's module may lie in the current folder.
-            sys.path.insert(0, os.getcwd())
+        if ":" in value:
+            importable(Path())
         try:
             memories.check(value)
         except UnknownMemory as error:

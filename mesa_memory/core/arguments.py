@@ -86,6 +86,15 @@ def lists(value: Any) -> Any:
     return value
 
 
+def number_of(text: str) -> int | float:
+    """The number that stands under ``NUMBER``.
+
+    Raises:
+        ValueError: if the text is no such number.
+    """
+    return float(text) if text in ("inf", "-inf", "nan") else int(text)
+
+
 def mark_of(value: Any) -> str | None:
     """The marker of an encoded value; None if it is plain."""
     if isinstance(value, dict) and len(value) == 1:

@@ -40,6 +40,11 @@ class RecordLookup(Protocol):
         """
 
 
+def newest(found: list[MemoryRecord], last: int | None) -> list[MemoryRecord]:
+    """The last records of a list, in order; None is all."""
+    return found if last is None else found[max(0, len(found) - last) :]
+
+
 class RecordsAfter:
     """The records of one memory without those of before it was swapped.
 
@@ -92,7 +97,7 @@ class RecordsOfPart:
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
         """See ``RecordLookup``."""
         found = list(filter(self._own, self._lookup.of_kind(kind)))
-        return found if last is None else found[len(found) - min(last, len(found)) :]
+        return newest(found, last)
 
     def _own(self, record: MemoryRecord) -> bool:
         return record.part is None or record.part.name == self._part
@@ -140,7 +145,7 @@ class InMemoryRecords:
     def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
         """See ``RecordLookup``."""
         found = [record for record in self._ordered() if record.kind == kind]
-        return found if last is None else found[len(found) - min(last, len(found)) :]
+        return newest(found, last)
 
     def _ordered(self) -> list[MemoryRecord]:
         return sorted(self._records.values(), key=lambda record: record.place)

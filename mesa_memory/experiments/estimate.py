@@ -105,7 +105,7 @@ class Estimate:
             }
             for line in self.lines
         ]
-        return _table(rows, as_records)
+        return Table.of(rows).given(as_records)
 
     def costs(self, *, as_records: bool = False) -> Any:
         """What each model costs in each tier, with an interval of 90%."""
@@ -121,7 +121,7 @@ class Estimate:
             }
             for each in self.priced
         ]
-        return _table(rows, as_records)
+        return Table.of(rows).given(as_records)
 
     def beside(
         self, counted: Any, model: str | None = None, *, as_records: bool = False
@@ -151,7 +151,7 @@ class Estimate:
                     "difference": forecast.value / count - 1 if known else None,  # type: ignore[union-attr,operator]
                 }
             )
-        return _table(rows, as_records)
+        return Table.of(rows).given(as_records)
 
     def _forecast(self, model: str | None) -> dict[str, Sum | None]:
         named = {f"{each.model} {each.tier}".strip(): each for each in self.priced}
@@ -187,10 +187,6 @@ def _range(name: str, told: Sum | None) -> dict[str, Any]:
     if told is None:
         return {name: None, f"{name}_low": None, f"{name}_high": None}
     return {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
-
-
-def _table(rows: list[dict[str, Any]], as_records: bool) -> Any:
-    return Table(tuple(rows[0]) if rows else (), rows).given(as_records)
 
 
 def combined(parts: Sequence[tuple[int, Estimate]]) -> Estimate:

@@ -3,6 +3,7 @@
 It states facts from the store and nothing else, in sentences that can go into a paper.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -94,7 +95,7 @@ def facts_of(runs: Iterable[Run]) -> Facts:
         fixed={n: v for n, v in given[0].items() if n not in factors and v is not None},
         seeds=list(dict.fromkeys(seeds)),
         steps=lengths.pop() if len(lengths) == 1 else None,
-        runs=_counted(run.status for run in found),
+        runs=Counter(run.status for run in found),
         prefixes=sum(run.parent is not None for run in found),
         models=_calls(found, "model"),
         purposes=_calls(found, "purpose"),
@@ -219,13 +220,6 @@ def _versions(runs: Sequence[Run]) -> dict[str, list[str]]:
             known = found.setdefault(name, [])
             if version not in known:
                 known.append(version)
-    return found
-
-
-def _counted(states: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for state in states:
-        found[state] = found.get(state, 0) + 1
     return found
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.core.arguments import NUMBER, TUPLE, mark_of, readable
+from mesa_memory.core.arguments import NUMBER, TUPLE, mark_of, number_of, readable
 from mesa_memory.experiments.watch import MODEL
 from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
 
@@ -148,8 +148,7 @@ def value_of(value: Any) -> Any:
     """A measured value again, as it was written."""
     mark = mark_of(value)
     if mark == NUMBER:
-        number = value[NUMBER]
-        return float(number) if number in ("inf", "-inf", "nan") else int(number)
+        return number_of(value[NUMBER])
     if mark == TUPLE:
         return tuple(map(value_of, value[TUPLE]))
     if mark is None and isinstance(value, list):

@@ -294,9 +294,10 @@ class Study:
             drift.append({"differences": found, "runs": len(begun)})
         studies.update(row.id, design=self._design, fingerprint=print_, drift=drift)
         wanted = [
-            {"key": key, "parameters": dict(case.labels), "seed": encode(case.seed)}
-            | {"replicate": case.replicate, "steps": float(self.steps)}
-            for key, (case, _) in self._arms().items()
+            {"key": case.key, "parameters": dict(case.labels)}
+            | {"seed": encode(case.seed), "replicate": case.replicate}
+            | {"steps": float(self.steps)}
+            for case in self.design.cases
         ]
         studies.add_cases(row.id, wanted)
         return row, print_

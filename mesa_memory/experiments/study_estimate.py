@@ -63,7 +63,7 @@ class StudyEstimate:
             for arm in self.arms
             for row in arm.estimate.costs(as_records=True)
         ]
-        return Table(tuple(rows[0]) if rows else (), rows).given(as_records)
+        return Table.of(rows).given(as_records)
 
     def beside(self, study: "Study", *, as_records: bool = False) -> Any:
         """The forecast beside what the runs used, a row for each arm that has ended.
@@ -99,7 +99,7 @@ class StudyEstimate:
                     value / count - 1 if value and count else None
                 )
             rows.append(row)
-        return Table(tuple(rows[0]) if rows else (), rows).given(as_records)
+        return Table.of(rows).given(as_records)
 
     def purposes(self, *, as_records: bool = False) -> Any:
         """Calls and tokens of each arm by purpose."""
@@ -108,7 +108,7 @@ class StudyEstimate:
             for arm in self.arms
             for row in arm.estimate.purposes(as_records=True)
         ]
-        return Table(tuple(rows[0]) if rows else (), rows).given(as_records)
+        return Table.of(rows).given(as_records)
 
     def totals(self, *, as_records: bool = False) -> Any:
         """All arms together, by model and tier.
@@ -135,7 +135,7 @@ class StudyEstimate:
             row |= {n: round(c.value) for n, c in zip(names, counts) if c is not None}
             row |= dict(zip(("cost", "cost_low", "cost_high"), interval(cost)))
             rows.append(row)
-        return Table(tuple(rows[0]) if rows else (), rows).given(as_records)
+        return Table.of(rows).given(as_records)
 
 
 def interval(told: Sum | None) -> tuple[float | None, float | None, float | None]:

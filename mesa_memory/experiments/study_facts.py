@@ -1,6 +1,7 @@
 """What a study's store says that belongs into a methods section."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.arguments import readable
@@ -22,7 +23,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> Facts:
         seeds=list(dict.fromkeys(readable(case.seed) for case in cases)),
         replicates=1 + max((case.replicate for case in cases), default=0),
         steps=lengths.pop() if len(lengths) == 1 else None,
-        runs=_counted(case.state for case in cases),
+        runs=Counter(case.state for case in cases),
         prefixes=studies.forked(row.id),
         models=_by(spent, "model"),
         purposes=_by(spent, "purpose"),
@@ -63,10 +64,3 @@ def _used(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     sums: dict[str, Any] = {name: sum(row[name] for row in spent) for name in _SUMS}
     unknown = any(row["unpriced"] for row in spent)
     return sums | {"cost": None if unknown else sum(row["cost"] for row in spent)}
-
-
-def _counted(states: Iterable[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for state in states:
-        found[state] = found.get(state, 0) + 1
-    return found

@@ -1,14 +1,13 @@
 """A study in a file: Python with a variable ``study``, or TOML."""
 
 import importlib
-import pkgutil
-import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.experiments.changes import From
+from mesa_memory.experiments.importing import MODELS, importable, named
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.study import Study
@@ -20,11 +19,6 @@ KEYS = (
 )  # fmt: skip
 #: beside changes that begin in the middle of a run, the level without one
 UNCHANGED = "unchanged"
-#: models that have a name of their own
-MODELS = {
-    "rumor": "mesa_memory.examples.rumor.model:RumorModel",
-    "diffusion": "mesa_memory.examples.rumor.diffusion:DiffusionModel",
-}
 
 
 def read_study(path: str | Path) -> "Study":
@@ -54,9 +48,7 @@ def _of_python(file: Path) -> "Study":
     """The variable ``study`` of a module, which other processes can import, too."""
     from mesa_memory.experiments.study import Study
 
-    folder = str(file.parent.absolute())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
+    importable(file.parent)
     module = importlib.import_module(file.stem)
     if Path(module.__file__ or "").absolute() != file.absolute():
         raise ValueError(
@@ -125,14 +117,11 @@ def _value(file: Path, given: Any) -> Any:
 
 def _named(file: Path, where: Any) -> Any:
     """What ``module:name`` leads to; the module may lie beside the file."""
-    folder = str(file.parent.absolute())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
     if not isinstance(where, str) or ":" not in where:
         raise ValueError(
             f"{file}: give module:name, or {', '.join(MODELS)}, not {where!r}"
         )
     try:
-        return pkgutil.resolve_name(where)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"{file}: {where!r} cannot be loaded: {error}") from error
+        return named(where, file.parent)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from error

@@ -15,7 +15,6 @@ from mesa_memory.core.arguments import encode
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.errors import (
     BudgetExceeded,
-    MemoryStalled,
     MesaMemoryError,
     RunInUse,
     StoreError,
@@ -141,7 +140,6 @@ class _CaseRun:
     ) -> None:
         assert case.run is not None
         self.job, self.studies, self.run = job, studies, case.run
-        self.before = case
         self.stopping = stopping
         self.watch = Watch(job.measures, job.outcomes, job.steps)
         self.rows: list[dict[str, Any]] = []  # of a run that is not recorded
@@ -169,7 +167,7 @@ class _CaseRun:
             self._settle(STOPPED, model, "it was interrupted")
             raise
         except Exception as error:
-            stopped = _budget(error) is not None
+            stopped = _over_budget(error)
             state = STOPPED if stopped else FAILED
             return self._settle(state, model, _told(error), stopped)
 
@@ -323,15 +321,11 @@ def _ledger(model: Any) -> dict[str, Any]:
     }
 
 
-def _budget(error: BaseException | None) -> BudgetExceeded | None:
-    """The budget's error behind an error, if that was the reason."""
-    while error is not None:
-        if isinstance(error, BudgetExceeded):
-            return error
-        if isinstance(error, MemoryStalled) and "budget" in str(error):
-            return BudgetExceeded(str(error))
+def _over_budget(error: BaseException | None) -> bool:
+    """True if the budget is the reason of an error."""
+    while error is not None and not isinstance(error, BudgetExceeded):
         error = error.__cause__ or error.__context__
-    return None
+    return error is not None
 
 
 def _told(error: BaseException) -> str:

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mesa_memory.core.limits import crossed
 from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.core.validate import number, whole
@@ -265,16 +266,8 @@ class Ledger:
         return [((*k, step), used) for step, part in steps for k, used in part.items()]
 
     def _crossed(self, after: Usage) -> str:
-        for name in LIMITS:
-            limit = getattr(self.budget, name)
-            if limit is None:
-                continue
-            value: Any = getattr(after, name)
-            if value is None:
-                return f"the price of a call is unknown, but {name}={limit}"
-            if value > limit:
-                return f"{name} {value:g} of {limit:g}"
-        return ""
+        amount = {name: getattr(after, name) for name in LIMITS}
+        return crossed(amount, vars(self.budget))
 
 
 def _exceeded(

@@ -19,6 +19,11 @@ class Table:
     columns: tuple[str, ...]
     rows: list[dict[str, Any]]
 
+    @classmethod
+    def of(cls, rows: list[dict[str, Any]]) -> "Table":
+        """All that the rows have; without a row there is no column."""
+        return cls(tuple(rows[0]) if rows else (), rows)
+
     def as_frame(self) -> "pandas.DataFrame":
         """As a DataFrame with a row number as index."""
         import pandas

@@ -1,6 +1,6 @@
 """What a store of recorded runs takes and gives: plain data, whatever the database."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -233,6 +233,11 @@ def sqlite_path(address: str) -> str:
     if not path or "\0" in path:
         raise ValueError(f"a path must have characters, and no NUL, got {address!r}")
     return path
+
+
+def other_run(location: str, runs: Iterable[int], given: Any) -> ValueError:
+    """The error for a run that a store does not have."""
+    return ValueError(f"{location} has the runs {sorted(runs)}, not {given}")
 
 
 def no_run(location: str) -> StoreUnavailable:

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.limits import crossed
 from mesa_memory.stores.schema import spending, studies
 from mesa_memory.stores.sql import SqlStore
 
@@ -52,7 +53,7 @@ class Spending:
         Args:
             forecast: what it will use at least.
             beyond: what it may use besides.
-            limits: by key; None is no limit.
+            limits: by name; None is no limit.
 
         Returns:
             ``""`` if it may be sent; what it would cross; or None where calls under way
@@ -64,10 +65,10 @@ class Spending:
             rows = list(on.execute(query).mappings())
             reserved = total(row["reserved"] for row in rows)
             after = total([*(row["used"] for row in rows), reserved, forecast])
-            if crossed := over(after, limits):
-                return crossed
+            if told := crossed(after, limits):
+                return told
             open_ended = total([after, *(row["beyond"] for row in rows)])
-            if reserved["calls"] and over(open_ended, limits):
+            if reserved["calls"] and crossed(open_ended, limits):
                 return None
             (mine,) = [r for r in rows if r["number"] == self._mine["number"]]
             more = {
@@ -109,19 +110,6 @@ def total(amounts: Iterable[Amount]) -> dict[str, Any]:
             known = found[key] is not None and more is not None
             found[key] = found[key] + more if known else None
     return found
-
-
-def over(amount: Amount, limits: Amount) -> str:
-    """What of an amount is over its limit, in words; empty if nothing is."""
-    for key in KEYS:
-        limit, value = limits.get(key), amount[key]
-        if limit is None:
-            continue
-        if value is None:
-            return f"the price of a call is unknown, but {key}={limit}"
-        if value > limit:
-            return f"{key} {value:g} of {limit:g}"
-    return ""
 
 
 def _less(amount: Amount, part: Amount) -> dict[str, Any]:

@@ -140,14 +140,7 @@ class Studies:
         query = sa.select(cases).filter_by(study=study).order_by(cases.c.number)
         with self.store.reading() as on:
             found = list(on.execute(query).mappings())
-        return [CaseRow(**{**row, "usage": row["usage"] or {}}) for row in found]
-
-    def case(self, study: int, number: int) -> CaseRow:
-        """One of them."""
-        with self.store.reading() as on:
-            query = sa.select(cases).filter_by(study=study, number=number)
-            row = on.execute(query).mappings().one()
-        return CaseRow(**{**row, "usage": row["usage"] or {}})
+        return [_case(dict(row)) for row in found]
 
     def add_cases(self, study: int, wanted: Iterable[Mapping[str, Any]]) -> None:
         """Adds those that are not there, after the others, and says how far all go.
@@ -200,7 +193,7 @@ class Studies:
         with self.store.writing() as on:
             query = sa.select(cases).filter_by(study=study, number=number)
             row = dict(on.execute(query.with_for_update()).mappings().one())
-            case = CaseRow(**{**row, "usage": row["usage"] or {}})
+            case = _case(row)
             if not case.due:
                 return case, False
             new = case.run is None
@@ -211,7 +204,7 @@ class Studies:
             state = {"state": RUNNING, "error": None, "run": row["run"]}
             where = {"study": study, "number": number}
             on.execute(sa.update(cases).filter_by(**where).values(state))
-        return CaseRow(**{**row, **state, "usage": row["usage"] or {}}), new
+        return _case({**row, **state}), new
 
     def settle(self, study: int, number: int, **values: Any) -> None:
         """Writes how a case ended: ``state``, ``done``, ``usage``, ``error``, …"""
@@ -339,6 +332,10 @@ class Studies:
         query = query.join(runs, runs.c.id == cases.c.run).where(cases.c.study == study)
         with self.store.reading() as on:
             return dict(on.execute(query).tuples().all())
+
+
+def _case(row: Mapping[str, Any]) -> CaseRow:
+    return CaseRow(**{**row, "usage": row["usage"] or {}})
 
 
 def _clean(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from mesa_memory.core.arguments import (
     inside,
     lost,
     mark_of,
+    number_of,
 )
 from mesa_memory.errors import ParameterError
 from mesa_memory.hosts import mesa, mesa_arguments
@@ -227,7 +228,7 @@ def _decoded(value: Any, location: Any) -> Any:
     if mark in (STORE, OBJECT):
         return location
     if mark == NUMBER:
-        return float(item) if item in ("inf", "-inf", "nan") else int(item)
+        return number_of(item)
     if mark == PATH:
         return Path(item)
     if mark == SCENARIO:

@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode
+from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode, newest
 from mesa_memory.core.snapshot import held as held_in
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import Names
@@ -17,7 +17,7 @@ from mesa_memory.memories.host import MemoryModule
 from mesa_memory.runs.recording.stored_records import StoredRecords
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.base import Store, no_run, open_store
+from mesa_memory.stores.base import Store, no_run, open_store, other_run
 from mesa_memory.stores.schema import agents, runs
 
 
@@ -196,7 +196,7 @@ class _Admitted:
         """See ``RecordLookup``."""
         found = self._lookup.of_kind(kind)
         kept = [record for record in found if record.id not in self._ahead]
-        return kept if last is None else kept[len(kept) - min(last, len(kept)) :]
+        return newest(kept, last)
 
 
 @contextmanager
@@ -226,7 +226,7 @@ def _run(store: Store, number: Any, recorder: Any) -> int:
     if not found:
         raise no_run(store.location)
     if number is not None and number not in found:
-        raise ValueError(f"{store.location} has the runs {found}, not {number!r}")
+        raise other_run(store.location, found, number)
     return found[-1] if number is None else number
 
 

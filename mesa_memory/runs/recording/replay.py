@@ -11,7 +11,7 @@ from mesa_memory.hosts import mesa_arguments
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.runs.recording.rows import prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
-from mesa_memory.stores.base import Store, no_run, open_store
+from mesa_memory.stores.base import Store, no_run, open_store, other_run
 from mesa_memory.stores.schema import calls, runs
 
 #: all columns but the prompt, which is long and rarely needed
@@ -48,9 +48,7 @@ def _run(store: Store, number: str, seed: str) -> int:
         raise no_run(store.location)
     if number:
         if not number.isdecimal() or int(number) not in found:
-            raise ValueError(
-                f"{store.location} has the runs {sorted(found)}, not {number}"
-            )
+            raise other_run(store.location, found, number)
         return int(number)
     for run, its_seed in found.items():
         if its_seed == seed:

@@ -22,7 +22,7 @@ from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.single_flight import CAPACITY
-from mesa_memory.stores.base import no_run, open_store
+from mesa_memory.stores.base import no_run, open_store, other_run
 from mesa_memory.stores.checked import wrong
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.schema import answers, runs, steps
@@ -341,5 +341,5 @@ def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
         raise no_run(store.location)
     chosen = next(iter(found), None) if run is None else run
     if chosen is None or chosen not in found:
-        raise ValueError(f"{store.location} has the runs {sorted(found)}, not {run!r}")
+        raise other_run(store.location, found, run)
     return chosen, found[chosen]
