@@ -62,8 +62,8 @@ def successors(
 ) -> list[str]:
     """The current records among a record's sources, or what has taken their place since.
 
-    What had taken the place of a source before is none: the record rests on what had
-    ended by then, which cannot end again.
+    What had already taken the place of a source does not count: the record rests on
+    what had ended by then, which cannot end again.
 
     Args:
         of: the record.

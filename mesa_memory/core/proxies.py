@@ -18,7 +18,7 @@ def reach_loopback_directly() -> None:
 
 
 def proxy_of(address: SplitResult) -> str | None:
-    """The proxy that the environment names for an address; None is none.
+    """The proxy that the environment names for an address; None if it names no proxy.
 
     As HTTP clients do, it reads ``http_proxy``, ``https_proxy``, ``all_proxy`` and
     ``no_proxy``, in lower or upper case.

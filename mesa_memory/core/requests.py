@@ -35,8 +35,8 @@ class LLMRequest:
         repair: (the refused reply, what was wrong with it) in a second round.
         turn: where it stands among the requests of gathered flows, whose replies come
             in any order; empty outside of them.
-        accepts: takes the reply and raises ``replies.Unusable`` if it is none that can
-            be used, so that it is not kept for others; None if nobody can tell.
+        accepts: takes the reply and raises ``replies.Unusable`` if it cannot be used,
+            so that it is not kept for others; None if nobody can tell.
     """
 
     purpose: str

@@ -46,7 +46,7 @@ def newest(found: list[MemoryRecord], last: int | None) -> list[MemoryRecord]:
 
 
 class RecordsAfter:
-    """The records of one memory without those of before it was swapped.
+    """The records of one memory, without those from before it was swapped.
 
     Args:
         lookup: has all of them.

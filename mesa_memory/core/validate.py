@@ -41,7 +41,7 @@ def check_model(model: Any) -> None:
     """Says what is wrong with what should be a Mesa model.
 
     Raises:
-        TypeError: if it is none.
+        TypeError: if it is not a Mesa model.
         ValueError: if its own ``__init__`` has not run yet.
     """
     if isinstance(model, type) or not hasattr(type(model), "step"):

@@ -40,7 +40,7 @@ def batch_run(
         parameters: values by name, one or several each.
         number_processes: None is one for each processor; 1 is this process.
         iterations: runs of each combination, if there is no ``rng``.
-        data_collection_period: -1 gives the last row that was collected, n each n-th.
+        data_collection_period: -1 gives the last row that was collected, n every n-th one.
         max_steps: at which a run ends.
         display_progress: show a bar.
         rng: a seed, or several: each combination is run with each.

@@ -45,7 +45,7 @@ class Sum:
         return self.value + ERRORS * self.error
 
     def __mul__(self, factor: float) -> "Sum":
-        """Each step counted so often."""
+        """Each step counted ``factor`` times."""
         return Sum(self.value * factor, self.error * factor)
 
     def __add__(self, other: "Sum") -> "Sum":

@@ -1,4 +1,4 @@
-"""What a study's store says that belongs into a methods section."""
+"""What a study's store says that belongs in a methods section."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -85,7 +85,7 @@ def check_measures(name: str, given: Any) -> dict[str, Measure]:
     """Measures by name.
 
     Raises:
-        TypeError: for anything else than functions and names of attributes.
+        TypeError: for anything but functions and names of attributes.
     """
     if given is None:
         return {}

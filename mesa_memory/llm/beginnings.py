@@ -24,7 +24,7 @@ class Beginnings:
     def read(self, request: LLMRequest) -> int:
         """Tokens at the beginning of a prompt that began an earlier one.
 
-        Fewer than ``LEAST_CACHED`` count as none. The prompt is remembered, too.
+        Fewer than ``LEAST_CACHED`` count as 0. The prompt is remembered, too.
         """
         text = json.dumps(
             [request.arguments, request.messages()], default=str, ensure_ascii=False

@@ -124,7 +124,7 @@ class Ledger:
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
-        #: a budget that is shared with other runs; None is none
+        #: a budget that is shared with other runs; None if there is no such budget
         self.account: Account | None = None
         self._routes: dict[str, Route] = {}
         self._lock = threading.Lock()
@@ -169,7 +169,7 @@ class Ledger:
         """Usage by purpose since the run began, also before it was resumed, in order.
 
         The budget, ``total`` and ``by`` are of this process alone. Seconds and attempts
-        of before are not known here; the run's record has them.
+        from before are not known here; the run's record has them.
         """
         found = dict(self._before)
         for (purpose,), used in self.by("purpose").items():

@@ -48,7 +48,7 @@ def tier_of(response: Any) -> str:
 
 
 def _count(usage: Any, *path: str) -> int | None:
-    """A number of tokens; whatever is none counts as not said."""
+    """A number of tokens; None if what stands there is not one."""
     value = _inside(usage, *path)
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value if whole and value >= 0 else None

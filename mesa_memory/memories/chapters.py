@@ -62,7 +62,7 @@ class Chapters(Layer):
         began: the step after which it began.
 
     Raises:
-        ValueError: if the rule is none of these.
+        ValueError: for any other rule.
     """
 
     name, heading, volatility = "chapters", "Chapters", 0.1

@@ -10,7 +10,7 @@ from mesa_memory.core.records import EVENT, MemoryRecord
 
 #: of the records
 KIND = "fact"
-#: fields without which a record of that kind is none of a claim
+#: fields without which a record of that kind is not one of a claim
 _FIELDS = {"subject", "attribute", "value", "speakers", "since"}
 _ARTICLE = re.compile(r"^(?:the|an?)\s+")
 
@@ -22,7 +22,7 @@ class Claim:
     Attributes:
         subject: as it is shown.
         attribute: its canonical name.
-        about: unique id of the agent that is the subject; None if it is none.
+        about: unique id of the agent that is the subject; None if no agent is.
         holds: False if it is said not to be so, or not any more.
         several: True if the subject can have several such values at once.
         changed: True if it was said that the value has changed.

@@ -154,7 +154,7 @@ class FactMemory(MemoryModule):
             How many facts are ``"new"``, ``"changed"`` and ``"gone"``.
 
         Raises:
-            TypeError, ValueError: if it is no such text; nothing was changed.
+            TypeError, ValueError: if the text is not in that form; nothing was changed.
         """
         return self._take(fact_file.of_markdown(text, self.layer_context.now))
 
@@ -173,7 +173,7 @@ class FactMemory(MemoryModule):
 
         Raises:
             MissingExtra: if PyYAML is not installed.
-            TypeError, ValueError: if it is no such text; nothing was changed.
+            TypeError, ValueError: if the text is not in that form; nothing was changed.
         """
         return self._take(fact_file.of_yaml(text, self.layer_context.now))
 

@@ -66,7 +66,7 @@ def of_markdown(text: str, now: float) -> FactFile:
     """What a file in Markdown says; a line without an attribute is a note.
 
     Raises:
-        TypeError, ValueError: if it is no such text.
+        TypeError, ValueError: if the text is not in that form.
     """
     _check(text, "Markdown")
     claims: list[Claim] = []
@@ -114,7 +114,7 @@ def of_yaml(text: str, now: float) -> FactFile:
 
     Raises:
         MissingExtra: if PyYAML is not installed.
-        TypeError, ValueError: if it is no such text.
+        TypeError, ValueError: if the text is not in that form.
     """
     _check(text, "YAML")
     yaml = _yaml()

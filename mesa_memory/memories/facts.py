@@ -372,7 +372,7 @@ class Facts(Layer):
         """A record of a claim.
 
         Args:
-            earlier: ids of its evidence of before.
+            earlier: ids of the evidence it had before.
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
         own = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}

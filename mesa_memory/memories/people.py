@@ -53,5 +53,5 @@ class People:
         return found[0] if len(found) == 1 else None
 
     def label(self, who: Any) -> str:
-        """What a text calls an agent, or somebody who is none."""
+        """What a text calls an agent, or somebody who is not one."""
         return self.context.names(who)

@@ -127,7 +127,7 @@ class Recalls:
         if outside.embeds_here or not outside.in_event_loop:
             return outside.run(flow)
         if mind.tried(text, must):
-            return None  # it was awaited in vain
+            return None  # it was awaited, and did not come
         if self._memory.steps_awaited():
             if not must and mind.newest_seen() != self._foreseen:
                 self._say_once(BY_WORDS_HERE)

@@ -65,7 +65,7 @@ class MemoryState:
         context.history.log.clear()
         context.history.log.extend(newest)
         log.adopt(shelf.current(), partial(_looked_up, shelf))
-        # A file of before had the state of all layers in one, under the same names.
+        # An older file had the state of all layers in one, under the same names.
         parts = snapshot.get("parts", {})
         for layer in memory.layers:
             own = RecordsOfPart(shelf, layer.name) if context.shared else shelf

@@ -41,8 +41,8 @@ class RunningSummary(Layer):
     A summary of summaries drifts: what one leaves out, no later one has. With
     ``refresh_every`` it is made from the events anew from time to time: from those that
     are still held (``EventArchive``), the most important first, in one request that is
-    no longer than any other may be. What somebody has written by hand stays: no event
-    of before is told again. If there is no usable reply, it goes on as ever.
+    no longer than any other may be. What somebody has written by hand stays: no
+    earlier event is told again. If there is no usable reply, it goes on as ever.
 
     Args:
         window: what is full hands over its oldest.
@@ -152,7 +152,7 @@ class RunningSummary(Layer):
         return now is not None and bool(made) and made in (now.id, *now.sources)
 
     def _begin_anew(self) -> None:
-        """Goes back to nothing of before."""
+        """Goes back to no earlier event."""
         self.archive.clear()
         self._folds, self._made = 0, ""
 
@@ -214,7 +214,7 @@ class RunningSummary(Layer):
         return covered
 
     def _to_go_back_to(self, covered: Sequence[Any]) -> list[MemoryRecord]:
-        """The events of before that are told again, oldest first; none, mostly."""
+        """The earlier events that are told again, oldest first; mostly there are none."""
         due = self._folds + 1 >= (self.refresh_every or math.inf)
         if self.refresh_every is None or not (due or self._is_stale):
             return []
@@ -224,7 +224,7 @@ class RunningSummary(Layer):
     def _asked(
         self, covered: Sequence[Any], before: Sequence[MemoryRecord]
     ) -> Flow[tuple[Summary, Sequence[MemoryRecord]]]:
-        """The new summary, and the events of before that were told for it."""
+        """The new summary, and the earlier events that were told for it."""
         if before:
             with suppress(BadReply, LLMRejected):  # it may be too much for the model
                 return (yield from self._ask_for(covered, before)), before

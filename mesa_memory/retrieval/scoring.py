@@ -244,7 +244,7 @@ def checked_k(k: Any) -> int | None:
     """How many are asked for; None is all.
 
     Raises:
-        TypeError: if it is not a whole number; True is none.
+        TypeError: if it is not a whole number; True does not count as one.
         ValueError: if it is negative.
     """
     if k is None:

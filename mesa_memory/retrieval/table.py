@@ -85,7 +85,7 @@ class RecordTable:
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
             ValueError: if it is here already, or step or importance are not finite.
-            TypeError: if the text is none.
+            TypeError: if the text is not a str.
         """
         # Whatever may fail comes first, so that nothing is half added.
         self._check_new(record, text)

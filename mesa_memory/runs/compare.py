@@ -3,7 +3,7 @@
 Compared are steps, interventions, calls (prompts by their hash, and replies), records
 with their lifetimes, recalls and the texts shown. Not compared are run numbers, names,
 parameters, the time of day, how long calls took, what they cost and who answered them,
-nor the origin of records, which was guessed for runs of before version 6 of the store.
+nor the origin of records, which was guessed for runs from before version 6 of the store.
 What happens within a step is compared by whose it is, as agents may think at the same
 time.
 
@@ -80,7 +80,7 @@ class Difference:
             row stands.
         step: the model's clock.
         seq: the row's place in its run, the lower of both; None for a step.
-        fields: the columns that differ; none if one run has no such row.
+        fields: the columns that differ; empty if one run has no such row.
         left, right: what was compared of the row in each run, or None.
     """
 

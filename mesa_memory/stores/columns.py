@@ -45,7 +45,7 @@ class Document(TypeDecorator):
         """The plain data again.
 
         Raises:
-            StoreCorrupt: if it is something else than belongs there.
+            StoreCorrupt: if it is anything other than what belongs there.
         """
         if value is None:
             return None

@@ -58,7 +58,7 @@ def _origin(on: sa.Connection) -> None:
 def _answered(on: sa.Connection) -> None:
     """Version 7: of each call what the provider's cache gave, its tier, how it was sent.
 
-    No call of before was answered from kept answers.
+    No earlier call was answered from kept answers.
     """
     for table in (schema.calls, schema.unfinished_calls):
         # Version 5 makes its table as it is today.

@@ -108,7 +108,7 @@ def MemoryViz(
             so that the two can be compared; people can change that on the page.
 
     Raises:
-        TypeError: if the model is none, or for another wrong kind of argument.
+        TypeError: if the model is not a Mesa model, or for another wrong kind of argument.
         ValueError: for a view that does not exist, or a model without agents that
             nobody records.
     """

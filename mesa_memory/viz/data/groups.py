@@ -53,5 +53,5 @@ def written(ticks: Ticks) -> str:
 
 
 def read(text: str) -> dict[str, bool]:
-    """Ticks from an address; whatever is none is left out."""
+    """Ticks from an address; anything else in it is left out."""
     return {m[2]: m[1] == "+" for m in re.finditer(r"([+-])([0-9a-f]{8})", text)}

@@ -79,7 +79,7 @@ def _blocks(text: str) -> list[tuple[str, list[str]]]:
 
 
 def _heading(line: str) -> str:
-    """The name in a line that is a heading; empty if it is none."""
+    """The name in a line that is a heading; empty for any other line."""
     if _CONTENT.match(line) or not (
         line.startswith("#") or line.rstrip().endswith(":")
     ):
