@@ -7,6 +7,8 @@ import pytest
 from click.testing import CliRunner
 
 from mesa_memory.cli import main
+from mesa_memory.cli.estimate import model_named
+from mesa_memory.experiments.importing import MODELS
 from mesa_memory.experiments.study_file import read_study
 
 TOML = """
@@ -96,6 +98,26 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
     assert [abs(row["calls_difference"]) < 0.05 for row in rows] == [True, True]
     assert study.estimate().runs == 0
     assert "Nothing is missing" in call("estimate", files["python"]).stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "usual"),
+    [(["estimate"], "openai/gpt-5-mini"), (["study", "estimate"], "of the study")],
+)
+def test_the_help_says_which_models_are_priced_if_none_is_named(words, usual):
+    text = CliRunner().invoke(main, [*words, "--help"]).output
+    assert f"{usual}]" in " ".join(text.split())
+
+
+def test_an_estimate_knows_a_model_by_the_same_names_as_a_study():
+    assert {model_named(name).__name__ for name in MODELS} == {
+        "RumorModel",
+        "DiffusionModel",
+    }
+    with pytest.raises(ValueError, match="no example 'flu': choose from rumor, diff"):
+        model_named("flu")
+    with pytest.raises(ValueError, match="'nowhere:Thing' cannot be loaded"):
+        model_named("nowhere:Thing")
 
 
 @pytest.mark.parametrize(
