@@ -141,10 +141,14 @@ class Claim:
 
 
 def is_fact(record: MemoryRecord) -> bool:
-    """True for the record of a claim; an event may have that kind, too."""
-    given = record.content
-    fits = isinstance(given, Mapping) and given.keys() >= _FIELDS
-    return record.kind == KIND and record.origin != EVENT and fits
+    """True for the record of a claim."""
+    return record.kind == KIND and is_claim(record.content, record.origin)
+
+
+def is_claim(content: Any, origin: str | None) -> bool:
+    """True if a record of ``KIND`` is one of a claim; an event may have that kind, too."""
+    fits = isinstance(content, Mapping) and content.keys() >= _FIELDS
+    return fits and origin != EVENT
 
 
 def bare(text: str) -> str:

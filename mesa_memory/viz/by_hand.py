@@ -5,7 +5,7 @@ The model waits meanwhile, as it does between two steps.
 
 import tempfile
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,9 +78,13 @@ class Change:
                 "choose another record"
             )
         content = dict(held[self.record].content)
-        names = ("text", "message", "value", "content")
-        name = next((n for n in names if isinstance(content.get(n), str)), "text")
-        return {**content, name: self.text}
+        return {**content, words_in(content) or "text": self.text}
+
+
+def words_in(content: Mapping[str, Any]) -> str:
+    """The field of a record's content that can be edited as text; empty if none can."""
+    names = ("text", "message", "value", "content")
+    return next((name for name in names if isinstance(content.get(name), str)), "")
 
 
 def ask(model: Any, agent: Any, question: str) -> str:

@@ -72,8 +72,7 @@ def _go(source: Source, selection: Selection, hit: data.Hit) -> None:
         selection.set_option(OPTION, f"{data.KIND}{hit.record}")
     elif hit.derived and hit.record is not None and hit.step is not None:
         step = min((s for s in source.steps if s >= hit.step), default=None)
-        selection.choose(step=step)
-        to_evidence(selection, hit.record, hit.agent)
+        to_evidence(selection, hit.record, hit.agent, step=step)
     elif hit.step is not None:
         to_agent(source, selection, hit.agent, hit.step)
 

@@ -10,6 +10,7 @@ from mesa_memory.runs.notes import Note as Kept
 from mesa_memory.runs.notes import Notes
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.widgets import Choose, Column, Empty, Failure, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
@@ -122,11 +123,7 @@ def _Removing(notes: Notes, known: list[Kept], on_change: Callable[[], None]) ->
 
 def _go(selection: Selection, note: Kept) -> None:
     if note.record is not None:
-        options = {**dict(selection.choice.options), "record": note.record}
-        chosen = tuple(sorted(options.items()))
-        selection.choose(
-            view="evidence", step=note.step, agent=note.agent, options=chosen
-        )
+        to_evidence(selection, note.record, note.agent, step=note.step)
     elif note.agent is not None:
         selection.choose(view="agent", step=note.step, agent=note.agent)
     else:

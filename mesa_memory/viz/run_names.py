@@ -80,6 +80,11 @@ class RunFacts:
         return f"{stem or 'run'}-{self.number}-{digest}"
 
     @property
+    def begun(self) -> str:
+        """When it began, to the minute."""
+        return self.started[:16].replace("T", " ")
+
+    @property
     def place(self) -> str:
         """The store and the number in it, as commands take them."""
         return f"{self.store}#{self.number}" if self.store else ""
@@ -115,13 +120,16 @@ def give_keys(feeds: Sequence["Feed"]) -> None:
 
 def labels(feeds: Sequence["Feed"]) -> dict[str, str]:
     """What people read of each run of a page, by its key."""
-    facts = [feed.facts for feed in feeds]
-    given = [{} if one is None else one.parameters for one in facts]
-    apart = differing_parameters(given) if len(feeds) > 1 else [{} for _ in feeds]
     return {
         feed.key: _label(place, feed, differs)
-        for place, (feed, differs) in enumerate(zip(feeds, apart), 1)
+        for place, (feed, differs) in enumerate(zip(feeds, differing(feeds)), 1)
     }
+
+
+def differing(feeds: Sequence["Feed"]) -> list[dict[str, Any]]:
+    """For each run of a page, those of its parameters that not all of them have."""
+    facts = [feed.facts for feed in feeds]
+    return differing_parameters([{} if f is None else f.parameters for f in facts])
 
 
 def _label(place: int, feed: "Feed", differs: dict[str, Any]) -> str:
@@ -131,5 +139,5 @@ def _label(place: int, feed: "Feed", differs: dict[str, Any]) -> str:
     parts = [facts.place or str(place), facts.name or facts.model, feed.memory]
     parts.append(facts.forked)
     parts += [f"{name} {value}" for name, value in differs.items() if name != "rng"]
-    parts += [f"seed {facts.seed}", facts.started[:16].replace("T", " "), feed.state]
+    parts += [f"seed {facts.seed}", facts.begun, feed.state]
     return " · ".join(part for part in parts if part)

@@ -6,8 +6,8 @@ from typing import Any
 
 import solara
 
-from mesa_memory.runs.compare import differing_parameters
 from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.run_names import differing
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.widgets import Choose, Column, Section, Table
 
@@ -66,12 +66,9 @@ def _Listed(
 
 
 def _rows(feeds: Sequence[Feed]) -> list[list[Any]]:
-    apart = differing_parameters(
-        [{} if feed.facts is None else feed.facts.parameters for feed in feeds]
-    )
     return [
         _row(place, feed, differs)
-        for place, (feed, differs) in enumerate(zip(feeds, apart), 1)
+        for place, (feed, differs) in enumerate(zip(feeds, differing(feeds)), 1)
     ]
 
 
@@ -81,8 +78,7 @@ def _row(place: int, feed: Feed, differs: dict[str, Any]) -> list[Any]:
         return [str(place), feed.label, *[""] * (len(_COLUMNS) - 2)]
     apart = [f"{name} {value}" for name, value in differs.items()]
     told = ", ".join([facts.forked, *apart] if facts.forked else apart)
-    begun = facts.started[:16].replace("T", " ")
     return [
         facts.place or str(place), facts.name, facts.model, feed.memory, told,
-        facts.seed, begun, feed.state, len(feed.source.steps),
+        facts.seed, facts.begun, feed.state, len(feed.source.steps),
     ]  # fmt: skip

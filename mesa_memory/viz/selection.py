@@ -167,9 +167,12 @@ class Selection:
 
     def set_option(self, name: str, value: str | None) -> None:
         """Stores something of a view in the address; None removes it."""
+        self.choose(options=self.with_option(name, value))
+
+    def with_option(self, name: str, value: str | None) -> tuple[tuple[str, str], ...]:
+        """The ``options`` with one of them changed, for ``choose``; None removes it."""
         options = {**dict(self.choice.options), name: value}
-        kept = ((k, v) for k, v in options.items() if v is not None)
-        self.choose(options=tuple(sorted(kept)))
+        return tuple(sorted((k, v) for k, v in options.items() if v is not None))
 
 
 def nearest(steps: list[float], chosen: float | None) -> float | None:

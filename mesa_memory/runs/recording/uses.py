@@ -6,6 +6,7 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.render import event_text
+from mesa_memory.core.tool_calls import functions
 from mesa_memory.llm.replay import response_data
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recording.changes import Call, Recall
@@ -61,18 +62,8 @@ def text_of(call: Call) -> str:
     """All that a reply says: its text, and the arguments of the tools that it calls."""
     assert call.reply is not None
     raw = response_data(call.reply.raw) if call.reply.raw is not None else None
-    return "\n".join([call.reply.text or "", *_arguments(raw)])
-
-
-def _arguments(raw: Any) -> Iterable[str]:
-    choices = raw.get("choices") if isinstance(raw, dict) else None
-    for choice in choices if isinstance(choices, list) else ():
-        message = choice.get("message") if isinstance(choice, dict) else None
-        calls = message.get("tool_calls") if isinstance(message, dict) else None
-        for call in calls if isinstance(calls, list) else ():
-            function = call.get("function") if isinstance(call, dict) else None
-            if isinstance(function, dict):
-                yield str(function.get("arguments") or "")
+    arguments = (str(one.get("arguments") or "") for one in functions(raw))
+    return "\n".join([call.reply.text or "", *arguments])
 
 
 def _line(record: MemoryRecord) -> str:

@@ -4,12 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mesa_memory.core.records import DERIVED, EVENT, REFUSED
-from mesa_memory.memories.claim import KIND, Claim
+from mesa_memory.core.records import REFUSED
+from mesa_memory.memories.claim import KIND, Claim, is_claim
 from mesa_memory.viz.data.agent import Past, Row
 
-#: what a record's content must have to be of a claim
-NEEDED = ("subject", "attribute", "value", "speakers", "since")
 #: what the agent saw with its own eyes has no speaker
 WITNESSED = "its own eyes"
 
@@ -134,6 +132,4 @@ def _renewed(fact: Fact, by_id: dict[str, Fact]) -> bool:
 
 
 def _is_claim(row: Row) -> bool:
-    content = row["content"]
-    fits = isinstance(content, dict) and all(name in content for name in NEEDED)
-    return fits and (row["origin"] == DERIVED or row["origin"] != EVENT)
+    return is_claim(row["content"], row["origin"])

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from mesa_memory.core.replies import asks_again, unlike_json
+from mesa_memory.core.tool_calls import functions
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Row
@@ -121,14 +122,8 @@ def _said(content: Any) -> str:
 
 def _tools(raw: Any) -> tuple[ToolCall, ...]:
     """The calls of tools in a provider's response; what is damaged is left out."""
-    choices = raw.get("choices") if isinstance(raw, Mapping) else None
-    found = []
-    for choice in choices if isinstance(choices, list) else ():
-        message = choice.get("message") if isinstance(choice, Mapping) else None
-        listed = message.get("tool_calls") if isinstance(message, Mapping) else None
-        for call in listed if isinstance(listed, list) else ():
-            function = call.get("function") if isinstance(call, Mapping) else None
-            if isinstance(function, Mapping) and function.get("name"):
-                arguments = _said(function.get("arguments"))
-                found.append(ToolCall(str(function["name"]), arguments))
-    return tuple(found)
+    return tuple(
+        ToolCall(str(one["name"]), _said(one.get("arguments")))
+        for one in functions(raw)
+        if one.get("name")
+    )

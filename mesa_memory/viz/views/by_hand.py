@@ -8,7 +8,7 @@ import solara.lab
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.forking import Fork
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NoMemories
@@ -64,8 +64,7 @@ def ByHandView(source: Source, selection: Selection) -> Any:
 def Elsewhere(source: Source, selection: Selection, agent: Any, step: float) -> Any:
     """What to do where only the record of a run is."""
     possible = source.of(data.forkable)
-    before = [s for s in possible if s <= step]
-    at = before[-1] if before else possible[0] if possible else None
+    at = nearest(possible, step)
     run = source.run
     with Section("Ask an agent, or fork the run"):
         Note(RECORDED)

@@ -9,7 +9,7 @@ import solara.lab
 
 from mesa_memory.core.content import brief
 from mesa_memory.viz.actions import use_actions
-from mesa_memory.viz.by_hand import EDIT, IMPLANT, Change, forked
+from mesa_memory.viz.by_hand import EDIT, IMPLANT, Change, forked, words_in
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.run_view import Source
@@ -173,6 +173,4 @@ def Held(source: Source, form: Form, put: Any, agent: Any) -> Any:
 def _words(row: memories.Row) -> str:
     """The text of a record's content that can be edited."""
     content = row["content"] if isinstance(row["content"], dict) else {}
-    names = ("text", "message", "value", "content")
-    found = (content[name] for name in names if isinstance(content.get(name), str))
-    return next(found, "")
+    return content.get(words_in(content), "")

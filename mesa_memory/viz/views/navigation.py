@@ -9,12 +9,14 @@ from mesa_memory.viz.selection import Selection
 SPREAD_CHARS = 400
 
 
-def to_evidence(selection: Selection, record: str, agent: Any) -> None:
-    """Shows what a record of an agent was made from."""
-    options = {**dict(selection.choice.options), "record": record}
-    selection.choose(
-        view="evidence", agent=agent, options=tuple(sorted(options.items()))
-    )
+def to_evidence(selection: Selection, record: str, agent: Any, **more: Any) -> None:
+    """Shows what a record of an agent was made from.
+
+    Args:
+        **more: what else is chosen, such as a step.
+    """
+    options = selection.with_option("record", record)
+    selection.choose(view="evidence", agent=agent, options=options, **more)
 
 
 def to_request(selection: Selection, request: str, step: float, agent: Any) -> None:
@@ -23,10 +25,8 @@ def to_request(selection: Selection, request: str, step: float, agent: Any) -> N
     Args:
         step: a finished step, the one to which the request belongs.
     """
-    options = {**dict(selection.choice.options), "request": request}
-    selection.choose(
-        view="requests", agent=agent, step=step, options=tuple(sorted(options.items()))
-    )
+    options = selection.with_option("request", request)
+    selection.choose(view="requests", agent=agent, step=step, options=options)
 
 
 def to_spread(selection: Selection, text: str, agent: Any, step: float) -> None:
