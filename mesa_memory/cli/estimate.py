@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli import options
+import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli import options
+import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
 from mesa_memory.cli.estimate import COSTS, shown
 from mesa_memory.cli.output import Output, printed
