@@ -142,6 +142,12 @@ class Studies:
             found = list(on.execute(query).mappings())
         return [_case(dict(row)) for row in found]
 
+    def case(self, study: int, number: int) -> CaseRow:
+        """One of them."""
+        with self.store.reading() as on:
+            query = sa.select(cases).filter_by(study=study, number=number)
+            return _case(dict(on.execute(query).mappings().one()))
+
     def add_cases(self, study: int, wanted: Iterable[Mapping[str, Any]]) -> None:
         """Adds those that are not there, after the others, and says how far all go.
 
