@@ -172,6 +172,8 @@ def _read(file: str) -> "Study":
 def _tell(output: Output, found: "Study", status: Any) -> None:
     fields = {"study": found.name, "store": str(found.location), **status.counts}
     fields |= {"calls": status.calls, "cost": status.cost}
+    if status.forecast is not None:
+        fields |= {f"{n} as forecast": v for n, v in status.forecast.items()}
     output.fields("study", fields)
     if status.failed:
         columns = {n: n for n in ("case", "parameters", "seed", "error")}

@@ -1,6 +1,7 @@
 """How far a study is: which cases are finished, waiting or failed, and what it cost."""
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,11 +28,15 @@ class Status:
         cases: all of them, in order, as they are in the store.
         drift: differences in code, prompts, configuration and versions that were
             accepted, oldest first.
+        forecast: ``runs``, ``calls``, ``tokens`` and ``cost`` as they were expected
+            before the first run; None if nobody asked for an estimate then. The cost is
+            in US dollars, and None if no model was priced.
     """
 
     name: str
     cases: tuple[CaseRow, ...]
     drift: tuple[Any, ...] = ()
+    forecast: Mapping[str, Any] | None = None
 
     @property
     def counts(self) -> dict[str, int]:
@@ -77,6 +82,8 @@ class Status:
         cost = "at an unknown cost" if self.cost is None else f"for ${self.cost:.2f}"
         counts = f"{', '.join(told) or 'no cases'} of {len(self.cases)}"
         lines = [f"study {self.name!r}: {counts}; {self.calls} calls {cost}"]
+        if self.forecast is not None:
+            lines.append(f"  forecast before the first run: {_told(self.forecast)}")
         for each in self.failed[:SHOWN]:
             given = ", ".join(f"{n}={v!r}" for n, v in each["parameters"].items())
             lines.append(
@@ -85,6 +92,12 @@ class Status:
         if len(self.failed) > SHOWN:
             lines.append(f"  and {len(self.failed) - SHOWN} more")
         return "\n".join(lines)
+
+
+def _told(forecast: Mapping[str, Any]) -> str:
+    cost = forecast["cost"]
+    priced = "at an unknown cost" if cost is None else f"for ${cost:.2f}"
+    return f"{forecast['calls']} calls {priced} in {forecast['runs']} runs"
 
 
 def _state(case: CaseRow) -> str:

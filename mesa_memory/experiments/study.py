@@ -97,6 +97,7 @@ class Study:
         self.location = location_of(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
+        self._forecast: dict[str, Any] | None = None
         self._arms()
 
     def amend(
@@ -215,6 +216,9 @@ class Study:
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """What the missing runs will cost, before they are paid; nothing is sent.
 
+        If this study has no runs yet, ``run`` keeps the totals of the forecast, and
+        ``status()`` and ``methods()`` show them beside what was counted.
+
         Args:
             llm: models to be priced; by default each arm's own, its ``llm``.
             **given: ``tiers``, ``cached``, ``replies``, ``agents``, ``prices``,
@@ -222,7 +226,9 @@ class Study:
         """
         from mesa_memory.experiments.study_estimate import estimate_study
 
-        return estimate_study(self, llm, **given)
+        told = estimate_study(self, llm, **given)
+        self._forecast = told.total
+        return told
 
     def methods(self) -> str:
         """The methods section: design, models, cost, versions, accepted differences.
@@ -292,7 +298,12 @@ class Study:
         drift = list(row.drift)
         if found and begun:
             drift.append({"differences": found, "runs": len(begun)})
-        studies.update(row.id, design=self._design, fingerprint=print_, drift=drift)
+        design = self._design
+        if (
+            told := row.design.get("forecast") if begun else self._forecast
+        ) is not None:
+            design["forecast"] = told
+        studies.update(row.id, design=design, fingerprint=print_, drift=drift)
         wanted = [
             {"key": case.key, "parameters": dict(case.labels)}
             | {"seed": encode(case.seed), "replicate": case.replicate}
@@ -347,7 +358,8 @@ class Study:
         ]
 
     def _status(self, studies: Studies, row: StudyRow) -> Status:
-        return Status(self.name, tuple(studies.cases(row.id)), tuple(row.drift))
+        cases, forecast = tuple(studies.cases(row.id)), row.design.get("forecast")
+        return Status(self.name, cases, tuple(row.drift), forecast)
 
     def _stored(self) -> tuple[list[CaseRow], Checkpoints]:
         """The cases and checkpoints in the store; none if nothing has been run yet."""

@@ -56,6 +56,23 @@ class StudyEstimate:
         """How many runs are missing."""
         return sum(arm.estimate.runs for arm in self.arms)
 
+    @property
+    def total(self) -> dict[str, Any]:
+        """Runs, calls, tokens and dollars of all arms together.
+
+        Of each arm counts the model that is priced first; the cost is None if an arm
+        has none, or its price is unknown.
+        """
+        of = [arm.estimate for arm in self.arms]
+        costs = [told.priced[0].cost if told.priced else None for told in of]
+        known = [cost.value for cost in costs if cost is not None]
+        return {
+            "runs": self.runs,
+            "calls": round(sum(told.calls.value for told in of)),
+            "tokens": round(sum(told.tokens.value for told in of)),
+            "cost": sum(known) if len(known) == len(costs) else None,
+        }
+
     def costs(self, *, as_records: bool = False) -> Any:
         """Calls, tokens and dollars of each arm, by model and tier."""
         rows = [

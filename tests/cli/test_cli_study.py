@@ -97,6 +97,16 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
     rows = forecast.beside(study, as_records=True)
     assert [abs(row["calls_difference"]) < 0.05 for row in rows] == [True, True]
     assert study.estimate().runs == 0
+    again = read_study(files["python"])
+    again.run("serial", progress=False)  # nothing is missing, and nothing is forgotten
+    status = again.status()
+    assert status.forecast == forecast.total
+    assert status.forecast["runs"] == 4
+    assert abs(status.forecast["calls"] / status.calls - 1) < 0.05
+    said = f"forecast before the first run: {status.forecast['calls']} calls"
+    assert said in str(status)
+    shown = data("status", files["python"])["study"]
+    assert shown["calls as forecast"] == status.forecast["calls"]
     assert "Nothing is missing" in call("estimate", files["python"]).stderr
 
 
