@@ -10,6 +10,7 @@ import pickle
 import signal
 import threading
 import time
+import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -191,7 +192,11 @@ def serve(connection: Connection, runs_at_once: int) -> None:
     stopping, sending = threading.Event(), threading.Lock()
 
     def make(said: bytes) -> None:
-        outcome = _made(said, stopping)
+        try:
+            outcome = _made(said, stopping)
+        except BaseException:  # the study learns of it as of any other death
+            traceback.print_exc()
+            os._exit(1)
         with sending:
             connection.send_bytes(pickle.dumps(outcome))
 

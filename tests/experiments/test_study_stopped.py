@@ -14,7 +14,7 @@ from mesa_memory import Budget, Study, open_run
 from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes
 from tests.support.openai_server import OpenAIServer
-from tests.support.studied import Greedy, PaidStreet, Street, Vandal
+from tests.support.studied import Greedy, OnlyHere, PaidStreet, Street, Vandal
 
 TABLES = ("runs", "steps", "agents", "calls")
 
@@ -155,6 +155,14 @@ def test_a_run_that_kills_its_worker_each_time_is_given_up(file, server):
     assert status.counts["finished"] == 1 and status.counts["failed"] == 1
     assert "WorkerLost: 3 workers ended" in status.failed[0]["error"]
     assert "signal 9" in status.failed[0]["error"]
+
+
+@pytest.mark.slow
+def test_a_part_that_workers_cannot_load_does_not_keep_the_study_waiting(file, capfd):
+    study = Study(Street, {"n": 1}, steps=2, measures={"one": OnlyHere()}, store=file)
+    status = run(study, Processes(1))
+    assert "WorkerLost: 3 workers ended" in status.failed[0]["error"]
+    assert "ImportError: no module of this name in a worker" in capfd.readouterr().err
 
 
 def _listen():

@@ -200,3 +200,17 @@ def stumbling(folder, model):
 def read(model):
     """What all remember."""
     return [agent.memory.get_prompt_ready() for agent in model.agents]
+
+
+class OnlyHere:
+    """A measure that cannot be loaded in a worker."""
+
+    def __call__(self, model):
+        return 1
+
+    def __getstate__(self):
+        return {"of": os.getpid()}
+
+    def __setstate__(self, state):
+        if state["of"] != os.getpid():
+            raise ImportError("no module of this name in a worker")
