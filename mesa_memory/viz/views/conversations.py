@@ -65,7 +65,7 @@ def ConversationsPage(
             with Section(f"Threads of agent {source.called(agent)}"):
                 Empty(
                     "Nothing was said until this step.",
-                    "mdi-message-off-outline",
+                    "mdi-message-text-outline",
                     button=f"Go to step {number(first)}, the first with a message",
                     on_click=lambda: selection.choose(step=first),
                 )
