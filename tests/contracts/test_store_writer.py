@@ -183,7 +183,8 @@ def whole_steps(path):
     found = everything(store, 1)
     last = len(found["steps"])
     assert [row["step"] for row in found["steps"]] == list(range(1, last + 1))
-    for table, each in [("records", 40), ("recalls", 1), ("prompts", 1), ("calls", 1)]:
+    # Among the calls of a step is a probe.
+    for table, each in [("records", 40), ("recalls", 1), ("prompts", 1), ("calls", 2)]:
         assert len(found[table]) == each * last
     for row in found["records"]:
         closed = None if row["step"] == last else row["step"] + 1

@@ -5,8 +5,10 @@ import itertools
 import json
 import os
 import ssl
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 
@@ -212,11 +214,18 @@ def _nowhere(store):
     raise OSError("no place")
 
 
+@pytest.fixture
+def short():
+    """A folder with a name so short that a socket can be in it; ``tmp_path`` may not be."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
 @pytest.mark.slow
 async def test_a_keeper_is_started_once_and_ends_when_nobody_needs_it(
-    server, tmp_path, monkeypatch
+    server, short, monkeypatch
 ):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(short))
     lines, url = [kept.Keeping(), kept.Keeping()], f"{server.base}/chat/completions"
     body = b'{"model": "test", "messages": []}'
     for number, keeping in enumerate(lines):
@@ -224,7 +233,7 @@ async def test_a_keeper_is_started_once_and_ends_when_nobody_needs_it(
         with keeping.through():
             answer = await keeping.ask(Asked("store", 1, 0.0, f"{number}", 0), sent)
         assert answer.status == 200
-    (folder,) = tmp_path.iterdir()
+    (folder,) = short.iterdir()
     assert folder.stat().st_mode & 0o777 == 0o700
     (socket,) = folder.iterdir()
     lines[0].forget("store", 1)
