@@ -6,6 +6,7 @@ that reads the page and one that asks the record.
 
 from collections import Counter
 from contextlib import suppress
+from decimal import ROUND_HALF_UP, Context, Decimal
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
@@ -14,6 +15,7 @@ from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.views import VIEWS as TABS
 from tests.support.live_pages import BUDGET, Minds
 
+TO_FOUR = Context(prec=4, rounding=ROUND_HALF_UP)
 TEXT = "the town well is a danger, it is poisoned"
 #: all that one reads in the sections of a view: facts, tables, texts, steps of charts
 READ = """() => [...document.querySelectorAll(".mm-section")].map((section) => {
@@ -134,9 +136,15 @@ def recalled(sections):
     return sections[0]["title"], facts(sections, "came to mind"), told
 
 
+def as_shown(score):
+    """Four digits, as a browser writes them: a tie goes up, unlike in Python."""
+    exact = Decimal(round(score, 4))
+    return f"{float(TO_FOUR.create_decimal(exact)):.4g}"
+
+
 def recalled_known(run, step):
     candidates = run.recalls(1, step, as_records=True)
-    told = [(str(row["rank"]), f"{round(row['score'], 4):.4g}") for row in candidates]
+    told = [(str(row["rank"]), as_shown(row["score"])) for row in candidates]
     count = {"came to mind": str(len(candidates))}
     return f"Agent 1 recalled, step {step}", count, told[:25]
 

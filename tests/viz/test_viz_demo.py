@@ -15,6 +15,8 @@ from mesa_memory.cli import main
 from mesa_memory.runs import open_run
 from tests.support.browser import ROOT, Window, browser
 
+pytestmark = pytest.mark.slow
+
 DAYS = 12
 
 

@@ -14,6 +14,8 @@ from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded import Story
 from tests.support.recorded_town import RecordedTown
 
+pytestmark = pytest.mark.slow
+
 STEPS = 8
 OPEN_MENU = ".menuable__content__active"
 ATTACK = "<img src=x onerror=alert(1)>{{constructor.constructor('alert(2)')()}}"

@@ -12,6 +12,8 @@ from tests.support.dashboards import live_pages
 from tests.support.live_views import READ, VIEWS, Twin, both, press, rows, show, turn
 from tests.support.pages import HOSTILE
 
+pytestmark = pytest.mark.slow
+
 HARM = ".mm-page script, .mm-page img, [href^=javascript], .mm-page svg[onload]"
 
 
