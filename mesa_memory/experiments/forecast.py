@@ -37,8 +37,8 @@ EFFORT = 1200
 LONG, FEWEST_STEPS, FEWEST_AGENTS = 2 / 3, 40, 8
 #: by how much the other pilot has more agents
 WIDER = 2
-#: what has not occurred in n calls occurs in up to so many n-ths of all (the rule of
-#: three, Hanley and Lippman-Hand 1983)
+#: what was not seen in n calls may still occur in a share of up to this number / n of
+#: all calls (the rule of three, Hanley and Lippman-Hand 1983)
 UNSEEN = 3
 #: relative error of each forecast at least, as tokens are counted from samples
 LEAST_ERROR = 0.01

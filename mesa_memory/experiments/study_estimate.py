@@ -207,7 +207,7 @@ class _Pilots:
         memory: str | None,
         steps: float,
     ) -> Estimate:
-        """Of a run of so many steps; with a memory, everyone has that one."""
+        """The forecast of one run of ``steps`` steps; ``memory`` is given to everyone."""
         others = {n: case.labels.get(n) for n in case.parameters if n != LLM}
         said = {"of": others, "llm": models, "memory": memory, "steps": steps}
         if (key := _key(said)) not in self._found:

@@ -9,8 +9,7 @@ from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMem
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Processes
 from tests.support.studied import Forgetful, Plain, Street, remembered
-
-TABLES = ("runs", "steps", "agents", "calls")
+from tests.support.study_results import csv, run
 
 
 @pytest.fixture
@@ -22,15 +21,6 @@ def street(file, factors=None, **given):
     chosen = {"memory": ["short_term", "stlt"]} if factors is None else factors
     given = {"seeds": range(2), "steps": 3, "store": file} | given
     return Study(Street, chosen, **given)
-
-
-def run(study, executor="serial", **given):
-    return study.run(executor, progress=False, **given)
-
-
-def csv(study):
-    found = study.results()
-    return {name: getattr(found, name).to_csv() for name in TABLES}
 
 
 def test_each_arm_is_run_with_each_seed_and_all_of_it_is_in_tables(file):

@@ -11,8 +11,7 @@ from mesa_memory import Study
 from mesa_memory.experiments import Processes
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import Street, remembered
-
-TABLES = ("runs", "steps", "agents", "calls")
+from tests.support.study_results import csv
 
 
 @pytest.fixture
@@ -24,11 +23,6 @@ def street(store, **given):
     given = {"seeds": range(3), "steps": 3, "store": store} | given
     factors = {"memory": ["short_term", "stlt"]}
     return Study(Street, factors, outcomes={"events": remembered}, **given)
-
-
-def csv(study):
-    found = study.results()
-    return {name: getattr(found, name).to_csv() for name in TABLES}
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from tests.support.studied import (
     read,
     stumbling,
 )
+from tests.support.study_results import csv, run
 from tests.support.tables import assert_equal, tables
 
-TABLES = ("runs", "steps", "agents", "calls")
 CHANGES = [None, From(4, alarm), From(4, flood), From(2, "swap:stlt", "other memory")]
 #: of calls, who paid for them
 PAID = ("cached", "cost")
@@ -52,18 +52,6 @@ def paid(file, server, changes=CHANGES, **given):
     factors = {"base": server.base} | ({"change": changes} if changes else {})
     factors |= given.pop("factors", {})
     return Study(PaidStreet, factors, **given)
-
-
-def run(study, executor="serial", **given):
-    return study.run(executor, progress=False, **given)
-
-
-def csv(study, but=()):
-    found = study.results()
-    return {
-        name: getattr(found, name).drop(columns=list(but), errors="ignore").to_csv()
-        for name in TABLES
-    }
 
 
 def runs(study):

@@ -15,9 +15,9 @@ from mesa_memory.stores import open_store, schema
 from tests.support.openai_server import OpenAIServer
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import PaidStreet
+from tests.support.study_results import csv
 
 pytestmark = pytest.mark.slow
-TABLES = ("runs", "steps", "agents", "calls")
 #: in the first step, of which nothing is in the store; and in a later one
 DAYS = (1, 3)
 
@@ -31,11 +31,6 @@ def server():
 def paid(store, server, client="auto"):
     factors = {"base": server.base, "client": client}
     return Study(PaidStreet, factors, seeds=range(2), steps=3, store=store)
-
-
-def csv(study):
-    found = study.results()
-    return {name: getattr(found, name).to_csv() for name in TABLES}
 
 
 @contextmanager

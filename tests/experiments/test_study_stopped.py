@@ -15,8 +15,7 @@ from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes
 from tests.support.openai_server import OpenAIServer
 from tests.support.studied import Greedy, OnlyHere, PaidStreet, Street, Vandal
-
-TABLES = ("runs", "steps", "agents", "calls")
+from tests.support.study_results import csv, run
 
 
 @pytest.fixture
@@ -34,18 +33,6 @@ def paid(file, server, **given):
     given = {"steps": 3, "seeds": range(3), "store": file} | given
     factors = {"base": server.base} | given.pop("factors", {})
     return Study(PaidStreet, factors, **given)
-
-
-def run(study, executor="serial", **given):
-    return study.run(executor, progress=False, **given)
-
-
-def csv(study, without=()):
-    found = study.results()
-    return {
-        name: getattr(found, name).drop(columns=list(without), errors="ignore").to_csv()
-        for name in TABLES
-    }
 
 
 def asked(server):

@@ -11,7 +11,7 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 
 records = schema.records
-#: at most so many of each sort are listed
+#: the most agents, and the most texts, that are listed
 MOST_AGENTS = 20
 MOST_TEXTS = 200
 #: characters of a text that are listed
