@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from types import MethodType
 from typing import Any, ClassVar
 
+from mesa_memory.core import gc_tuning
 from mesa_memory.core.content import one_line, shorten
 from mesa_memory.core.events import by_id
 from mesa_memory.errors import HostChanged
@@ -145,12 +146,15 @@ class StepGuard(Around):
 
     def __call__(self) -> None:
         """One step."""
+        gc_tuning.collector.look_less()
         try:
             self.inner()
         except BaseException:  # Ctrl-C, too: in a notebook, the model stays
             _plan_next(self._model())
             self._failed()
             raise
+        finally:
+            gc_tuning.collector.look_as_before()
 
 
 def guard(model: Any, failed: Callable[[], None]) -> None:

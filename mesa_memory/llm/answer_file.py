@@ -1,6 +1,5 @@
 """The SQLite file of kept answers: opened, read and written by several processes."""
 
-import os
 import sqlite3
 import threading
 import weakref
@@ -8,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.errors import CacheError
 
@@ -237,4 +237,4 @@ def _after_fork_in_child() -> None:
         file.forked()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+at_fork(after_in_child=_after_fork_in_child)

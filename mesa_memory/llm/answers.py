@@ -8,7 +8,6 @@ keys are in it.
 
 import asyncio
 import json
-import os
 import sqlite3
 import threading
 import weakref
@@ -19,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.redaction import scrub_json
 from mesa_memory.core.refusals import refuses
@@ -281,4 +281,4 @@ def _after_fork_in_child() -> None:
         cache.forked()
 
 
-os.register_at_fork(after_in_child=_after_fork_in_child)
+at_fork(after_in_child=_after_fork_in_child)

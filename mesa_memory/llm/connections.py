@@ -5,11 +5,12 @@ Event loops have connections of their own, as have child processes.
 
 import asyncio
 import atexit
-import os
 from contextlib import suppress
 from typing import Any
 
 import aiohttp
+
+from mesa_memory.core.at_fork import at_fork
 
 #: seconds that a connection stays open between two requests
 KEEPALIVE_S = 60.0
@@ -73,5 +74,5 @@ class _Connector(aiohttp.TCPConnector):
 
 
 connections = Connections()
-os.register_at_fork(after_in_child=connections.forked)
+at_fork(after_in_child=connections.forked)
 atexit.register(connections.close)

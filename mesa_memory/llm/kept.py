@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 
 from multidict import CIMultiDict
 
+from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.proxies import proxy_of
 from mesa_memory.core.recorder import Asked
 from mesa_memory.core.redaction import logger as logger_of
@@ -322,6 +323,8 @@ def _place(store: str) -> Path:
     Raises:
         OSError: if it cannot be had.
     """
+    if not hasattr(asyncio, "open_unix_connection"):
+        raise OSError("this system has no Unix sockets")
     folder = Path(tempfile.gettempdir()).resolve() / f"mesa-memory-{os.getuid()}"
     folder.mkdir(mode=0o700, exist_ok=True)
     about = folder.lstat()
@@ -350,4 +353,4 @@ def _described(tls: ssl.SSLContext) -> tuple[str, dict[str, Any], bytes]:
 
 
 keeping = Keeping()
-os.register_at_fork(after_in_child=keeping.forked)
+at_fork(after_in_child=keeping.forked)

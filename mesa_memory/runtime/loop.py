@@ -9,11 +9,12 @@ interpreter exit is joined first, see ``at_exit``. No thread can be started then
 import asyncio
 import atexit
 import concurrent.futures.thread  # joins its threads at exit: later than what is below
-import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from typing import Any
+
+from mesa_memory.core.at_fork import at_fork
 
 #: how many blocking calls (name look-ups, clients without a coroutine) run at once
 WORKERS = 32
@@ -74,7 +75,7 @@ def _workers() -> concurrent.futures.ThreadPoolExecutor:
 
 
 background = BackgroundLoop()
-os.register_at_fork(after_in_child=background.forked)
+at_fork(after_in_child=background.forked)
 
 
 def in_event_loop() -> bool:

@@ -1,7 +1,6 @@
 """The deferred driver: each memory's unfinished work, done here or in the background."""
 
 import asyncio
-import os
 import threading
 import weakref
 from collections import deque
@@ -10,6 +9,7 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import Any, cast
 
+from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow, Handler, arun, run
 from mesa_memory.errors import BadReply, EmbedderError, LLMError, MemoryStalled
@@ -321,7 +321,7 @@ def _after_fork_in_child() -> None:
     _after_fork()
 
 
-os.register_at_fork(
+at_fork(
     before=_before_fork,
     after_in_parent=_after_fork,
     after_in_child=_after_fork_in_child,

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.recorder import RunRecorder
 from mesa_memory.core.records import Observer, RecordBus
@@ -392,7 +393,7 @@ def _after_fork_in_child() -> None:
 
 
 at_exit(_flush_all)
-os.register_at_fork(
+at_fork(
     before=_making.acquire,
     after_in_parent=_making.release,
     after_in_child=_after_fork_in_child,

@@ -9,6 +9,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 import solara
@@ -21,6 +22,8 @@ from mesa_memory.viz.step_lock import stop_all
 OWN = ("127.0.0.1", "localhost")
 #: seconds that open pages have to say goodbye
 GOODBYE = 1
+#: seconds for the first answer, before the address is told
+WARM_UP_S = 5
 #: how long a session waits for its page to come back; Solara's own setting overrides it
 ABANDONED = "1m"
 #: what this server shows; every session renders it for itself
@@ -125,6 +128,16 @@ def _announce(server: Any, address: str, open_page: bool) -> None:
         if server.should_exit:
             return
         time.sleep(0.05)
+    _warm_up(address)
     print(f"Open {address} in a browser; Ctrl+C ends.", flush=True)
     if open_page:
         webbrowser.open(address)
+
+
+def _warm_up(address: str) -> None:
+    """Asks for the page once, so that nobody waits for what is loaded on first use."""
+    connection = HTTPConnection(address.removeprefix("http://"), timeout=WARM_UP_S)
+    with suppress(OSError, HTTPException):  # whoever opens the page will see
+        connection.request("GET", "/")
+        connection.getresponse().read()
+    connection.close()

@@ -72,6 +72,7 @@ def test_localhost_is_as_good_as_the_address(explorer):
     assert answer(explorer, name, host=name) == 101
 
 
+@pytest.mark.slow
 def test_a_server_for_others_lets_in_the_origin_that_it_is_called_by(file):
     with command("dashboard", file, "--host", "0.0.0.0") as base:
         port = urlsplit(base).port
@@ -92,6 +93,7 @@ def ask(base, method, path, **headers):
     return answered.status, answered.headers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("server", ["explorer", "demo"])
 def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
     base = request.getfixturevalue(server)

@@ -104,6 +104,7 @@ def address(files):
         yield base
 
 
+@pytest.mark.slow
 def test_two_runs_stand_side_by_side_with_their_first_difference(address, files):
     with browser() as chromium, Window(chromium, address) as window:
         window.open("?view=compare&agent=2&step=6")

@@ -108,6 +108,7 @@ def test_a_run_without_calls_has_nothing_to_show(tmp_path):
         assert cost.grouped(run, ("model",)) == []
 
 
+@pytest.mark.slow
 def test_the_view_says_that_a_price_is_unknown(file):
     with (
         browser() as chromium,

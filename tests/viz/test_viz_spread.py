@@ -169,6 +169,7 @@ def test_a_blank_text_is_refused(run):
         spread.found(run, "  ")
 
 
+@pytest.mark.slow
 def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
     with (
         browser() as chromium,

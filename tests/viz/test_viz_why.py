@@ -12,6 +12,7 @@ from tests.support.playing import play
 from tests.support.recorded_minds import HOSTILE, Minds
 from tests.support.recorded_town import RecordedTown
 
+pytestmark = pytest.mark.slow
 STEPS = 8
 #: a chart that is drawn
 CHART = ".mm-chart canvas"

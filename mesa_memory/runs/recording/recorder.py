@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from mesa_memory.core import gc_tuning
 from mesa_memory.core.recorder import Asked
 from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.redaction import logger as logger_of
@@ -19,7 +20,6 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_steps import StepWatch
-from mesa_memory.runs.recording import gc_tuning
 from mesa_memory.runs.recording.changes import Call
 from mesa_memory.runs.recording.checkpoints import (
     memories,
@@ -93,7 +93,7 @@ class Recorder(Collector):
         weakref.finalize(model, _abandon, weakref.ref(self))
         bus.observers.append(self)
         _running.add(self)
-        gc_tuning.look_less()
+        gc_tuning.collector.look_less()
 
     @property
     def model(self) -> Any:
@@ -371,9 +371,9 @@ class Recorder(Collector):
         if self in self.bus.observers:
             self.bus.observers.remove(self)
         self._watch.detach()
-        _running.discard(self)
-        if not _running:
-            gc_tuning.look_as_before()
+        if self in _running:
+            _running.discard(self)
+            gc_tuning.collector.look_as_before()
 
 
 _running: set[Recorder] = set()

@@ -1,0 +1,55 @@
+"""How often Python looks for garbage while a model steps, and while a run is recorded.
+
+Its collector starts whenever some hundred more objects were made than freed. What a step
+remembers, and records that wait for the writer, look like that: it would go through them
+and through all libraries again and again, and find nothing. Reference counts free nearly
+everything here without it.
+"""
+
+import gc
+import threading
+
+from mesa_memory.core.at_fork import at_fork
+
+#: number of new objects after which garbage is collected; it takes about 10 ms
+COLLECT_EVERY = 100_000
+
+
+class GarbageCollector:
+    """Python's collector, and how many want it to look less."""
+
+    def __init__(self) -> None:
+        self.renew_lock()
+        self._wanted_by = 0
+        self._before: tuple[int, int, int] | None = None
+
+    def renew_lock(self) -> None:
+        """In a child process, somebody may have held it who did not come along."""
+        self._lock = threading.Lock()
+
+    def look_less(self) -> None:
+        """Until ``look_as_before``, which has to follow, it looks less often.
+
+        One that is off, or looks even less often, stays so.
+        """
+        with self._lock:
+            self._wanted_by += 1
+            first, second, third = gc.get_threshold()
+            if self._before is None and 0 < first < COLLECT_EVERY:
+                self._before = (first, second, third)
+                gc.set_threshold(COLLECT_EVERY, second, third)
+
+    def look_as_before(self) -> None:
+        """Takes back one ``look_less``, unless somebody else has set it since."""
+        with self._lock:
+            self._wanted_by -= 1
+            if self._wanted_by or self._before is None:
+                return
+            if gc.get_threshold()[0] == COLLECT_EVERY:  # nobody else has changed it
+                gc.set_threshold(*self._before)
+            self._before = None
+
+
+#: that of this process
+collector = GarbageCollector()
+at_fork(after_in_child=collector.renew_lock)
