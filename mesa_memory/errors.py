@@ -73,8 +73,10 @@ class LLMError(MesaMemoryError):
         self.step = step
 
     def __str__(self) -> str:
-        where = f"agent {self.agent}, step {self.step}, {self.purpose}: "
-        return (where if self.purpose else "") + super().__str__()
+        where = {"agent": self.agent, "step": self.step}
+        told = [f"{name} {value}" for name, value in where.items() if value is not None]
+        prefix = f"{', '.join([*told, self.purpose])}: " if self.purpose else ""
+        return prefix + super().__str__()
 
 
 class LLMUnavailable(LLMError):

@@ -27,7 +27,7 @@ from mesa_memory.memories.claim import Claim, bare, is_fact
 from mesa_memory.memories.impressions import KIND as IMPRESSION
 from mesa_memory.retrieval.bm25 import terms
 from mesa_memory.runtime.services import Services
-from mesa_memory.tasks import PROBE
+from mesa_memory.tasks import BY_RESEARCHER
 from mesa_memory.tasks.attributes import canonical
 
 __all__ = [
@@ -320,8 +320,9 @@ def _fact_holds(
 def calls(model: Any) -> int:
     """Requests to language models since the run began, >= 0; failed ones count.
 
-    What a researcher asks (``probe``, questionnaires) is left out here, in ``tokens`` and
-    in ``cost``, so that asking changes no measure; ``calls_for("probe")`` counts it.
+    What a researcher asks (``probe``, questionnaires, the judge of a page) is left out
+    here, in ``tokens`` and in ``cost``, so that asking changes no measure;
+    ``calls_for("probe", "same")`` counts it.
     """
     return _used((), model).calls
 
@@ -368,7 +369,7 @@ def _used(purposes: tuple[str, ...], model: Any) -> Usage:
     if not Services.exist(model):
         return Usage()
     by_purpose = Services.of(model).ledger.of_run()
-    chosen = purposes or [each for each in by_purpose if each != PROBE.purpose]
+    chosen = purposes or [each for each in by_purpose if each not in BY_RESEARCHER]
     return sum((by_purpose[p] for p in chosen if p in by_purpose), Usage())
 
 

@@ -23,8 +23,9 @@ VERSION = 11
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
 
-#: rows of ``calls`` above this number are of probes, which count up from it in each run:
-#: what a researcher asks changes the number of nothing that the simulation does
+#: rows of ``calls`` above this number are of probes and of other requests that a
+#: researcher makes, which count up from it in each run: what a researcher asks changes the
+#: number of nothing that the simulation does
 PROBES = 10**15
 
 #: what an agent's id may be

@@ -13,10 +13,14 @@ from mesa_memory.tasks.probe import PROBE
 from mesa_memory.tasks.questions import QUESTIONS
 from mesa_memory.tasks.reflect import REFLECT
 from mesa_memory.tasks.registry import find, registered
+from mesa_memory.tasks.same import SAME
 from mesa_memory.tasks.story import STORY
 
+#: purposes of what a researcher asks, and nobody in the simulation
+BY_RESEARCHER = frozenset((PROBE.purpose, SAME.purpose))
+
 __all__ = (
-    "CHAPTER", "CONSOLIDATE", "CONVERSATION", "EXTRACT", "GRADE", "IMPRESS", "JUDGE",
-    "PROBE", "QUESTIONS", "REFLECT", "STORY", "Task", "Unusable", "bulleted", "find",
-    "numbered", "registered",
+    "BY_RESEARCHER", "CHAPTER", "CONSOLIDATE", "CONVERSATION", "EXTRACT", "GRADE",
+    "IMPRESS", "JUDGE", "PROBE", "QUESTIONS", "REFLECT", "SAME", "STORY", "Task",
+    "Unusable", "bulleted", "find", "numbered", "registered",
 )  # fmt: skip

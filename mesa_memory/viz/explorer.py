@@ -14,6 +14,7 @@ from mesa_memory.viz import server
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.data import layers, scene
+from mesa_memory.viz.judge import Judge
 from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.server import Place
@@ -30,11 +31,14 @@ def Runs(feeds: Sequence[Feed]) -> Any:
     Dashboard(list(feeds), use_selection(), VIEWS)
 
 
-def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
+def open_feeds(
+    runs: Sequence[tuple[str, int | str | None]], judge: Judge | None = None
+) -> list[Feed]:
     """Opens recorded runs.
 
     Args:
         runs: store, and number or name of the run; None is the newest.
+        judge: a language model that may be asked about them.
 
     Raises:
         StoreError, ValueError: if one cannot be read; none stays open then.
@@ -49,7 +53,7 @@ def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
         raise
     give_keys(found)
     for feed in found:
-        feed.all = found
+        feed.all, feed.judge = found, judge
     return found
 
 

@@ -4,7 +4,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs import Run
@@ -12,6 +12,9 @@ from mesa_memory.runs.notes import Notes
 from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.throttle import Pace
+
+if TYPE_CHECKING:
+    from mesa_memory.viz.judge import Judge
 
 #: number of answers that are kept
 KEPT_ANSWERS = 48
@@ -34,7 +37,10 @@ class Feed:
         source: the newest state that is known.
         pace: how often one may look for another one.
         all: every feed of the page, this one included.
+        judge: a language model that may be asked about the run; None if there is none.
     """
+
+    judge: "Judge | None" = None
 
     def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
         self.run, self.label, self.notes = run, label, list(notes)

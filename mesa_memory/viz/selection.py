@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode
 from mesa_memory.viz.run_view import Source
 
 #: characters of an address that are read; more is no choice of a person
-QUERY_CHARS = 4_000
+QUERY_CHARS = 8_000
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from mesa_memory.memories.layers import memories_beside, memories_of
 from mesa_memory.memories.own_state import lost_state
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runtime.services import Services
-from mesa_memory.tasks import PROBE
+from mesa_memory.tasks import BY_RESEARCHER
 
 #: the arguments that say what a model's random numbers begin with
 _SEEDS = {"rng", "seed", "scenario"}
@@ -152,7 +152,7 @@ def _used(model: Any) -> dict[str, dict[str, Any]]:
             "kept": used.kept,
         }
         for purpose, used in sorted(Services.of(model).ledger.of_run().items())
-        if purpose != PROBE.purpose
+        if purpose not in BY_RESEARCHER
     }
 
 

@@ -15,7 +15,7 @@ from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.runs.recording.changes import Call
 from mesa_memory.runs.recording.replay import reply_of
-from mesa_memory.runs.recording.rows import call_row, prompt_hash
+from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash
 from mesa_memory.stores.base import Store
 from mesa_memory.stores.schema import unfinished_calls
 
@@ -76,7 +76,7 @@ class PaidAnswers:
 
 
 def _key(request: LLMRequest) -> tuple[str, float, str, str]:
-    whose = (str(request.agent), float(request.step), request.purpose)
+    whose = (asking(request), float(request.step), request.purpose)
     return (*whose, prompt_hash(request))
 
 

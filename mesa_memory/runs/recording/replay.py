@@ -9,7 +9,7 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts import mesa_arguments
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
-from mesa_memory.runs.recording.rows import prompt_hash
+from mesa_memory.runs.recording.rows import asking, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.stores.base import Store, no_run, open_store, other_run
 from mesa_memory.stores.schema import calls, runs
@@ -60,7 +60,7 @@ def _run(store: Store, number: str, seed: str) -> int:
 
 
 def _recorded(store: Store, run: int, request: LLMRequest) -> list[Recorded]:
-    own = {"run": run, "agent": str(request.agent), "step": request.step}
+    own = {"run": run, "agent": asking(request), "step": request.step}
     query = sa.select(*_SHORT).filter_by(**own, purpose=request.purpose)
     with store.reading() as on:
         rows = list(on.execute(query.order_by(calls.c.occurrence)).mappings())

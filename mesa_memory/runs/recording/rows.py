@@ -131,13 +131,18 @@ def _hash(model: str | None, messages: list[dict[str, Any]]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def asking(request: LLMRequest) -> str:
+    """The name of the agent that asks; empty if no agent does."""
+    return "" if request.agent is None else str(request.agent)
+
+
 def call_row(call: Call) -> dict[str, Any]:
     """A request to a language model, and its answer or error."""
     request, reply = call.request, call.reply
     prompt = request.messages()
     row: dict[str, Any] = {
         "step": request.step,
-        "agent": str(request.agent),
+        "agent": asking(request),
         "purpose": request.purpose,
         "occurrence": call.occurrence,
         "model": (reply and reply.model) or request.model,

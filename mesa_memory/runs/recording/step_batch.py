@@ -12,7 +12,7 @@ from mesa_memory.runs.recording.rows import call_row, closing, recall_row, recor
 from mesa_memory.runs.recording.uses import replies_to
 from mesa_memory.runs.recording.vectors import row_of
 from mesa_memory.stores.base import Batch
-from mesa_memory.tasks import PROBE
+from mesa_memory.tasks import BY_RESEARCHER
 
 
 @dataclass(slots=True)
@@ -85,7 +85,7 @@ class StepBatch:
 
 def _is_probe(call: Call) -> bool:
     """A researcher asked it, and nobody in the simulation."""
-    return call.request.purpose == PROBE.purpose
+    return call.request.purpose in BY_RESEARCHER
 
 
 def _recall_rows(changes: Changes) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.views.spread_judge import TICKS, wanted
 from mesa_memory.viz.views.spread_tables import Holders, Texts, What
 from mesa_memory.viz.widgets import (
     Chart,
@@ -53,7 +54,7 @@ def SpreadView(source: Source, selection: Selection) -> Any:
                 if text:
                     SearchBox(
                         "But not like this",
-                        _unlike(selection),
+                        wanted(selection).unlike,
                         lambda value: selection.set_option(
                             "unlike", value.strip() or None
                         ),
@@ -79,13 +80,13 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
     """All about one text."""
     quick = len(source.steps) * len(source.agent_ids) < QUICK
     says = "Reading all texts of the run; this takes long only the first time …"
-    unlike = _unlike(selection)
+    unlike = wanted(selection).unlike
     answer = use_answer(source, data.compared, text, unlike, quick=quick, says=says)
     found, other = answer or (None, None)
     least = _least(selection)
     chosen = selection.option("spread_kind", ALL)
     kind = chosen if found and chosen in found.corpus.kinds else None
-    marks = selection.option("spread_ticks", "")
+    marks = selection.option(TICKS, "")
     ticks = groups.read(marks)
     held = solara.use_memo(
         lambda: found and data.holding(found, least, kind, ticks),
@@ -106,12 +107,7 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
     with solara.Div(classes=["mm-columns"]):
         Strip(source, selection, held, step)
         Holders(source, found, selection, What(least, kind, marks), step)
-    Texts(found, selection, What(least, kind, marks))
-
-
-def _unlike(selection: Selection) -> str:
-    """The text that is not meant; empty if there is none."""
-    return selection.option("unlike", "").strip()
+    Texts(source, found, selection, What(least, kind, marks))
 
 
 def _least(selection: Selection) -> float:

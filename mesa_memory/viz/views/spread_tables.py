@@ -9,6 +9,7 @@ from mesa_memory.viz.data import groups
 from mesa_memory.viz.data import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.spread_judge import TICKS, Judging, wanted
 from mesa_memory.viz.widgets import Column, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
@@ -68,7 +69,7 @@ def Holders(
 
 
 @solara.component
-def Texts(found: data.Found, selection: Selection, what: What) -> Any:
+def Texts(source: Source, found: data.Found, selection: Selection, what: What) -> Any:
     """What the nearest sentences say, with boxes to tick."""
     ticks = groups.read(what.ticks)
     rows = solara.use_memo(
@@ -88,13 +89,16 @@ def Texts(found: data.Found, selection: Selection, what: What) -> Any:
         changed = {key: on for key, on in ticks.items() if key != row["key"]}
         if (row["similarity"] >= what.least) == row["counts"]:
             changed[row["key"]] = not row["counts"]
-        selection.set_option("spread_ticks", groups.written(changed) or None)
+        selection.set_option(TICKS, groups.written(changed) or None)
 
     with Section(
         "What they say",
         hint="whoever said it and when; a click lets it count, or not; agents: how many "
         "ever had it",
     ):
+        asked = wanted(selection)
+        judging = Judging(source, found, selection, what.least, what.kind)
+        judging.key(f"judge-{source.key}-{asked.text}-{asked.unlike}")
         Table(
             heads,
             [
