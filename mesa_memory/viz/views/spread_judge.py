@@ -96,9 +96,11 @@ def Judging(
     def ask() -> None:
         assert judge is not None
         question = Question(wanted(selection), rows, judge, time_of(source))
+        run = selection.choice.run
         done.set(0)
         answer = question.put(done.set)
-        if wanted(selection) == question.wanted:  # else nobody looks for that any more
+        # Else nobody looks for that any more.
+        if (wanted(selection), selection.choice.run) == (question.wanted, run):
             now = groups.read(selection.option(TICKS, "")) | dict(answer.judged.ticks)
             selection.set_option(TICKS, groups.written(now) or None)
             came.set(answer)
