@@ -42,9 +42,12 @@ BUTTON, UNDO = "Let a model judge", "As the similarity says"
 
 @pytest.fixture(scope="module")
 def town_file(tmp_path_factory):
-    path = tmp_path_factory.mktemp("judged") / "run.sqlite"
-    play(RumorModel(30, "short_term", rng=42, record=path), 25)
-    return str(path)
+    return str(tmp_path_factory.mktemp("judged") / "run.sqlite")
+
+
+@pytest.fixture(scope="module")
+def town(town_file):
+    return play(RumorModel(30, "short_term", rng=42, record=town_file), 25)
 
 
 @pytest.fixture(scope="module")
@@ -94,25 +97,31 @@ def bad(lines):
 # -- verdicts --------------------------------------------------------------------------
 
 
-def test_a_judge_tells_a_rumour_from_its_denial_without_a_second_text(town_file):
+@pytest.mark.parametrize(
+    ("text", "least"), [(SAYINGS[RUMOUR], 0.5), ("The town well is poisoned.", 0.6)]
+)
+def test_a_judge_tells_a_rumour_from_its_denial_without_a_second_text(
+    text, least, town, town_file
+):
+    wanted = verdicts.Wanted(text)
     with open_run(town_file) as run:
-        found = spread.found(run, RUMOURED.text)
-        rows = verdicts.candidates(found, 0.5, None, {})
+        found = spread.found(run, text)
+        rows = verdicts.candidates(found, least, None, {})
         asking = judges.named("offline").researcher()
-        flow = verdicts.verdicts(RUMOURED, rows, step=25, model="offline")
+        flow = verdicts.verdicts(wanted, rows, step=25, model="offline")
         judged = verdicts.judged(rows, asking.ask(flow))
-        alike = spread.holders(found, 0.5, 25)
-        assert len(alike) > 5
-        assert any("false" in row["text"] for row in alike)
-        assert spread.holders(found, 0.5, 25, ticks=judged.ticks) == []
-        early = spread.holding(found, 0.5, ticks=judged.ticks).holders
-    assert max(early) > 5, "those who did hear it are still found"
+        alike = spread.holders(found, least, 25)
+        assert len(alike) == 29
+        assert all("false" in row["text"] for row in alike)
+        assert spread.holders(found, least, 25, ticks=judged.ticks) == []
+        holders = spread.holding(found, least, ticks=judged.ticks).holders
+    assert holders == town.datacollector.model_vars["knows_rumour"][1:]
     assert judged.same and judged.other and judged.changed
-    assert asking.used.calls == -(-len(rows) // 40)
+    assert asking.used.calls == 1
     assert asking.models == ["offline"] and asking.used.cost == 0
 
 
-def test_only_what_is_near_enough_is_judged_the_nearest_first(town_file):
+def test_only_what_is_near_enough_is_judged_the_nearest_first(town, town_file):
     with open_run(town_file) as run:
         found = spread.found(run, RUMOURED.text)
         rows = verdicts.candidates(found, 0.6, None, {})
@@ -265,12 +274,19 @@ def test_a_judge_that_cannot_be_asked_is_told_in_one_line_at_once(
 
 
 class View:
-    """The view Spread of a recorded run, without a browser."""
+    """The view Spread of a run, without a browser.
 
-    def __init__(self, file, judge, **options):
-        (self._feed,) = open_feeds([(file, None)], judge)
+    Args:
+        file: of a recorded run, or a model that is played.
+    """
+
+    def __init__(self, file, judge=None, text=TEXT, **options):
+        recorded = isinstance(file, str)
+        (self._feed,) = (
+            open_feeds([(file, None)], judge) if recorded else [live_feed(file)]
+        )
         options = tuple(sorted(options.items()))
-        held = solara.Reactive(Choice(view="spread", text=TEXT, options=options))
+        held = solara.Reactive(Choice(view="spread", text=text, options=options))
         self.selection = Selection(held)
         component = SpreadView(self._feed.source, self.selection)
         self._box, self._context = solara.render(component, handle_error=False)
@@ -313,7 +329,7 @@ class View:
 
 
 def test_without_a_judge_there_is_no_button_but_a_hint(file):
-    with View(file, None) as view:
+    with View(file) as view:
         assert view.button(BUTTON) is None
         assert "dashboard FILE --judge PROVIDER/MODEL" in view.text
 
@@ -339,6 +355,18 @@ def test_verdicts_become_ticks_that_one_button_takes_back(file):
 def view_found(file):
     with open_run(file) as run:
         return spread.found(run, TEXT)
+
+
+def test_on_the_page_of_a_model_its_own_language_model_judges():
+    model = RumorModel(6, rng=1, record=True)
+    model.step()
+    with View(model, text=SAYINGS[RUMOUR]) as view:
+        assert "to a rule of words (offline)" in view.text
+        view.judged()
+        assert True in view.ticks.values()
+    model.step()
+    assert metrics.calls_for("same")(model) == 1
+    Services.of(model).recorder.close()
 
 
 class Failing:

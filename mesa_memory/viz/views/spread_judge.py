@@ -151,7 +151,7 @@ def Plan(question: Question) -> Any:
         told = (
             f"sends the nearest {sentences} sentence{'s' * (sentences > 1)} to "
             f"{question.judge.name} in {asked} request{'s' * (asked > 1)}"
-            f"{_price(question.judge.expected(requests))}; they become ticks below"
+            f"{_price(question.judge.expected(requests))}; the verdicts become ticks below"
         )
     solara.v.Html(tag="span", class_="mm-hint", children=[told])
 
