@@ -92,17 +92,20 @@ def Judging(
         lambda: verdicts.candidates(found, least, kind, groups.read(ticks)),
         [id(found), least, kind, ticks],
     )
+    now: Question | None = None
+    if judge is not None:
+        now = Question(wanted(selection), rows, judge, time_of(source))
 
     def ask() -> None:
-        assert judge is not None
-        question = Question(wanted(selection), rows, judge, time_of(source))
-        run = selection.choice.run
+        question, run = now, selection.choice.run
+        assert question is not None
         done.set(0)
         answer = question.put(done.set)
         # Else nobody looks for that any more.
         if (wanted(selection), selection.choice.run) == (question.wanted, run):
-            now = groups.read(selection.option(TICKS, "")) | dict(answer.judged.ticks)
-            selection.set_option(TICKS, groups.written(now) or None)
+            held = groups.read(selection.option(TICKS, ""))
+            told = groups.written(held | dict(answer.judged.ticks))
+            selection.set_option(TICKS, told or None)
             came.set(answer)
 
     def undo() -> None:
@@ -110,27 +113,7 @@ def Judging(
         selection.set_option(TICKS, None)
 
     task = solara.lab.use_task(ask, dependencies=None, raise_error=False)
-    with solara.Div(classes=["mm-row"]):
-        if judge is not None:
-            solara.Button(
-                "Let a model judge",
-                icon_name="mdi-scale-balance",
-                on_click=task,
-                disabled=task.pending or not rows,
-                outlined=True,
-            )
-        if ticks:
-            solara.Button(
-                "As the similarity says",
-                icon_name="mdi-undo",
-                on_click=undo,
-                disabled=task.pending,
-                text=True,
-            )
-        if judge is None:
-            solara.v.Html(tag="span", class_="mm-hint", children=[NOBODY])
-        else:
-            Plan(Question(wanted(selection), rows, judge, time_of(source)))
+    Buttons(now, task, task.pending, undo if ticks else None)
     if task.pending:
         solara.ProgressLinear(True)
         solara.Text(f"{done.value} of {len(rows)} sentences are judged.")
@@ -138,6 +121,43 @@ def Judging(
         Failure(task.exception)
     if came.value is not None and not task.pending:
         Outcome(came.value)
+
+
+@solara.component
+def Buttons(
+    question: Question | None,
+    ask: Callable[[], None],
+    pending: bool,
+    undo: Callable[[], None] | None,
+) -> Any:
+    """What can be done, and what it takes.
+
+    Args:
+        question: None if nobody can be asked.
+        pending: the question has been put, and is not answered yet.
+        undo: takes all ticks back; None if there are none.
+    """
+    with solara.Div(classes=["mm-row"]):
+        if question is not None:
+            solara.Button(
+                "Let a model judge",
+                icon_name="mdi-scale-balance",
+                on_click=ask,
+                disabled=pending or not question.rows,
+                outlined=True,
+            )
+        if undo is not None:
+            solara.Button(
+                "As the similarity says",
+                icon_name="mdi-undo",
+                on_click=undo,
+                disabled=pending,
+                text=True,
+            )
+        if question is not None:
+            Plan(question)
+        else:
+            solara.v.Html(tag="span", class_="mm-hint", children=[NOBODY])
 
 
 @solara.component
