@@ -7,8 +7,8 @@ import pytest
 
 from tests.support.openai_server import OpenAIServer
 
-#: takes away what only Unix has, before anything of ours is loaded; other packages, of
-#: which some releases fail there, have it
+#: takes away what only Unix has, before anything of ours is loaded; other packages, which
+#: ask for the system's name instead, are loaded with it
 WITHOUT = """
 import asyncio, os, sys
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
