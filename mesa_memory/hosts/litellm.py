@@ -215,6 +215,7 @@ def add_provider(name: str, handler: Any, own_errors: type) -> None:
     for needed in ("custom_provider_map", "LITELLM_EXCEPTION_TYPES"):
         if not hasattr(litellm, needed):
             raise _changed(needed)
+    be_quiet()  # some versions print advice about names that are none of theirs
     if all(item["provider"] != name for item in litellm.custom_provider_map):
         entry: Any = {"provider": name, "custom_handler": handler()}
         litellm.custom_provider_map.append(entry)

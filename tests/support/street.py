@@ -86,7 +86,7 @@ def main() -> None:
         street.step()
     elif ending == "killed":
         Services.of(street).recorder.sync()
-        print(flush=True)
+        print("written", flush=True)
         sys.stdin.read()
     print(remembered(street))
 

@@ -62,7 +62,7 @@ def test_a_run_that_another_process_writes_is_refused_until_it_is_dead(tmp_path)
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
         try:
-            other.stdout.readline()
+            assert other.stdout.readline() == "written\n"
             with pytest.raises(RunInUse, match=f"process {other.pid} on "):
                 resume(Street, file)
         finally:
