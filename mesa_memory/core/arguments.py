@@ -29,6 +29,8 @@ MARKS = frozenset(
 _EXACT = 2**53
 #: deeper values are not written down
 _DEEPEST = 12
+#: what workers of multiprocessing and mpi4py call the program that started them
+_PROGRAM = {"__mp_main__": "__main__", "__worker__": "__main__"}
 
 
 def encode(value: Any, depth: int = 0) -> Any:
@@ -54,6 +56,12 @@ def encode(value: Any, depth: int = 0) -> Any:
         marked = len(named) == 1 and next(iter(named)) in MARKS
         return {DICT: named} if marked else named
     return _random(value, depth) or missing(value)
+
+
+def full_name(thing: Any) -> str:
+    """Module and name of a class or function, the same in a program and its workers."""
+    module = _PROGRAM.get(thing.__module__, thing.__module__)
+    return f"{module}.{getattr(thing, '__qualname__', type(thing).__qualname__)}"
 
 
 def missing(value: Any) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import pickle
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     ProcessPoolExecutor,
@@ -127,11 +127,9 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
     Raises:
         NotPicklable: names the part.
     """
-    own = isinstance(workers, Processes)
-    if isinstance(workers, Futures):
-        own = isinstance(workers.executor, ProcessPoolExecutor)
-    if not own:
-        return  # Dask sends more than pickle can; threads need not send
+    packed = _packing(workers)
+    if packed is None:
+        return
     checked: set[int] = set()
     for job in jobs:
         parts = {
@@ -143,12 +141,24 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
         for name, value in parts.items():
             if id(value) not in checked:
                 checked.add(id(value))
-                _check(name, value)
+                _check(name, value, packed)
 
 
-def _check(name: str, value: Any) -> None:
+def _packing(workers: Workers) -> Callable[[Any], bytes] | None:
+    """What packs a job for workers in other processes; None if all of them take any."""
+    executor = workers.executor if isinstance(workers, Futures) else None
+    if isinstance(workers, Processes) or isinstance(executor, ProcessPoolExecutor):
+        return pickle.dumps
+    if any(kind.__module__.startswith("mpi4py.") for kind in type(executor).__mro__):
+        from mpi4py import MPI
+
+        return MPI.pickle.dumps  # a program may have put something else in its place
+    return None  # Dask sends more than pickle can; threads need not send
+
+
+def _check(name: str, value: Any, packed: Callable[[Any], bytes]) -> None:
     try:
-        pickle.dumps(value)
+        packed(value)
     except Exception as error:  # an object's own way to be pickled may do anything
         raise NotPicklable(
             f"{name} ({value!r:.80}) cannot be sent to a worker process: {error}. Use a "

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.arguments import encode, full_name
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.errors import (
     BudgetExceeded,
@@ -83,9 +83,8 @@ class Job:
     @property
     def info(self) -> RunInfo:
         """What is known of the run before its first step."""
-        kind = self.arm.model
         return RunInfo(
-            model=f"{kind.__module__}.{getattr(kind, '__qualname__', kind)}",
+            model=full_name(self.arm.model),
             parameters={**self.labels, "seed": encode(self.seed)},
             seed=None if self.seed is None else str(self.seed),
             versions=versions(),

@@ -1,5 +1,6 @@
 """Arms of a study that begin alike: what they share is made once, and paid once."""
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
@@ -19,6 +20,7 @@ from tests.support.studied import (
     alarm,
     flood,
     lethal,
+    maker,
     read,
     stumbling,
 )
@@ -142,6 +144,36 @@ def test_a_database_has_the_same_arms_as_a_file(postgres, server, tmp_path):  # 
     study = paid(postgres.database(), server, seeds=[0])
     assert run(study).finished
     assert csv(study) == csv(one)
+
+
+@pytest.mark.slow
+def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
+    postgres,  # noqa: F811
+    server,
+    tmp_path,
+):
+    from distributed import Client, LocalCluster
+
+    one = paid(tmp_path / "serial.sqlite", server)
+    run(one)
+    asked = sorted(received.prompt for received in server.log)
+    server.clear()
+    outcomes = {"read": read, "maker": maker}
+    study = paid(postgres.database(), server, outcomes=outcomes)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as here,
+        Client(here) as client,
+    ):
+        assert run(study, client.get_executor()).finished
+    assert csv(study, ["maker"]) == csv(one)
+    assert sorted(received.prompt for received in server.log) == asked
+    made = set(study.results().runs["maker"])
+    assert len(made) == 2 and os.getpid() not in made
+    cases = runs(study)
+    for (change, seed), case in cases.items():
+        with open_run(study.location, case.run) as recorded:
+            trunk = None if change is None else cases[None, seed].run
+            assert recorded.parent == trunk
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ PLACES = {
     "ipyvuetify": ("viz/",),
     "litellm": ("llm/", "embedders/litellm.py", "hosts/"),
     "dask": (),
+    "mpi4py": ("experiments/executors.py",),
     "fastembed": ("embedders/fastembed.py",),
     "aiohttp": ("llm/lean.py", "llm/connections.py"),
     "orjson": ("stores/", "llm/lean.py", "llm/completion.py"),

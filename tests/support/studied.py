@@ -202,6 +202,11 @@ def read(model):
     return [agent.memory.get_prompt_ready() for agent in model.agents]
 
 
+def maker(model):
+    """The process that made the run."""
+    return os.getpid()
+
+
 class OnlyHere:
     """A measure that cannot be loaded in a worker."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.arguments import SCENARIO, encode, mark_of, missing
+from mesa_memory.core.arguments import SCENARIO, encode, full_name, mark_of, missing
 from mesa_memory.hosts import mesa_arguments
 
 
@@ -71,7 +71,9 @@ def written(value: Any) -> Any:
     if isinstance(value, mesa_arguments.scenario_class()):
         number, parts = mesa_arguments.scenario_parts(value)
         values = {name: encode(part) for name, part in parts.items()}
-        return {SCENARIO: {"class": _name(type(value)), "id": number, "values": values}}
+        return {
+            SCENARIO: {"class": full_name(type(value)), "id": number, "values": values}
+        }
     return encode(value)
 
 
@@ -84,13 +86,9 @@ def scenario(recorded: Any, values: dict[str, Any]) -> Any:
     for kind in known:
         known += [each for each in kind.__subclasses__() if each not in known]
     for kind in known:
-        if _name(kind) == recorded.get("class"):
+        if full_name(kind) == recorded.get("class"):
             return mesa_arguments.make_scenario(kind, recorded.get("id"), values)
     return None
-
-
-def _name(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def seeded(model: Any, given: dict[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,151 @@
+"""The ranks of an MPI program make a study's runs, and what they write is the same."""
+
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from mesa_memory import open_run
+from tests.experiments.test_study_forks import paid
+from tests.experiments.test_study_killed import lives, writers
+from tests.support import mpi
+from tests.support.openai_server import OpenAIServer
+from tests.support.postgres import postgres  # noqa: F401 - a fixture
+from tests.support.study_results import csv, run
+from tests.support.tables import assert_equal, tables
+from tests.support.waiting import until
+
+pytestmark = pytest.mark.slow
+
+# The model and a measure stand in the program itself, as they do in small studies.
+PROGRAM = """
+import os
+import sys
+
+from mpi4py.futures import MPIPoolExecutor
+
+from mesa_memory import Study
+from tests.experiments.test_study_forks import CHANGES
+from tests.support.studied import PaidStreet, read
+
+
+class OwnStreet(PaidStreet):
+    pass
+
+
+def maker(model):
+    return os.getpid()
+
+
+if __name__ == "__main__":
+    store, base = sys.argv[1:3]
+    outcomes = {"read": read, "maker": maker}
+    if "lambda" in sys.argv:
+        outcomes["maker"] = lambda model: 1
+    study = Study(
+        OwnStreet, {"base": base, "change": CHANGES}, seeds=range(2), steps=6,
+        outcomes=outcomes, store=store,
+    )
+    with MPIPoolExecutor() as executor:
+        study.run(executor, progress=False)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(PROGRAM)
+    return script
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "study.sqlite"
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        yield server
+
+
+def own(store, server):
+    """The program's study, for its tables; or to be made by this process."""
+    return paid(store, server, name="OwnStreet")
+
+
+def asked(server):
+    return sorted(received.prompt for received in server.log)
+
+
+@pytest.mark.parametrize("kind", ["file", "database"])
+def test_mpi_makes_the_arms_that_one_process_makes_and_no_beginning_twice(
+    kind,
+    file,
+    program,
+    server,
+    tmp_path,
+    postgres,  # noqa: F811
+):
+    store = str(file) if kind == "file" else postgres.database()
+    ended = mpi.play(program, store, server.base)
+    assert ended.returncode == 0, ended.stderr
+    found, by_mpi = own(store, server), asked(server)
+    server.clear()
+    serial = own(tmp_path / "serial.sqlite", server)
+    assert run(serial).finished
+    assert csv(found, ["maker"]) == csv(serial)
+    assert by_mpi == asked(server)
+    assert found.results().runs["maker"].nunique() == 2, "rank 0 makes none"
+    for mine, alone in zip(found.status().cases, serial.status().cases):
+        with open_run(store, mine.run) as recorded:
+            assert recorded.model == "__main__.OwnStreet"
+        if kind == "file":
+            one, other = tables(file, mine.run), tables(serial.location, alone.run)
+            assert_equal(one, other)
+
+
+def kill_one(store, server):
+    """Kills a rank while the provider has requests of both agents of both ranks, which
+    it answers when neither is left; how many requests these are, and the ranks."""
+    until(lambda: server.in_flight == 4)
+    pids = writers(store)
+    os.kill(min(pids), signal.SIGKILL)
+    until(lambda: not any(map(lives, pids)))
+    under_way = server.in_flight
+    server.holds = lambda received: False
+    return under_way, len(pids)
+
+
+def test_a_rank_that_is_killed_ends_all_and_what_they_had_asked_is_kept(
+    file, program, server, tmp_path
+):
+    server.holds = lambda received: "day 3 at" in received.prompt
+    with ThreadPoolExecutor(1) as thread:
+        killing = thread.submit(kill_one, str(file), server)
+        assert mpi.play(program, file, server.base).returncode != 0
+        assert killing.result() == (4, 2)
+    found = own(file, server)
+    begun = [case.run for case in found.status().cases if case.run is not None]
+    assert len(begun) == 2
+    for number in begun:
+        with open_run(file, number) as recorded:
+            assert list(recorded.steps) == [1, 2], "all finished steps are kept"
+    ended = mpi.play(program, file, server.base)
+    assert ended.returncode == 0, ended.stderr
+    by_mpi = asked(server)
+    server.clear()
+    serial = own(tmp_path / "serial.sqlite", server)
+    assert run(serial).finished
+    assert csv(found, ["maker"]) == csv(serial)
+    assert by_mpi == asked(server), "no request is sent twice"
+
+
+def test_what_cannot_be_sent_to_a_rank_is_said_before_anything_is_run(
+    file, program, server
+):
+    ended = mpi.play(program, file, server.base, "lambda")
+    assert ended.returncode != 0 and "NotPicklable: maker" in ended.stderr
+    assert own(file, server).status().counts["waiting"] == 8
+    assert not server.log

@@ -1,0 +1,19 @@
+"""How classes and functions are called in what is recorded."""
+
+from functools import partial
+
+import pytest
+
+from mesa_memory.core.arguments import full_name
+from tests.support.studied import Street
+
+
+@pytest.mark.parametrize("module", ["__main__", "__mp_main__", "__worker__"])
+def test_a_class_of_a_program_has_one_name_in_it_and_in_its_workers(module):
+    town = type("Town", (), {"__module__": module})
+    assert full_name(town) == "__main__.Town"
+
+
+def test_what_has_no_name_of_its_own_has_that_of_its_class():
+    assert full_name(Street) == "tests.support.studied.Street"
+    assert full_name(partial(Street, n=3)) == "functools.partial"
