@@ -9,9 +9,11 @@ from typing import Any
 from mesa_memory.hosts.changed import changed
 
 #: what is shown of Mesa's own page
-MESA_COMPONENTS = ("ComponentsView", "ModelController", "ShowSteps")
+MESA_COMPONENTS = ("ComponentsView", "ShowSteps")
 #: what Mesa's pages do with a model's parameters
 MESA_PARAMETERS = ("split_model_params", "_check_model_params")
+#: how Mesa's pages make a model anew
+MESA_RESET = ("_build_model_init_kwargs",)
 #: kinds of fields for parameters
 FIELDS = ("SliderInt", "SliderFloat", "Select", "Checkbox", "InputText")
 #: what a session of Solara tells of its page
@@ -73,6 +75,24 @@ def check_model_params(model: Any, params: Mapping[str, Any]) -> None:
     import mesa.visualization.solara_viz as pages
 
     pages._check_model_params(model, dict(params))
+
+
+def made_again(model: Any, params: Mapping[str, Any]) -> Any:
+    """Another model of the class with these parameters, as Reset of Mesa's page makes it.
+
+    Raises:
+        HostChanged: if Mesa's page makes it in another way now.
+    """
+    import mesa.visualization.solara_viz as pages
+
+    _check("mesa", pages, MESA_RESET, "pip install 'mesa>=3.5.1,<4'")
+    given = pages._build_model_init_kwargs(
+        model,
+        dict(params),
+        add_scenario_when_empty=True,
+        require_model_accepts_scenario=True,
+    )
+    return type(model)(**given)
 
 
 def redraw() -> None:

@@ -14,11 +14,15 @@ from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
 from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.page_runs import PageRuns, use_current, use_named
+from mesa_memory.viz.run_names import labels
 from mesa_memory.viz.views import View
+from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.host import HostPage
 from mesa_memory.viz.widgets.tabs import Panel, TabRow
 
 mesa_viz = mesa_pages()
+#: beside Mesa's own controls, which know nothing of other runs
+NOT_PLAYED = "Another run is shown than the one that the controls of this page play, which is {}."
 
 
 def make_memory_component(
@@ -59,14 +63,28 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
     page = solara.use_memo(lambda: PageRuns.of(model, record), [])
     feed, selection = page.show(model), use_selection()
     use_named(feed, selection)
-    Dashboard(page.feeds, selection, views, _told, feed, _actions(page, model))
+
+    def played() -> Any:
+        chosen = page.model(selection.choice.run)
+        return model if chosen in (None, model) else None
+
+    if played() is None:
+        Note(NOT_PLAYED.format(labels(page.feeds)[feed.key]), "warning")
+    Dashboard(page.feeds, selection, views, _told, feed, _actions(page, played))
 
 
-def _actions(page: PageRuns, model: Any) -> Actions:
-    """What views may offer: a step, or another run, of which the whole page is told."""
+def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
+    """What views may offer: a step, or another run, of which the whole page is told.
+
+    Args:
+        page: keeps other runs.
+        played: gives the model to step at the time of a press; None if the page shows a
+            run by then that it does not play.
+    """
 
     def step() -> None:
-        model.step()
+        if (model := played()) is not None:
+            model.step()
         redraw()
 
     def keep(made: Any) -> str:
@@ -148,7 +166,6 @@ def _Page(
     selection = use_selection()
     current = use_current(page, selection)
     feed = page.show(current.value)
-    use_named(feed, selection)
     tab = solara.use_reactive(0)
     with solara.AppBar():
         solara.AppBarTitle(title)
@@ -167,7 +184,7 @@ def _Page(
                 TabRow(names, tab.value, tab.set, "Show", "mm-part")
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
-                    actions = _actions(page, current.value)
+                    actions = _actions(page, lambda: current.value)
                     Dashboard(page.feeds, selection, views, _told, feed, actions)
                 else:
                     _Model(components, current.value)

@@ -6,8 +6,9 @@ from typing import Any
 import solara
 
 from mesa_memory.hosts.solara import mesa_pages
-from mesa_memory.viz.page_runs import PageRuns, Repeating, use_repeated
+from mesa_memory.viz.page_runs import Current, PageRuns, Repeating, use_repeated
 from mesa_memory.viz.parameters import Parameters
+from mesa_memory.viz.player import Player
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.widgets.fold import Fold
 from mesa_memory.viz.widgets.slide import Slide
@@ -31,7 +32,7 @@ class Speed:
 @solara.component
 def Controls(
     page: PageRuns,
-    current: solara.Reactive[Any],
+    current: Current,
     params: dict[str, Any],
     speed: Speed,
     selection: Selection,
@@ -39,19 +40,13 @@ def Controls(
     """Buttons that are always in sight; below them what one changes now and then."""
     values = solara.use_reactive(dict[str, Any]())
     interval, every = solara.use_reactive(speed.interval), solara.use_reactive(1)
-    repeat, threads = solara.use_reactive(speed.repeat), solara.use_reactive(False)
+    repeat = solara.use_reactive(speed.repeat)
     feed = page.show(current.value)
     use_repeated(page, current, repeat.value)
     with solara.v.Html(
         tag="section", class_="mm-side", attributes={"aria-label": "Controls"}
     ):
-        mesa_viz.ModelController(
-            current,
-            model_parameters=values,
-            play_interval=interval,
-            render_interval=every,
-            use_threads=threads,
-        ).key(feed.key)
+        Player(current, values, interval, every)
         Repeating(page, feed.key).key(f"repeating-{feed.key}")
         _Before(page, feed.key, selection)
         with Fold("Parameters and speed"):

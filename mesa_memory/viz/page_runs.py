@@ -98,20 +98,44 @@ class PageRuns:
                 self.model(key).step()
 
 
-def use_current(page: PageRuns, selection: Selection) -> solara.Reactive[Any]:
-    """The model that a page plays: the one of the run in the address, else the newest.
+class Current:
+    """The model that a page plays: the one of the run that was chosen last.
 
-    Another run that is chosen brings its model with it.
+    What is chosen counts for whoever asks from then on, also while the page is still being
+    drawn: a press goes to no run that was left before it.
+
+    Args:
+        page: of the models.
+        selection: of this session.
+        held: the model while the address names none of the page's runs.
     """
+
+    def __init__(
+        self, page: PageRuns, selection: Selection, held: solara.Reactive[Any]
+    ) -> None:
+        self._page, self._selection, self._held = page, selection, held
+
+    @property
+    def value(self) -> Any:
+        """The model; read in a component, it has that follow it."""
+        wanted = self._page.model(self._selection.choice.run)
+        return self._held.value if wanted is None else wanted
+
+    def begin(self, model: Any) -> None:
+        """Goes on with a new model; the address names its run."""
+        key = self._page.show(model).key
+        self._held.set(model)
+        self._selection.choose(run=key)
+
+
+def use_current(page: PageRuns, selection: Selection) -> Current:
+    """The model that a page plays: the one of the run in the address, else the newest."""
     first = solara.use_memo(lambda: page.model(selection.choice.run) or page.newest, [])
-    current = solara.use_reactive(first)
-
-    def follow() -> None:
-        wanted = page.model(selection.choice.run)
-        if wanted is not None and wanted is not current.peek():
-            current.set(wanted)
-
-    solara.use_effect(follow, [selection.choice.run])
+    held = solara.use_reactive(first)
+    current = solara.use_memo(lambda: Current(page, selection, held), [])
+    model = current.value
+    # An address that names no run stays with the one that was shown before.
+    solara.use_effect(lambda: held.set(model), [id(model)])
     return current
 
 
@@ -127,12 +151,12 @@ def use_named(feed: Feed, selection: Selection) -> None:
     solara.use_effect(name, [feed.key])
 
 
-def use_repeated(page: PageRuns, current: solara.Reactive[Any], wanted: bool) -> None:
+def use_repeated(page: PageRuns, current: Current, wanted: bool) -> None:
     """Plays a model that Reset has made until it is as old as the one before.
 
     Args:
         page: of the models.
-        current: the model of the page.
+        current: says which one the page plays.
         wanted: False leaves the new one at its beginning.
     """
     before: Any = solara.use_ref(current.value)

@@ -14,6 +14,14 @@ from tests.support.pages import HOSTILE
 
 pytestmark = pytest.mark.slow
 
+#: chooses the first run of the list, and presses Step before the server can answer
+CHOOSE_AND_STEP = """() => {
+  const label = [...document.querySelectorAll(".mm-bar label")].find((one) => one.innerText === "Run");
+  const runs = document.getElementById(label.htmlFor);
+  runs.selectedIndex = 0;
+  runs.dispatchEvent(new Event("change"));
+  [...document.querySelectorAll("button")].find((one) => one.innerText.trim().toLowerCase() === "step").click();
+}"""
 HARM = ".mm-page script, .mm-page img, [href^=javascript], .mm-page svg[onload]"
 
 
@@ -75,6 +83,34 @@ def test_reset_begins_a_new_run(chromium, address):
         window.until(lambda: "No step is finished yet" in window.text())
         press(window, "Step")
         window.shows(step=1)
+
+
+def test_a_step_pressed_right_after_a_run_was_chosen_is_of_that_run(chromium, address):
+    with Window(chromium, address) as window:
+        window.open("ours", see="text=No step is finished yet")
+        press(window, "Step")
+        window.shows(step=1)
+        press(window, "Reset")
+        window.until(lambda: "No step is finished yet" in window.text())
+        window.page.evaluate(CHOOSE_AND_STEP)
+        window.shows(step=2)
+        window.page.get_by_label("Run", exact=True).select_option(index=1)
+        window.until(lambda: "No step is finished yet" in window.text())
+        press(window, "Step")
+        window.shows(step=1)
+
+
+def test_mesas_own_page_says_so_if_its_controls_play_another_run(chromium, address):
+    with Window(chromium, address) as window:
+        window.open("?view=population", see="text=No step is finished yet")
+        press(window, "Step")
+        window.shows(step=1)
+        press(window, "Reset")
+        window.until(lambda: "No step is finished yet" in window.text())
+        assert "Another run is shown" not in window.text()
+        window.page.get_by_label("Run", exact=True).select_option(index=0)
+        window.shows(step=1)
+        assert "Another run is shown than the one that the controls" in window.text()
 
 
 def test_what_agents_say_stays_inert(chromium, address):
