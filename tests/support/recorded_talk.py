@@ -47,13 +47,19 @@ class Inn(mesa.Model):
         record: where; True is in memory.
         words: said by guest 6 to everybody in each step.
         rng: seed.
+        quiet: steps before the first of ``SAID``.
     """
 
     def __init__(
-        self, record: Any = True, words: str = "", rng: Any = 1, **configured: Any
+        self,
+        record: Any = True,
+        words: str = "",
+        rng: Any = 1,
+        quiet: int = 0,
+        **configured: Any,
     ) -> None:
         super().__init__(rng=rng)
-        self.words = words
+        self.words, self.quiet = words, quiet
         configure(self, llm="offline", record=record, **configured)
         quiet = register_policy("quiet guest", lambda turn: "Nothing to do.")
         for kind in KINDS:
@@ -63,8 +69,8 @@ class Inn(mesa.Model):
     def step(self) -> None:
         """Somebody speaks, and everybody reads its memory."""
         guests = {guest.unique_id: guest for guest in self.agents}
-        if self.steps in SAID:
-            speaker, hearers, words = SAID[self.steps]
+        if said := SAID.get(self.steps - self.quiet):
+            speaker, hearers, words = said
             guests[speaker].send_message(words, [guests[n] for n in hearers])
         told = f"On day {self.steps} the river rose by {self.steps % 4} feet!"
         others = [guest for n, guest in guests.items() if n != 6]

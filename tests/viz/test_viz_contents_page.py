@@ -1,6 +1,7 @@
 """Requests, and what memories made of an inn's talk, in the browser."""
 
 import csv
+import re
 from pathlib import Path
 from urllib.parse import quote
 
@@ -27,12 +28,13 @@ PAGES = [
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
-    """A server with two inns, in one of which a guest says what should harm a page."""
+    """A server with three inns; in the last one a guest says what should harm a page."""
     folder = tmp_path_factory.mktemp("contents")
-    files = [str(folder / name) for name in ("plain.sqlite", "hostile.sqlite")]
-    for file, words in zip(files, ("", HOSTILE)):
-        play(Inn(record=file, words=words), STEPS)
-    with dashboard(*files) as base:
+    kinds = {"plain": {}, "quiet": {"quiet": 3}, "hostile": {"words": HOSTILE}}
+    files = {name: str(folder / f"{name}.sqlite") for name in kinds}
+    for name, file in files.items():
+        play(Inn(record=file, **kinds[name]), STEPS)
+    with dashboard(*files.values()) as base:
         yield base
 
 
@@ -135,6 +137,24 @@ def test_chapters_are_read_and_lead_to_where_they_begin(window):
     assert "view=agent" in window.query() and "step=5" in window.query()
 
 
+@pytest.mark.parametrize(
+    ("page", "agent", "button", "then"),
+    [
+        ("facts", 2, "where the first fact is known", "What agent 2 knows, step 4"),
+        ("story", 3, "where the first is complete", "Chapter 1, steps"),
+        ("story", 3, "where the story begins", "(?i)since step"),
+    ],
+)
+def test_a_step_before_anything_was_made_leads_to_where_something_was(
+    window, page, agent, button, then
+):
+    quiet = quote(nth_run(window.open(see=".mm-section"), 1))
+    window.open(f"?run={quiet}&view=contents&agent={agent}&contents={page}&step=1")
+    window.page.get_by_role("button", name=button).click()
+    window.until(lambda: window.page.get_by_role("button", name=button).count() == 0)
+    assert re.search(then, window.text())
+
+
 def test_the_budget_is_a_bar_with_what_it_left_out(window):
     window.open("?view=contents&agent=4&contents=budget", see=CHART)
     assert "lines left out" in section(window, "Prompt of agent 4").inner_text()
@@ -150,7 +170,7 @@ def test_the_budget_is_a_bar_with_what_it_left_out(window):
 def test_hostile_words_stay_inert_in_both_themes(chromium, address, scheme):
     with Window(chromium, address, color_scheme=scheme) as window:
         window.open(see=".mm-section")
-        second = quote(second_run(window))
+        second = quote(nth_run(window, 2))
         for agent, page, title in PAGES:
             window.open(f"?run={second}&view=contents&agent={agent}&contents={page}")
             window.shows(view="contents", agent=agent, contents=page)
@@ -163,7 +183,7 @@ def test_hostile_words_stay_inert_in_both_themes(chromium, address, scheme):
         assert not window.page.query_selector(HARM)
 
 
-def second_run(window):
-    """What stands for the second run in the address."""
+def nth_run(window, place):
+    """What stands for a run in the address."""
     runs = window.page.get_by_label("Run", exact=True).locator("option")
-    return runs.last.evaluate("one => one.value")
+    return runs.nth(place).evaluate("one => one.value")

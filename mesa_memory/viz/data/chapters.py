@@ -49,6 +49,12 @@ def told(past: Past, step: float) -> Told:
     return Told(chapters, versions, events)
 
 
+def first(past: Past, kind: str) -> float | None:
+    """The step from which on there was a ``CHAPTER`` or a ``STORY``; None if never."""
+    made = (row["valid_from"] for row in past.rows if _made(row, kind))
+    return min(made, default=None)
+
+
 def _chapter(row: Row) -> Chapter:
     content: dict[str, Any] = row["content"] if isinstance(row["content"], dict) else {}
     count, began, ended = (

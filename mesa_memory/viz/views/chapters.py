@@ -10,7 +10,8 @@ from mesa_memory.viz.data import wording
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
-from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
+from mesa_memory.viz.views.nothing import NotAtThisStep
+from mesa_memory.viz.widgets import Column, Fact, Plain, Section, Table
 from mesa_memory.viz.widgets.passages import Mark, Passage, Passages
 from mesa_memory.viz.widgets.timeline import number
 
@@ -77,7 +78,14 @@ def ChaptersOf(
         if chapters:
             Passages(texts, label=f"{len(chapters)} chapters, oldest first", on_go=go)
         else:
-            Empty("No chapter is complete yet at this step.", "mdi-book-open-outline")
+            to = data.first(source.of(memories.past, agent), data.CHAPTER)
+            NotAtThisStep(
+                selection,
+                "No chapter is complete yet at this step.",
+                "mdi-book-open-outline",
+                to,
+                "where the first is complete",
+            )
 
 
 @solara.component
@@ -90,12 +98,13 @@ def SoFar(
         "The story so far", hint="merged from what is no longer word for word"
     ):
         if not told.stories:
-            last = source.steps[-1]
-            Empty(
+            to = data.first(source.of(memories.past, agent), data.STORY)
+            NotAtThisStep(
+                selection,
                 "There is no story yet: all that happened is still word for word.",
                 "mdi-script-text-outline",
-                f"Go to step {number(last)}, the newest" if step != last else "",
-                lambda: selection.choose(step=None),
+                to,
+                "where the story begins",
             )
             return
         now, *before = reversed(told.stories)

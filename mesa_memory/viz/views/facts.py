@@ -11,7 +11,8 @@ from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.naming import named
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
+from mesa_memory.viz.views.nothing import NotAtThisStep
+from mesa_memory.viz.widgets import Column, Fact, Note, Section, Table
 from mesa_memory.viz.widgets.timeline import number
 
 KNOWN = (
@@ -79,7 +80,14 @@ def Known(
             Fact("disputed", str(len(disputed)))
             Fact("stale", str(sum(_stale(one, step) is not None for one in known)))
         if not known:
-            Empty("Nothing was known yet at the end of this step.", "mdi-book-outline")
+            to = data.first(source.of(memories.past, agent))
+            NotAtThisStep(
+                selection,
+                "Nothing was known at the end of this step.",
+                "mdi-book-outline",
+                to,
+                "where the first fact is known",
+            )
             return
         ids = [one.row["id"] for one in known]
         Table(
