@@ -1,5 +1,6 @@
 """What an agent is shown, within limits: events, steps and sections of a prompt."""
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -13,14 +14,23 @@ from mesa_memory.core.content import (
 from mesa_memory.core.events import event_text, folds, message_text
 
 __all__ = (
-    "BLOCK", "NOTHING_RECENT", "beyond", "count_tokens", "event_text", "folded", "folds", "message_text",
-    "newest", "one_line", "section", "shorten", "step_text", "times", "tokens_of", "value_text",
+    "BLOCK", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
+    "event_text", "folded", "folds", "message_text", "newest", "one_line", "says_nothing", "section", "shorten",
+    "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 
 #: how many steps leave the recent steps of a laid-out request at a time
 BLOCK = 5
 #: what an empty short-term section says (Mesa-LLM's words)
 NOTHING_RECENT = "No recent memory."
+#: what other sections say as long as they are empty
+NONE_YET, NOTHING_YET = "None yet.", "Nothing yet."
+NOTHING_REMEMBERED = "Nothing remembered yet."
+_EMPTY = frozenset([NOTHING_RECENT, NONE_YET, NOTHING_YET, NOTHING_REMEMBERED])
+#: a line that says what a section lacks, as this module and ``memories.sections`` write it
+_NOTE = re.compile(
+    r"\((\d+ .+ not shown.*|not available: .+|not up to date since .+)\)"
+)
 
 
 def step_text(step: Any, lines: Iterable[str]) -> str:
@@ -55,6 +65,14 @@ def folded(
         if place not in gone:
             shown.setdefault(step, []).append(line + notes.get(place, ""))
     return list(shown.items())
+
+
+def says_nothing(line: str) -> bool:
+    """True if a line of a memory's text holds nothing that is remembered.
+
+    Its section is empty, or the line says what had no room in it or is missing.
+    """
+    return line in _EMPTY or bool(_NOTE.fullmatch(line))
 
 
 def times(count: int, first: Any) -> str:

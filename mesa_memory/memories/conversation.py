@@ -159,7 +159,7 @@ class ConversationMemory(Recallable, MemoryModule):
     def get_prompt_ready(self) -> str:
         """What was said and remembered before, and what is being said."""
         return (
-            f"Conversations before:\n{self.format_long_term() or 'None yet.'}\n\n"
+            f"Conversations before:\n{self.format_long_term() or render.NONE_YET}\n\n"
             f"Short term memory:\n{self.format_short_term()}"
         )
 

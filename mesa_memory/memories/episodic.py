@@ -232,7 +232,7 @@ class EpisodicMemory(Recallable, MemoryModule):
 
     def get_prompt_ready(self) -> str:
         """What was recalled, and what has just happened."""
-        recalled = self.format_long_term() or "Nothing remembered yet."
+        recalled = self.format_long_term() or render.NOTHING_REMEMBERED
         return (
             f"Most important memories:\n{recalled}\n\n"
             f"Short term memory:\n{self.format_short_term()}"

@@ -193,6 +193,6 @@ class FactMemory(MemoryModule):
     def get_prompt_ready(self) -> str:
         """The facts, and recent steps."""
         return (
-            f"What is known:\n{self.format_long_term() or 'Nothing yet.'}\n\n"
+            f"What is known:\n{self.format_long_term() or render.NOTHING_YET}\n\n"
             f"Short term memory:\n{self.format_short_term()}"
         )

@@ -105,5 +105,5 @@ class ImpressionMemory(MemoryModule):
         """Recent steps, and impressions of those present."""
         return (
             f"Short term memory:\n{self.format_short_term()}\n\n"
-            f"Impressions of those present:\n{self.format_long_term() or 'None yet.'}"
+            f"Impressions of those present:\n{self.format_long_term() or render.NONE_YET}"
         )

@@ -19,6 +19,8 @@ from tests.support.spaces import KINDS, Mixed, Walk
 from tests.support.stored import everything
 
 DAYS = 12
+#: memories that say so as long as they know nothing
+OTHERS = ("mesa_memory:ConversationMemory", "mesa_memory:FactMemory")
 
 
 @pytest.fixture(scope="module")
@@ -264,6 +266,25 @@ def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
     assert mind.thoughts
     for thought in mind.thoughts:
         assert thought.text.partition("…")[0] in shown
+
+
+@pytest.mark.parametrize("memory", ["impression", "episodic", *OTHERS])
+def test_what_an_empty_part_of_a_memory_says_never_comes_to_mind(memory):
+    town = RumorModel(4, memory, rng=2, record=True)
+    recorder = Services.of(town).recorder
+    town.step()
+    recorder.sync()
+    with open_run(recorder.store) as run:
+        shown = {agent: run.prompt(agent, 1) for agent in run.unique_ids.values()}
+        minds = {
+            agent: person.mind(run, agent, 1.0, past(run, agent)) for agent in shown
+        }
+    recorder.close()
+    assert any(" yet." in text for text in shown.values())
+    for agent, mind in minds.items():
+        events = [line for line in shown[agent].splitlines() if line.startswith("- ")]
+        assert mind.count == len(events) or mind.ranked
+        assert not [t.text for t in mind.thoughts if " yet." in t.text]
 
 
 def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():

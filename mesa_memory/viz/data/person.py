@@ -6,6 +6,7 @@ from typing import Any
 
 from mesa_memory.core.content import shorten
 from mesa_memory.core.records import DERIVED
+from mesa_memory.core.render import says_nothing
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import recall as recalling
@@ -137,7 +138,7 @@ def _shown(run: Run, agent: Any, step: float) -> Mind:
     others: list[Thought] = []
     for row in reversed(memories.shown(run, agent, step)):
         lines = [line.strip() for line in (row["text"] or "").splitlines()]
-        for line in reversed([line for line in lines if not _is_heading(line)]):
+        for line in reversed([line for line in lines if not _is_frame(line)]):
             text = shorten(line.removeprefix("- "), THOUGHT_CHARS)
             if line.startswith("- "):
                 events.append(
@@ -152,8 +153,10 @@ def _shown(run: Run, agent: Any, step: float) -> Mind:
     return Mind(best, len(found), None, ranked=False)
 
 
-def _is_heading(line: str) -> bool:
-    return not line or (line.endswith(":") and len(line) < 60)
+def _is_frame(line: str) -> bool:
+    """True for a line of a prompt in which nothing that is remembered stands."""
+    heads = line.endswith(":") and len(line) < 60
+    return not line or heads or says_nothing(line.removeprefix("- "))
 
 
 def _events(past: Past, steps: list[float], step: float) -> list[Row]:
