@@ -2,6 +2,8 @@
 
 import pytest
 
+from mesa_memory.examples.rumor.conversation import SMALL_TALK
+from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.tasks.impress import offline_impression
 
 
@@ -52,3 +54,10 @@ def test_the_observers_own_words_say_nothing_of_the_other():
     assert "Ann" not in told["text"]
     assert "Good morning" in told["text"]
     assert impression("Step 2: Ann says to Ben: Hello!")["text"].endswith("nothing new")
+
+
+@pytest.mark.parametrize("said", [*SMALL_TALK, *SAYINGS.values()])
+def test_the_town_of_the_rumour_says_nothing_to_anybody_but_what_it_says_is_told(said):
+    told = impression(f"Step 3: Ben says: {said}")
+    assert told["sentiment"] == pytest.approx(0.0)
+    assert told["text"].endswith(f"Ben says: {said}")
