@@ -79,6 +79,11 @@ class Source:
         name = self.of(_names).get(agent, "")
         return f"{name} ({agent})" if name not in ("", str(agent)) else str(agent)
 
+    def title(self, agent: Any) -> str:
+        """What stands above or before what an agent did: ``Ada (4)``, or ``Agent 4``."""
+        called = self.called(agent)
+        return f"Agent {called}" if called == str(agent) else called
+
     @property
     def begun(self) -> bool:
         """True if ``activity`` has little left to read."""

@@ -2,9 +2,10 @@
 
 import re
 
+import mesa
 import pytest
 
-from mesa_memory import Services, open_run
+from mesa_memory import Services, ShortTermMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data.said import said
 from mesa_memory.viz.widgets.stage import NEUTRAL
@@ -40,6 +41,20 @@ PRESS_AT = """([key, day]) => {
   });
   look.observe(document.querySelector(".mm-stage"),
     { subtree: true, childList: true, characterData: true });
+}"""
+#: names that lie upon another agent, upon another name or beyond the picture
+COVERED = """() => {
+  const box = (one) => one.getBoundingClientRect();
+  const apart = (a, b) => a.left >= b.right || a.right <= b.left || a.top >= b.bottom || a.bottom <= b.top;
+  const dots = [...document.querySelectorAll(".mm-stage-dot")], frame = box(document.querySelector(".mm-stage-svg"));
+  const nodes = dots.map((dot) => box(dot.querySelector("path")));
+  const names = dots.map((dot) => dot.querySelector(".mm-stage-name")).map((name) => name && box(name));
+  return names.flatMap((name, n) => {
+    if (!name) return [];
+    const others = [...nodes, ...names].filter((one, k) => one && k % dots.length !== n);
+    const beyond = name.left < frame.left || name.right > frame.right || name.top < frame.top || name.bottom > frame.bottom;
+    return beyond || !others.every((one) => apart(name, one)) ? [dots[n].querySelector("text").textContent] : [];
+  });
 }"""
 #: is over when the page has had the time for two days at the slowest speed
 TWO_DAYS = "() => new Promise((done) => setTimeout(done, 2000))"
@@ -85,9 +100,38 @@ def mixed(tmp_path_factory):
     return place
 
 
+class Round(mesa.Model):
+    """Thirty people with long names, who are nowhere, and each tell the next one."""
+
+    def __init__(self, file):
+        super().__init__(rng=1)
+        configure(self, llm="offline", record=file)
+        for n in range(30):
+            agent = mesa.Agent(self)
+            agent.name = f"Bartholomew {n}"
+            agent.memory = ShortTermMemory(agent)
+
+    def step(self):
+        people = list(self.agents)
+        for one, other in zip(people, people[1:] + people[:1]):
+            said = {"message": "It rains.", "sender": one.unique_id}
+            other.memory.add_to_memory("message", said)
+
+
 @pytest.fixture(scope="module")
-def address(file, unplaced, mixed):
-    given = (file, unplaced, mixed, "--port", "0", "--no-open")
+def ring(tmp_path_factory):
+    """A run of thirty people who stand in a ring."""
+    place = str(tmp_path_factory.mktemp("ring") / "run.sqlite")
+    model = Round(place)
+    for _ in range(2):
+        model.step()
+    Services.of(model).recorder.close()
+    return place
+
+
+@pytest.fixture(scope="module")
+def address(file, unplaced, mixed, ring):
+    given = (file, unplaced, mixed, ring, "--port", "0", "--no-open")
     with served("-m", "mesa_memory.cli", "dashboard", *given) as base:
         yield base
 
@@ -202,7 +246,7 @@ def test_an_agent_that_is_clicked_stands_beside_the_picture_as_a_person(
         window.shows(agent=5, step=8)
         assert "agent=5" in window.query()
         person = ".mm-story .mm-section:nth-child(2)"
-        assert window.text(f"{person} h3") == "5"
+        assert window.text(f"{person} h3") == "Agent 5"
         heard = [text for _, to, text in told[8] if to == 5]
         spoken = [text for sender, _, text in told[8] if sender == 5]
         shown = window.text(person)
@@ -287,3 +331,39 @@ def test_it_fits_the_screen_in_both_themes(chromium, address, width, scheme):
             assert dot["x"] + dot["width"] <= box["x"] + box["width"] + 1
         wide = window.page.evaluate("document.querySelector('.mm-story').scrollWidth")
         assert wide <= window.page.locator(".mm-story").bounding_box()["width"] + 1
+
+
+@pytest.mark.parametrize("width", [400, 800, 1280, 2560])
+def test_no_name_of_a_crowd_lies_upon_another_agent(chromium, address, ring, width):
+    with Window(chromium, address) as window:
+        window.page.set_viewport_size({"width": width, "height": 900})
+        opened(window, f"?run={run_key(ring)}&agent=8")
+        assert window.page.locator(".mm-stage-dot").count() == 30
+        names = window.page.locator(".mm-stage-name")
+        assert names.count() >= 15
+        assert window.page.evaluate(COVERED) == []
+        chosen = window.page.locator(
+            ".mm-stage-dot", has=window.page.locator(".mm-stage-ring")
+        )
+        assert chosen.locator("text").text_content().startswith("Bart")
+
+
+def test_a_name_without_room_is_shown_whole_to_who_points_at_its_agent(
+    chromium, address, ring
+):
+    with Window(chromium, address) as window:
+        window.page.set_viewport_size({"width": 400, "height": 900})
+        opened(window, f"?run={run_key(ring)}")
+        whole = window.page.locator(".mm-stage-whole")
+        assert whole.count() == 0
+        window.page.locator(".mm-stage-dot path").nth(10).hover()
+        window.until(lambda: whole.count() == 1)
+        assert whole.locator("text").text_content() == "Bartholomew 10 (11)"
+        box, frame = (
+            whole.bounding_box(),
+            window.page.locator(".mm-stage-svg").bounding_box(),
+        )
+        assert frame["x"] <= box["x"]
+        assert box["x"] + box["width"] <= frame["x"] + frame["width"] + 1
+        window.page.locator(".mm-stage-bar").hover()
+        window.until(lambda: whole.count() == 0)

@@ -15,9 +15,11 @@ from mesa_memory.viz.portions import use_portions
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.navigation import to_spread
+from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.views.story_curves import Curves
 from mesa_memory.viz.views.story_person import Person
-from mesa_memory.viz.widgets import Choose, Empty, SearchBox, Section
+from mesa_memory.viz.widgets import Choose, SearchBox, Section
+from mesa_memory.viz.widgets.stage import STYLE as STAGE
 from mesa_memory.viz.widgets.stage import Ground, Legend, Reel, Stage
 from mesa_memory.viz.widgets.timeline import number
 
@@ -36,7 +38,7 @@ def StoryView(source: Source, selection: Selection) -> Any:
     """The story of a run: picture, person and curves, all at the chosen step."""
     step = selection.step(source)
     if step is None or not source.agent_ids:
-        Empty("No agent has remembered anything yet. Make a step.")
+        NoMemories()
         return
     told = source.grown(scene.scene)
     key = _colour(selection, told)
@@ -134,7 +136,7 @@ def Scenery(
 ) -> Any:
     """Picture, person and curves."""
     agent = selection.agent(source)
-    solara.Style(STYLE)
+    solara.Style(STYLE + STAGE)
     with solara.Div(classes=["mm-story"]):
         with Section("Story", hint="who tells whom; click an agent, or what was said"):
             Colours(selection, told)

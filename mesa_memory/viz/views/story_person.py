@@ -35,7 +35,7 @@ def Person(source: Source, selection: Selection, agent: Any, place: int) -> Any:
 
     Pages(
         version=version,
-        called=source.called(agent),
+        called=source.title(agent),
         pages=pages,
         begin=solara.use_ref(place).current,
         count=count,
@@ -131,7 +131,7 @@ def _to(source: Source, row: Row) -> str:
     content = row["content"] if isinstance(row["content"], dict) else {}
     given = content.get("recipients") if row["kind"] == "message" else None
     several = given if isinstance(given, list) else []
-    names = [source.called(one) for one in several if isinstance(one, int | str)]
+    names = [source.title(one) for one in several if isinstance(one, int | str)]
     return f"to {', '.join(names)}:" if names else ""
 
 

@@ -3,12 +3,15 @@
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import solara
 
 from mesa_memory.viz.widgets.chart import COLOURS
 
+#: how it looks; for the view that shows it
+STYLE = Path(__file__).with_suffix(".css").read_text(encoding="utf-8")
 #: of agents without a value
 NEUTRAL = "#B5B5B5"
 
