@@ -4,14 +4,7 @@ import pytest
 
 from mesa_memory import Services, erase
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import (
-    budget,
-    chapters,
-    contents,
-    conversations,
-    facts,
-    person,
-)
+from mesa_memory.viz.data import budget, chapters, contents, conversations, facts
 from mesa_memory.viz.data.agent import Past, past
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import SAID, Inn
@@ -177,13 +170,6 @@ def test_what_is_there_first_is_found_for_a_step_before_it(inn):
     assert facts.facts(knowing, facts.first(knowing))
     assert facts.first(knowing) == 1
     assert facts.first(known) is None
-
-
-def test_what_had_no_room_in_a_prompt_never_comes_to_mind(inn):
-    for agent in range(1, 8):
-        for mind in person.minds(inn, agent, inn.steps, past(inn, agent)):
-            assert not [t for t in mind.thoughts if "not shown" in t.text]
-    assert "not shown" in inn.prompt(4, STEPS)
 
 
 def test_the_budget_of_a_prompt_is_recorded_with_what_it_left_out(inn):

@@ -287,6 +287,22 @@ def test_what_an_empty_part_of_a_memory_says_never_comes_to_mind(memory):
         assert not [t.text for t in mind.thoughts if " yet." in t.text]
 
 
+def test_that_there_was_no_room_for_earlier_steps_never_comes_to_mind():
+    town = RumorModel(4, "short_term", rng=2, record=True)
+    for agent in town.agents:
+        agent.memory.section_chars = 100
+    for _ in range(4):
+        town.step()
+    recorder = Services.of(town).recorder
+    recorder.sync()
+    with open_run(recorder.store) as run:
+        shown, mind = run.prompt(1, 4), person.mind(run, 1, 4.0, past(run, 1))
+    recorder.close()
+    assert "not shown)" in shown
+    assert mind.thoughts
+    assert mind.count == len([n for n in shown.splitlines() if n.startswith("- ")])
+
+
 def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():
     town = RumorModel(3, rng=1, record=True)
     Services.of(town).outcomes = ("memory",)
