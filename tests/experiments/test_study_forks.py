@@ -12,7 +12,6 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Processes
 from mesa_memory.experiments.study_file import read_study
 from tests.experiments.test_study_executors import PicklingExecutor
-from tests.support.openai_server import OpenAIServer
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import (
     PaidStreet,
@@ -30,17 +29,6 @@ from tests.support.tables import assert_equal, tables
 CHANGES = [None, From(4, alarm), From(4, flood), From(2, "swap:stlt", "other memory")]
 #: of calls, who paid for them
 PAID = ("cached", "cost")
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "study.sqlite"
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 def paid(file, server, changes=CHANGES, **given):

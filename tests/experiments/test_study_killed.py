@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from mesa_memory import Study
 from mesa_memory.experiments import Processes
 from mesa_memory.stores import open_store, schema
-from tests.support.openai_server import OpenAIServer
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import PaidStreet
 from tests.support.study_results import csv
@@ -20,12 +19,6 @@ from tests.support.study_results import csv
 pytestmark = pytest.mark.slow
 #: in the first step, of which nothing is in the store; and in a later one
 DAYS = (1, 3)
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 def paid(store, server, client="auto"):

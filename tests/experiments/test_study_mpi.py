@@ -10,7 +10,6 @@ from mesa_memory import open_run
 from tests.experiments.test_study_forks import paid
 from tests.experiments.test_study_killed import lives, writers
 from tests.support import mpi
-from tests.support.openai_server import OpenAIServer
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.study_results import csv, run
 from tests.support.tables import assert_equal, tables
@@ -57,17 +56,6 @@ def program(tmp_path):
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     return script
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "study.sqlite"
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 def own(store, server):

@@ -13,20 +13,8 @@ import pytest
 from mesa_memory import Budget, Study, open_run
 from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
 from mesa_memory.experiments import Processes
-from tests.support.openai_server import OpenAIServer
 from tests.support.studied import Greedy, OnlyHere, PaidStreet, Street, Vandal
 from tests.support.study_results import csv, run
-
-
-@pytest.fixture
-def file(tmp_path):
-    return tmp_path / "study.sqlite"
-
-
-@pytest.fixture
-def server():
-    with OpenAIServer() as server:
-        yield server
 
 
 def paid(file, server, **given):
