@@ -221,6 +221,8 @@ def shorten(text: str, limit: int, left_out: int = 0) -> str:
         left_out: how many ``ends`` has left out of it already.
     """
     missing = len(text) + left_out - limit
+    if missing <= 0:
+        return text
     note = f"… ({missing} characters left out) …"
     if missing <= len(note):  # it would take as much room as what is left out
         return text
@@ -280,7 +282,7 @@ def value_text(value: Any) -> str:
     """Any plain value on one line, compact, without quotes."""
     if isinstance(value, str):
         return one_line(value)
-    if type(value) is int:
+    if type(value) is int or type(value) in _ATOMS:
         return str(value)
     if is_mapping(value):
         return "{" + pairs(value) + "}"
@@ -292,7 +294,9 @@ def value_text(value: Any) -> str:
 
 def pairs(mapping: Mapping) -> str:
     """The keys and values of a mapping, in order."""
-    return ", ".join(f"{one_line(str(k))}: {value_text(v)}" for k, v in mapping.items())
+    return ", ".join(
+        [f"{one_line(str(k))}: {value_text(v)}" for k, v in mapping.items()]
+    )
 
 
 def is_mapping(value: Any) -> TypeGuard[Mapping]:

@@ -1,4 +1,4 @@
-"""What happened to an agent: as plain sentences, and whom it is about.
+"""What happened to an agent, as plain sentences; whom it is about: see ``subjects``.
 
 Mesa-LLM's own reasoning leaves observations, plans, what a plan became, and actions. As
 it writes them they are Python: dictionaries, and the text of its objects. Whatever has
@@ -36,10 +36,16 @@ _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: those whose repetitions say nothing new
 _ROUTINE = ("observation", "plan", "plan_execution", "action")
+#: a whole number below it needs no cut
+_SHORT = 10**18
+#: what a state has besides its place, and what a text says of it elsewhere or not at all
+_SAID = frozenset({"internal_state", "importance"})
 
 
 def by_id(unique_id: Any) -> str:
     """An agent without a name: ``Agent 4``."""
+    if type(unique_id) is int and -_SHORT < unique_id < _SHORT:  # as nearly all are
+        return f"Agent {unique_id}"
     return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
 
 
@@ -167,8 +173,12 @@ class _Ends:
         self.left_out += missing
         return text
 
-    def all(self, mapping: Mapping) -> dict:
-        return {key: self(value) for key, value in mapping.items()}
+    def all(self, mapping: Mapping) -> Mapping:
+        most = 4 * self.limit
+        for value in mapping.values():
+            if isinstance(value, str) and len(value) > most:
+                return {key: self(value) for key, value in mapping.items()}
+        return mapping  # as nearly always
 
 
 def _message(content: Any, cut: _Ends, naming: Naming) -> str:
@@ -231,7 +241,7 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
     own, near = content.get(_SELF), content.get(_NEAR)
     said = []
     if is_mapping(own):
-        where, how = _condition(_without(own, "agent_unique_id"), "location")
+        where, how = _condition(own, "location", "agent_unique_id")
         parts = [f"Was at {where}"] * bool(where) + [how] * bool(how)
         own_state = parts if where else ["Own state", *parts]
         said += [": ".join(own_state) + "."] * bool(parts)
@@ -247,14 +257,23 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
     return " ".join([*said, *([f"{pairs(rest)}."] if rest else [])])
 
 
-def _condition(state: Mapping, place: str) -> tuple[str, str]:
-    """Where somebody is, and how; empty if it is not said."""
+def _condition(
+    state: Mapping, place: str, besides: str | None = None
+) -> tuple[str, str]:
+    """Where somebody is, and how; empty if it is not said.
+
+    Args:
+        besides: a key that is not said either.
+    """
     where = state.get(place)
     inner = state.get("internal_state")
-    items = inner if isinstance(inner, list | tuple) else [inner]
-    texts = [value_text(item) for item in items if item is not None]
-    how = [text for text in dict.fromkeys(texts) if text]
-    rest = _without(state, place, "internal_state")
+    how: list[str] = []
+    if inner is not None:
+        items = inner if isinstance(inner, list | tuple) else [inner]
+        texts = [value_text(item) for item in items if item is not None]
+        how = [text for text in dict.fromkeys(texts) if text]
+    said = _SAID | {place, besides or place}
+    rest = {key: value for key, value in state.items() if key not in said}
     if rest:
         how.append(pairs(rest))
     return "" if where is None else value_text(where), ", ".join(how)
@@ -271,11 +290,8 @@ def _seen(who: str, state: Any, brief: bool) -> str:
 def _known(key: Any, naming: Naming) -> str:
     """An agent by its key in an observation, with its name if it has one."""
     text, unique_id = value_text(key), id_of(key)
-    plain = by_id(unique_id)
-    named = naming(unique_id)
-    if named in (text, plain):
-        return text
-    return named.replace(plain, text)
+    plain, named = by_id(unique_id), naming(unique_id)
+    return text if named in (plain, text) else named.replace(plain, text)
 
 
 def id_of(key: Any) -> Any:
@@ -342,59 +358,11 @@ def _calls(kind: str, content: Mapping) -> str | None:
     for call in calls:
         rest = {k: v for k, v in call.items() if k not in ("name", "response")}
         given = f" ({pairs(rest)})" if rest else ""
-        answer = _NUMPY.sub(r"\1", value_text(call.get("response", "")))
+        answer = value_text(call.get("response", ""))
+        if "np." in answer:
+            answer = _NUMPY.sub(r"\1", answer)
         texts.append(f"{value_text(call['name'])}{given}{': ' * bool(answer)}{answer}")
     others = _without(content, "tool_calls")
     said = "; ".join(texts) or "no tool"
     verb = "Used" if kind == "action" else f"{one_line(str(kind))}:"
     return f"{verb} {said}" + (f", {pairs(others)}" if others else "")
-
-
-# -- whom an event is about ------------------------------------------------------------
-
-
-def subjects(kind: str, content: Any) -> list[Any]:
-    """Unique ids of the agents that an event speaks of, as Mesa-LLM writes events.
-
-    Messages name sender and recipients; observations have the agents seen as keys of
-    ``local_state``, ``"ClassName 7"``.
-    """
-    if kind not in ("message", "observation") or not isinstance(content, Mapping):
-        return []
-    if kind == "message":
-        recipients = content.get("recipients") or ()
-        several = recipients if isinstance(recipients, list | tuple) else [recipients]
-        return [i for i in (content.get("sender"), *several) if _is_id(i)]
-    seen = content.get("local_state")
-    return [id_of(key) for key in seen] if isinstance(seen, Mapping) else []
-
-
-def counterpart(kind: str, content: Any, me: Any) -> Any:
-    """The one other agent that a message or an observation is about; None if several.
-
-    Of a message heard it is the sender, of one sent the only recipient.
-
-    Args:
-        me: unique id of the agent that remembers the event.
-    """
-    seen = content.get("local_state") if isinstance(content, Mapping) else None
-    if kind == "observation" and isinstance(seen, Mapping) and len(seen) > 2:
-        return None  # a crowd, which would take long to look through
-    met = subjects(kind, content)
-    if kind == "message" and met and met[0] == content.get("sender") != me:
-        return met[0]
-    others = [agent for agent in dict.fromkeys(met) if agent != me]
-    return others[0] if len(others) == 1 else None
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
-
-
-def evidence(kind: str, content: Any, subject: Any) -> Any:
-    """Of an observation, what it says of one agent; any other event as it is."""
-    if not is_state(kind, content):
-        return content
-    near = content.get("local_state")
-    keys = near if isinstance(near, Mapping) else ()
-    return only_of(content, [key for key in keys if id_of(key) == subject])

@@ -75,7 +75,8 @@ class Inbox:
         """Appends an event."""
         with self.lock:
             self._events.append(event)
-            self._oldest = min(self._oldest, event.step)
+            if event.step < self._oldest:
+                self._oldest = event.step
 
     def events(self) -> list[MemoryRecord]:
         """Everything staged, oldest first."""
@@ -128,6 +129,12 @@ class Inbox:
             self._frozen, self._oldest = 0, math.inf
             return events
 
+    def has_finished(self, now: float) -> bool:
+        """True if ``take_finished`` would give something; asked for with each event."""
+        if self._oldest >= now:  # nearly always
+            return False
+        return self._hooked is None or now - self._hooked > 1
+
     def take_finished(self, now: float) -> list[Group]:
         """The events of steps before ``now``, if no step hook is coming for them.
 
@@ -135,10 +142,8 @@ class Inbox:
         agent whose hooks were called at this or the previous step commits its events
         itself, all in one go.
         """
-        if self._hooked is not None and now - self._hooked <= 1:
-            return []
         with self.lock:
-            if self._oldest >= now:  # nearly always, and asked for with each event
+            if not self.has_finished(now):
                 return []
             finished = [e for e in self._events if e.step < now]
             frozen = self._events[: self._frozen]

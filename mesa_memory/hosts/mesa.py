@@ -220,7 +220,9 @@ class Names:
     def __call__(self, unique_id: Any) -> str:
         """What a text calls the agent."""
         name, plain = self.name(unique_id), by_id(unique_id)
-        return plain if name in ("", plain, str(unique_id)) else f"{name} ({plain})"
+        if not name or name in (plain, str(unique_id)):
+            return plain
+        return f"{name} ({plain})"
 
     def name(self, unique_id: Any) -> str:
         """The agent's own name; empty if it has none."""
@@ -262,8 +264,10 @@ class Names:
         if known is None or known() is not agent:
             self._agents[unique_id] = weakref.ref(agent)
         self._note_name(unique_id, agent)
-        parts = (_attribute(agent, "memory"), _attribute(agent, "llm"))
-        self._minds[unique_id] = any(part is not None for part in parts)
+        self._minds[unique_id] = (
+            _attribute(agent, "memory") is not None
+            or _attribute(agent, "llm") is not None
+        )
 
     def _note_name(self, unique_id: Any, agent: Any) -> None:
         name = own_name(agent)
@@ -339,7 +343,7 @@ def _attribute(thing: Any, name: str) -> Any:
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, int | str) and not isinstance(value, bool)
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
 # -- what is gone ----------------------------------------------------------------------

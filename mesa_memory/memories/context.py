@@ -9,7 +9,6 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from mesa_memory.core import render
-from mesa_memory.core.events import counterpart
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
     CONSOLIDATED,
@@ -23,6 +22,7 @@ from mesa_memory.core.records import (
     RecordLog,
 )
 from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.core.subjects import counterpart
 from mesa_memory.hosts.mesa import Names, clock
 from mesa_memory.memories.history import MessageHistory
 from mesa_memory.memories.own_state import own_records
@@ -215,9 +215,9 @@ class LayerContext:
         Args:
             content: plain data.
         """
-        about = counterpart(kind, content, self.agent.unique_id)
-        own = {"subject": about, "origin": origin, "among": None}
-        record = self.open(kind, step, content, **own)
+        me, self.log.bus = self.agent.unique_id, self.outside.bus
+        about = counterpart(kind, content, me)
+        record = self.log.open(me, kind, step, content, subject=about, origin=origin)
         if kind == "message":
             self.history.log.append(record)
         return record

@@ -65,6 +65,7 @@ class Entry(MemoryEntry, SnapshotPart):
     size: int | None = None  #: tokens, once a consolidation policy has asked
     lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
     _lines: _Lines | None = None
+    _begun: _Lines | None = None  # of its first events
 
     def __init__(
         self,
@@ -94,10 +95,26 @@ class Entry(MemoryEntry, SnapshotPart):
     def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""
         if self._lines is None or not self._lines.hold(limit, naming):
-            names: dict[Any, str] = {}
-            told = _told(self, limit, partial(_noted, naming, names))
-            self._lines = _Lines(told, limit, names)
+            begun, self._begun = self._begun, None
+            if begun is None or not begun.hold(limit, naming):
+                begun = _Lines([], limit, {})
+            names = dict(begun.names)
+            later = self.events[len(begun.told) :]
+            noted = partial(_noted, naming, names)
+            told = _lines_of([(e.kind, e.content) for e in later], limit, noted)
+            self._lines = _Lines([*begun.told, *told], limit, names)
         return self._lines.told
+
+    def go_on_from(self, earlier: "Entry") -> None:
+        """Takes over the lines of an entry of this step, to which events were added."""
+        known = earlier._lines or earlier._begun
+        if (
+            known is None or self.calls
+        ):  # a call may make one line with what comes later
+            return
+        count = len(known.told)
+        if self.events[:count] == earlier.events[:count]:
+            self._begun = known
 
     def bind(self, agent: Any) -> None:
         """Makes this an entry of ``agent``."""
@@ -154,7 +171,7 @@ class Entry(MemoryEntry, SnapshotPart):
         return console.print(panel)
 
     def __getstate__(self) -> dict:
-        return {**vars(self), "_agent": None, "_lines": None}
+        return {**vars(self), "_agent": None, "_lines": None, "_begun": None}
 
     def __deepcopy__(self, memo: dict) -> "Entry":
         agent = memo.get(id(self.agent), self.agent)
@@ -234,12 +251,13 @@ def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
     naming = by_id if model is None else Names.of(model)
     if isinstance(entry, Entry):
         return entry.told(limit, naming)
-    return _told(entry, limit, naming)
+    return _lines_of(entry_events(entry), limit, naming)
 
 
-def _told(entry: MemoryEntry, limit: int, naming: Naming) -> list[tuple[str, str]]:
-    events = merged(entry_events(entry))
-    return [(k, render.event_text(k, c, limit, naming)) for k, c in events]
+def _lines_of(
+    events: Iterable[tuple[str, Any]], limit: int, naming: Naming
+) -> list[tuple[str, str]]:
+    return [(k, render.event_text(k, c, limit, naming)) for k, c in merged(events)]
 
 
 def _noted(naming: Naming, names: dict[Any, str], unique_id: Any) -> str:

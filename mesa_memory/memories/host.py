@@ -9,8 +9,7 @@ checked.
 
 import copy
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from mesa_memory.core.content import plain
@@ -22,6 +21,7 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMAgent
+from mesa_memory.memories.alone import Alone
 from mesa_memory.memories.context import LayerContext, settling
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.layer import Layer, entries_of, named
@@ -70,14 +70,13 @@ class MemoryModule(MemoryReads):
 
     layer = "memory"
     own_task: Task | None = None
-    _alone_in: int | None  # the thread that looks at it
     _awaited = False  # True in a step that began by ``aprocess_step``
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """Makes the working parts, so that an unfinished object is already sound."""
         self = super().__new__(cls)
         self._lock = threading.RLock()
-        self._alone_in = None
+        self._alone = Alone(self._lock)
         self._connection = Connection(self)
         self._work = self._new_queue()
         self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
@@ -120,7 +119,7 @@ class MemoryModule(MemoryReads):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_lock", "_alone_in")
+        process = ("_work", "_lock", "_alone")
         state = {k: v for k, v in vars(self).items() if k not in process}
         return state | {"_batches": self._work.unfinished()}
 
@@ -190,7 +189,8 @@ class MemoryModule(MemoryReads):
         with self._lock:
             event = context.open_event(str(kind), now, kept, origin)
             context.inbox.add(event)
-        self._commit_finished(now)
+        if context.inbox.has_finished(now):
+            self._commit_finished(now)
         return event
 
     # -- the step -------------------------------------------------------------------
@@ -337,12 +337,12 @@ class MemoryModule(MemoryReads):
         return work
 
     def _settle_all(self) -> None:
-        if self._alone_in != threading.get_ident() and not self._work.idle:
+        if not self._work.idle and not self._alone.here:
             self._work.settle(self.services.deferred)
 
     def settle(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
-        if self._alone_in == threading.get_ident():
+        if self._alone.here:
             return  # it was done when this thread began to look
         context = self.layer_context
         if not context.unnoticed:
@@ -356,15 +356,9 @@ class MemoryModule(MemoryReads):
             self._commit_finished(context.now)
         await self._work.asettle()
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self) -> Alone:
         """Meanwhile no other thread changes the memory; none of its work is awaited."""
-        with self._lock:
-            before, self._alone_in = self._alone_in, threading.get_ident()
-            try:
-                yield
-            finally:
-                self._alone_in = before
+        return self._alone
 
     # -- state ------------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.events import evidence, subjects
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow, LLMRequest, first_fault
 from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.subjects import evidence, subjects
 from mesa_memory.memories.entry import entry_events
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, pending_entries

@@ -4,8 +4,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from mesa_memory.core.events import ID_CHARS, id_of, subjects
+from mesa_memory.core.events import ID_CHARS, id_of
 from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.subjects import subjects
 from mesa_memory.memories.context import LayerContext
 
 _LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)

@@ -10,10 +10,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.events import is_state, subjects
+from mesa_memory.core.events import is_state
 from mesa_memory.core.records import MemoryRecord, Part
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
+from mesa_memory.core.subjects import subjects
 from mesa_memory.errors import EmbedderError
 from mesa_memory.memories.context import EMBEDDED, LayerContext
 from mesa_memory.memories.indexing import EventIndex

@@ -30,15 +30,22 @@ class Consolidation:
 
     def __init__(self, capacity: int, size: int | None, policy: Policy | None) -> None:
         self.capacity, self.size, self.policy = capacity, size, policy
+        self._every: EveryBatch | None = None
 
     def __call__(self, window: Window) -> int:
         """How many of the oldest entries are due."""
-        policy = self.policy or (EveryBatch(self.size) if self.size else None)
+        policy = self.policy or (self._batches(self.size) if self.size else None)
         if policy is None:
             window.keep(max(0, self.capacity))
             return 0
         sizes = [window.size(entry) for entry in window.held]
         return policy.due(sizes, self.capacity) or unseen(window)
+
+    def _batches(self, size: int) -> EveryBatch:
+        """The policy that ``size`` stands for, which may be changed."""
+        if self._every is None or self._every.size != size:
+            self._every = EveryBatch(size)
+        return self._every
 
 
 def unseen(window: Window) -> int:
@@ -52,6 +59,8 @@ def unseen(window: Window) -> int:
         window.split(held[-1], -half)
     chars = [window.chars(entry) for entry in held]
     room = limit - min(half, chars[-1] if chars else 0)
+    if sum(chars) <= room:  # as nearly always
+        return 0
     used = 0
     for count in range(len(chars), 0, -1):
         used += chars[count - 1]

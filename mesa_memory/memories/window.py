@@ -20,6 +20,9 @@ from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
 from mesa_memory.memories.trail import Trail
 
+#: length of what stands before an entry's lines, and before each of them
+_HEADING, _BULLET = len("Step 100:\n"), len("- ")
+
 
 class Window(Layer):
     """Keeps entries, one for each step in which something happened.
@@ -105,9 +108,13 @@ class Window(Layer):
 
     def forget_ahead(self) -> None:
         """Takes the entry of ``look_ahead`` out again."""
-        if self.ahead is not None:
+        if self.ahead is None:
+            return
+        if self.held and self.held[-1] is self.ahead:
+            self.held.pop()
+        else:  # somebody has changed them by hand
             self.held = deque(self.entries())
-            self.ahead = None
+        self.ahead = None
 
     def replace(self, entries: Iterable[Any]) -> None:
         """Puts entries in place of those held; what is not among them is erased."""
@@ -138,10 +145,13 @@ class Window(Layer):
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
-        held = self.held
+        held, earlier = self.held, None
         if held and isinstance(held[-1], Entry) and held[-1].step == step:
-            events = [*held.pop().events, *events]
+            earlier = held.pop()
+            events = [*earlier.events, *events]
         entry = self.entry(step, events)
+        if earlier is not None:
+            entry.go_on_from(earlier)
         held.append(entry)
         for event in superseded(events, self.context.additive_event_types):
             self.context.let_go(event, SUPERSEDED, step)
@@ -204,7 +214,7 @@ class Window(Layer):
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text."""
         events = len(entry.events) if isinstance(entry, Entry) else 1
-        return 4 * self.size(entry) + len("Step 100:\n") + len("- ") * events
+        return 4 * self.size(entry) + _HEADING + _BULLET * events
 
 
 def _fitting(lengths: Iterable[int], chars: int) -> int:

@@ -8,8 +8,9 @@ from typing import Any
 from sqlalchemy import select
 
 from mesa_memory.core.conversations import Conversation, Grouping
-from mesa_memory.core.events import message_text, subjects
+from mesa_memory.core.events import message_text
 from mesa_memory.core.records import BY_HAND, CONSOLIDATED, DERIVED, MemoryRecord
+from mesa_memory.core.subjects import subjects
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.stores import schema

@@ -50,6 +50,44 @@ def test_events_that_come_late_join_the_line_of_their_step():
     assert entry.events == (first, late)
 
 
+CALL = (
+    "Message(content=None, tool_calls=[ChatCompletionMessageToolCall(function="
+    "Function(arguments='{\"to\": \"mill\"}', name='walk'), id='1', type='function')])"
+)
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        [("message", {"message": "Two.", "sender": 2})],
+        [("observation", {"local_state": {"Citizen 2": {"mood": "sad"}}})],
+        [
+            ("plan_execution", {"content": CALL}),
+            ("action", {"tool_calls": [{"name": "walk", "response": "went"}]}),
+        ],
+    ],
+    ids=["a message", "another observation", "a call and its action"],
+)
+def test_lines_of_a_step_that_was_told_already_are_those_of_all_its_events(later):
+    window = joined(Window(5))
+    context = window.context
+    seen = {"local_state": {"Citizen 2": {"mood": "glad"}}}
+    first = [context.open("observation", 1, seen)]
+    first.append(context.open("message", 1, {"message": "One.", "sender": 2}))
+    window.admit(1, first)
+    before = [line.text for line in window.recent()]
+    events = [context.open(kind, 1, content) for kind, content in later]
+    window.admit(1, events[:1])
+    window.recent()
+    window.admit(1, events[1:])
+    (entry,) = window.entries()
+    afresh = joined(Window(5))
+    afresh.admit(1, [*first, *events])
+    shown = [line.text for line in window.recent()]
+    assert shown == [line.text for line in afresh.recent()] != before
+    assert window.size(entry) == afresh.size(afresh.entries()[0])
+
+
 def test_a_window_lets_go_only_when_the_summary_has_it():
     window, summary = summarised()
     (event,) = happens([window, summary], "The mill burns.")
