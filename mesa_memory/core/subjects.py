@@ -34,11 +34,16 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
     Args:
         me: unique id of the agent that remembers the event.
     """
-    if kind not in _ABOUT_AGENTS:
+    if kind not in _ABOUT_AGENTS or not is_mapping(content):
         return None
-    seen = content.get("local_state") if is_mapping(content) else None
-    if kind == "observation" and is_mapping(seen) and len(seen) > 2:
-        return None  # a crowd, which would take long to look through
+    if kind == "message":
+        sender = content.get("sender")
+        if sender != me and _is_id(sender):  # as of most messages
+            return sender
+    else:
+        seen = content.get("local_state")
+        if is_mapping(seen) and len(seen) > 2:
+            return None  # a crowd, which would take long to look through
     met = subjects(kind, content)
     if kind == "message" and met and met[0] == content.get("sender") != me:
         return met[0]

@@ -204,6 +204,8 @@ class RunningSummary(Layer):
 
     def _fitting(self, entries: Sequence[Any]) -> list[Any]:
         """The oldest that fit one request, at least one."""
+        if sum(map(self.window.chars, entries)) <= REQUEST_CHARS:  # as nearly always
+            return list(entries)
         covered: list[Any] = []
         size = 0
         for entry in entries:

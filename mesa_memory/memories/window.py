@@ -173,6 +173,8 @@ class Window(Layer):
         Returns:
             False if there is nothing to split.
         """
+        if not entry.calls and self.chars(entry) <= abs(chars):
+            return False
         lengths = self._lengths(entry)
         if chars < 0:
             parts = len(lengths) - _fitting(reversed(lengths), -chars)
@@ -212,7 +214,7 @@ class Window(Layer):
         return size
 
     def chars(self, entry: Any) -> int:
-        """About the length of an entry's text."""
+        """About the length of an entry's text, never less."""
         events = len(entry.events) if isinstance(entry, Entry) else 1
         return 4 * self.size(entry) + _HEADING + _BULLET * events
 
