@@ -11,7 +11,8 @@ from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
 from mesa_memory.tasks.consolidate import WORD_CHARS, Summary
 from mesa_memory.tasks.excerpt import most_important, sentence
-from mesa_memory.tasks.grounding import Terms, check_summary
+from mesa_memory.tasks.grounding import check_summary
+from mesa_memory.tasks.terms import Terms
 
 #: begins the lines of what the agent said itself
 OWN = "You say: "

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mesa_memory.tasks.grade import offline_grade
-from mesa_memory.tasks.grounding import Terms
+from mesa_memory.tasks.terms import Terms
 
 
 def most_important(lines: Sequence[str], count: int) -> list[int]:

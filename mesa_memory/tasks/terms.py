@@ -1,0 +1,319 @@
+"""What a text speaks of: its names, numbers, and words that mean something.
+
+Names are compared by their sound in Latin letters, so that Анна is Anna.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cache, cached_property, lru_cache
+from operator import itemgetter
+from typing import NamedTuple
+from unicodedata import numeric
+
+from anyascii import anyascii
+from stop_words import AVAILABLE_LANGUAGES, get_stop_words
+
+_HAN = "\u3400-\u4dbf\u4e00-\u9fff"
+_KANA, _THAI = "\u30a0-\u30ff", "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_HIRAGANA = "\u3040-\u309f"
+#: signs over and around letters, which Python does not count among the letters
+_MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
+#: words and numbers; scripts without spaces are taken in runs
+_TOKEN = re.compile(
+    rf"[{_HAN}]+|[{_KANA}]+|[{_THAI}]+|[{_HIRAGANA}]+"
+    rf"|(?:(?![{_HAN}{_KANA}{_THAI}{_HIRAGANA}])(?:[^\W_]|[{_MARKS}]))+"
+)
+#: the same in a text without those scripts and signs, and faster
+_LETTERS = re.compile(r"[^\W_]+")
+_SPECIAL = re.compile(f"[{_HAN}{_KANA}{_THAI}{_HIRAGANA}{_MARKS}]")
+#: the same in ASCII, and much faster: spaces for all that is no letter and no digit
+_ASCII_TOKENS = bytes(code if chr(code).isalnum() else 32 for code in range(128)) * 2
+#: what stands in no text of ASCII with the usual dashes, quotes and dots
+_NOT_PLAIN = re.compile("[^\0-\x7f\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026]")
+_RUN = re.compile(rf"[{_HAN}{_THAI}]")
+_HAN_RUN = re.compile(rf"[{_HAN}]")
+#: "one" is also an article
+_HAN_NUMBERS = "二三四五六七八九十"
+_GRAMMAR = re.compile(rf"[{_HIRAGANA}]")
+#: what makes "GPT-4" and "1.18.0" one word
+_INSIDE = re.compile(r"[-/.](?<=\w.)(?=\d)")
+#: numbers that count lines, not what the lines say
+_COUNTERS = re.compile(r"^\s*(?:step \S+ ?:|\d+[.)]\s)|\bstep \d+\b", re.I | re.M)
+#: those that are of no step, in a text with a line break before it
+_LISTED = re.compile(r"\n\s*\d+[.)]\s")
+
+#: what apologies begin with
+_SORRY = """afraid apologies apologise apologize bedauerlicherweise bedaure desafortunadamente
+desculpe desole entschuldigung helaas lamento leider malheureusement pardon perdon purtroppo
+regret spiacente tyvarr tut unfortunately valitettavasti verzeihung"""
+#: words of the task and of talk about the task; in a summary they say nothing
+_TASK_WORDS = """
+action actions activities activity additional agent agents already answer anything apply
+appropriate assist assistance assistant assisting available based bad brief briefly
+certainly change changed changes chat clarify clear collected common complete completed
+consolidate consolidated content contents context continue continued conversation
+conversations covered current currently data describe described detail details discuss
+discussed discussion discussions empty environment error errors event events everything
+exchange exchanged experience experienced experiences feel following format free further
+gateway general generate generated glad gladly great happen happened happening happy
+hello help helpful hi important include included including information input instruction
+instructions integers interact interacted interacting interaction interactions invalid
+involve involved involving issue items json keep key kind language large learn learned
+let level like line lines list listed long look main maintain meaningful memories memory
+message messages met mode model moment nature need new news none note noted nothing
+number object observation observations observe observed occur occurred okay old ongoing
+output over overall participate participants people plain plan_execution please point
+points present previous previously process processed prompt provide provided providing
+question questions ready receive received recent recorded records regarding related
+relevant remain remained remains remember reply request requests respond response result
+results role running said same says sections sentence server short simulation situation
+situations sorry speak spoke step steps string subject summaries summarise summarised
+summarize summarized summarizing summary sure talk talked task term terms text thank
+thanks thing things time today told topic topics track type types unable unchanged
+understand understood unknown unnecessary update updated updates updating user using
+various version want welcome word words work worked working write written yet
+"""
+_GENERIC = frozenset((_TASK_WORDS + _SORRY).split())
+
+
+#: the first of the languages: their places are numbers
+ENGLISH = "english"
+
+
+@cache
+def _function_words() -> dict[str, frozenset[str]]:
+    """The function words of each language, English first."""
+    names = sorted(AVAILABLE_LANGUAGES, key=lambda name: (name != ENGLISH, name))
+    return {
+        name: frozenset(part for word in get_stop_words(name) for part in _split(word))
+        for name in names
+    }
+
+
+@cache
+def _languages_of() -> dict[str, tuple[int, ...]]:
+    """Of each function word the places, in ``_function_words``, of its languages."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, words in enumerate(_function_words().values()):
+        for word in words:
+            found[word] = (*found.get(word, ()), place)
+    return found
+
+
+def _language(words: Iterable[str]) -> str:
+    """The language that small words are most likely of.
+
+    A few words may belong to any language; they are taken for English.
+    """
+    known = list(filter(None, map(_languages_of().get, set(words))))
+    if not any(map(itemgetter(0), known)):
+        return ENGLISH  # as no other language can have more of them
+    places = Counter([place for languages in known for place in languages])
+    most = max(places.values())
+    best = min(p for p in places if places[p] == most) if most > 1 else 0
+    return list(_function_words())[best]
+
+
+def _in_ascii(text: str) -> str:
+    """With question marks for dashes, quotes and dots, if that makes it ASCII."""
+    if text.isascii() or _NOT_PLAIN.search(text):
+        return text
+    return text.encode("ascii", "replace").decode()
+
+
+def _uncounted(text: str) -> str:
+    """Without numbers of lines; most texts have none, which is seen at once."""
+    steps = not text.isascii() or "step " in text.lower()
+    if steps or _LISTED.search(f"\n{text}"):
+        return _COUNTERS.sub(" ", text)
+    return text
+
+
+def _tokens(text: str) -> list[str]:
+    if text.isascii():
+        return text.encode().translate(_ASCII_TOKENS).decode().split()
+    return (_TOKEN if _SPECIAL.search(text) else _LETTERS).findall(text)
+
+
+def _split(text: str) -> list[str]:
+    return _tokens(text.lower())
+
+
+class _Word(NamedTuple):
+    """What there is to know of a token, whatever text it stands in.
+
+    Attributes:
+        sound: in small Latin letters.
+        decimal: true for a number.
+        run: true for a run of a script without spaces.
+        small: as function words are written; None if it never says anything.
+        stem: of the sound.
+        capital: true with a capital, and in a script that has none.
+    """
+
+    sound: str
+    decimal: bool
+    run: bool
+    small: str | None
+    stem: str
+    capital: bool
+
+
+@lru_cache(maxsize=4096)
+def _word(token: str) -> _Word:
+    sound, decimal = anyascii(token).lower(), token.isdecimal()
+    mute = decimal or len(sound) < 2 or _GRAMMAR.match(token) or sound in _GENERIC
+    small = None if mute else token.lower()
+    run, capital = bool(_RUN.match(token)), token[0].upper() == token[0]
+    return _Word(sound, decimal, run, small, stem(sound), capital or token[0].isupper())
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a text speaks of, in small Latin letters.
+
+    Attributes:
+        words: beginnings of words, or pairs of signs, that mean something.
+        names: words with a capital, and all words of a script that has none.
+        numbers: digits.
+        tokens: all words as they stand.
+        sound: runs of a script without spaces.
+        language: what it is most likely written in, and whether in Latin letters.
+    """
+
+    words: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    tokens: frozenset[str] = frozenset()
+    sound: str = ""
+    language: tuple[str, bool] = ("", True)
+
+    def __len__(self) -> int:
+        return len(self.words) + len(self.numbers)
+
+    @cached_property
+    def names_by_start(self) -> dict[str, list[str]]:
+        """The names by their first two, and their first three letters."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self.names):
+            for start in {name[:2], name[:3]}:
+                found.setdefault(start, []).append(name)
+        return found
+
+    @classmethod
+    @lru_cache(maxsize=1024)
+    def of(cls, text: str) -> "Terms":
+        """The terms of a text; a summary is the old one of the next."""
+        return cls.once(text)
+
+    @classmethod
+    def once(cls, text: str) -> "Terms":
+        """The terms of a text that nobody will ask for again."""
+        words: set[str] = set()
+        names: set[str] = set()
+        numbers: set[str] = set()
+        tokens: set[str] = set()
+        runs: list[str] = []
+        cleaned = _INSIDE.sub("", _uncounted(_in_ascii(text)))
+        ascii, found = cleaned.isascii(), _tokens(cleaned)
+        language = _language(map(str.lower, found) if ascii else _split(cleaned))
+        empty = _function_words()[language]
+        for token in dict.fromkeys(found):
+            sound, decimal, run, small, begins, capital = _word(token)
+            tokens.add(sound)
+            if decimal:
+                numbers.add(sound)
+            if run:
+                runs.append(sound)
+                words.update(pair for pair in _pieces(token) if pair not in empty)
+            elif small is not None and small not in empty:
+                words.add(begins)
+                if capital:
+                    names.add(sound)
+        if not ascii:
+            signs = [sign for sign in _HAN_NUMBERS if sign in cleaned]
+            numbers.update(str(int(numeric(sign))) for sign in signs)
+        return cls(
+            frozenset(words),
+            frozenset(names),
+            frozenset(numbers),
+            frozenset(tokens),
+            " ".join(runs),
+            (language, ascii or _mostly_latin(found)),
+        )
+
+    def without(self, other: "Terms") -> "Terms":
+        """The terms that ``other`` has not."""
+        return replace(
+            self,
+            words=self.words - other.words,
+            names=self.names - other.names,
+            numbers=self.numbers - other.numbers,
+        )
+
+    def shared(self, source: "Terms") -> tuple[set[str], set[str]]:
+        """The names, and the words and numbers, that come from ``source``."""
+        other_script = self.language[1] != source.language[1]
+        names = {name for name in source.names if _heard(name, self, other_script)}
+        names |= {n for n in self.names if len(n) >= 3 and n in source.sound}
+        words = {*(self.words & source.words), *(self.numbers & source.numbers)}
+        return names, words - {stem(name) for name in names}
+
+    def shares(self, source: "Terms") -> int:
+        """How much ``shared`` finds at least: no name takes more than one word away."""
+        words, numbers = self.words & source.words, self.numbers & source.numbers
+        return len(words | numbers)
+
+
+def _mostly_latin(tokens: Iterable[str]) -> bool:
+    letters = "".join(token for token in tokens if not token.isdecimal())
+    return sum(x < "\u0250" for x in letters) * 2 >= len(letters)
+
+
+def _pieces(run: str) -> Iterable[str]:
+    """What stands for the words of a script without spaces."""
+    size = 2 if _HAN_RUN.match(run) else 4
+    return [run[i : i + size] for i in range(len(run) - size + 1)] or [run]
+
+
+def stem(word: str) -> str:
+    """The beginning of a word, which its forms have in common."""
+    if not word.isalpha():
+        return word
+    return word[:5] if len(word) > 5 else word.removesuffix("s") or word
+
+
+def _heard(name: str, text: Terms, other_script: bool) -> bool:
+    """True if a name stands in a text, perhaps in another script or case."""
+    if name in text.tokens or stem(name) in text.words:
+        return True
+    if len(name) >= 3 and name in text.sound:
+        return True
+    if len(name) < 3:
+        return False
+    begins = name[: max(3, len(name) - 1)]
+    for other in text.names_by_start.get(name[:3], ()):
+        if other.startswith(begins) and abs(len(other) - len(name)) <= 3:
+            return True
+    if not other_script or len(name) < 4:
+        return False
+    return any(_sounds(name, other) for other in text.names_by_start.get(name[:2], ()))
+
+
+def _sounds(name: str, other: str) -> bool:
+    """True for what a name may become in another script, such as Petr for Peter."""
+    if len(other) < 4 or abs(len(other) - len(name)) > 2:
+        return False
+    return SequenceMatcher(None, name, other, autojunk=False).ratio() >= 0.75
+
+
+@lru_cache(maxsize=1024)
+def plain_words(text: str) -> tuple[str, ...]:
+    """All words and numbers of a text, in order, in small Latin letters."""
+    text = _in_ascii(text)
+    if text.isascii():
+        return tuple(_split(text))
+    return tuple(_word(token).sound for token in _tokens(text))
