@@ -19,6 +19,8 @@ _UNABLE = (
     r"|am (?:unable|not (?:able|allowed|permitted|comfortable|going))"
     r"|(?:must|have to)(?= (?:\w+ly )?(?:decline|refuse)\b))\b"
 )
+#: the first word of all of them
+_FIRST = re.compile(r"\W*(?:i|my|apologies|sorry|unfortunately|no|as)\b")
 _INABILITY = re.compile(
     rf"\W*(?:{_SORRY}\W+(?:but\W+|however\W+)?)?(?:{_AN_AI}\W+)?{_UNABLE}(?P<rest>.*)"
 )
@@ -45,7 +47,10 @@ _GENERIC = frozenset(_WORDS.split())
 
 def refuses(text: str) -> bool:
     """True if ``text`` is a refusal of the request, not an answer to it."""
-    start = " ".join(text[:LOOKED_AT].lower().replace("’", "'").split())
+    start = text[:LOOKED_AT].lower()
+    if not _FIRST.match(start):  # as nearly always
+        return False
+    start = " ".join(start.replace("’", "'").split())
     start = start.replace("i'm", "i am")
     if _ONLY_SORRY.fullmatch(start) or _NO_PERSON.match(start):
         return True

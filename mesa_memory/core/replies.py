@@ -50,6 +50,8 @@ _PAGE = re.compile(
 )
 _AGAIN = "That reply could not be used"
 _NO_LETTERS = re.compile(r"[\W_]+")
+#: more than any of the following has
+_LETTERS = re.compile(r"(?:[\W_]*+[^\W_]){10}")
 #: what models write where there is nothing to say
 _NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
 
@@ -118,7 +120,7 @@ def asks_again(message: str) -> bool:
 
 
 def _clean(text: str) -> str:
-    return _CONTROL.sub("", text)
+    return text if text.isprintable() else _CONTROL.sub("", text)
 
 
 def _answers(text: str) -> list[str]:
@@ -127,7 +129,8 @@ def _answers(text: str) -> list[str]:
     Some servers send only the closing tag; an answer may also quote one.
     """
     opened = _THINK.match(text)
-    closed = [match.end() for match in _THOUGHT.finditer(text)]
+    ends = _THOUGHT.finditer(text) if "</" in text else ()
+    closed = [match.end() for match in ends]
     if not closed:
         return ["" if opened else text]
     return [text[closed[-1] :].strip(), text[closed[0] if opened else 0 :].strip()]
@@ -161,6 +164,8 @@ def _reason(error: ValidationError) -> str:
 def _json_values(text: str) -> list[Any]:
     """The JSON objects and lists in ``text``, in order, lists before objects."""
     found = list(_scan(text))
+    if len(found) < 2:
+        return found
     return sorted(found, key=lambda value: isinstance(value, dict))
 
 
@@ -204,13 +209,13 @@ def check_text(name: str, text: str, max_chars: int) -> None:
     Raises:
         Unusable: if it is empty, a refusal or longer than ``max_chars``.
     """
-    if _NO_LETTERS.sub("", text).lower() in _NOTHING:
+    if not _LETTERS.match(text) and _NO_LETTERS.sub("", text).lower() in _NOTHING:
         raise Unusable(f"{name} was empty")
     if len(text) > max_chars:
         raise Unusable(
             f"{name} has {len(text)} characters; at most {max_chars} are allowed"
         )
-    if _PAGE.search(text):
+    if "<" in text and _PAGE.search(text):
         raise Unusable(f"{name} is a page of a web server, not what was asked for")
     if refuses(text):
         raise Unusable(f"{name} is a refusal, not what was asked for")
