@@ -25,9 +25,14 @@ class Evidence:
 
     def move(self, old: str, new: Any) -> None:
         """What rested on one record rests on another one, which says the same."""
-        resting = _before(self._resting.pop(old, {}), new)
-        if resting:
+        if old not in self._resting:
+            return
+        if resting := _before(self._resting.pop(old), new):
             self._resting.setdefault(new.id, {}).update(resting)
+
+    def forget(self, record: str) -> None:
+        """``end``, where nobody asks what rests on it."""
+        self._resting.pop(record, None)
 
     def end(self, record: str, by: Any = None) -> list[Any]:
         """All current records that rest on one that has ended, at any distance.
@@ -36,7 +41,9 @@ class Evidence:
             by: what has taken its place; it, and what rests on it, is sound.
         """
         found: dict[str, Any] = {}
-        ahead = [_before(self._resting.pop(record, {}), by)]
+        if record not in self._resting:  # as nearly always
+            return []
+        ahead = [_before(self._resting.pop(record), by)]
         while ahead:
             for key, resting in ahead.pop().items():
                 sound = by is not None and key == by.id

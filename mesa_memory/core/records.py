@@ -232,20 +232,17 @@ class RecordLog:
         fields.setdefault("valid_from", step)
         series = kind if part is None else f"{part.name}/{kind}"
         with self._lock:
-            self.numbers[series] += 1
-            number = self.numbers[series]
-            place = self._place(among, part)
-        record = MemoryRecord(
-            f"{agent}/{self.layer}/{series}/{number}",
-            agent,
-            self.layer,
-            kind,
-            step,
-            content,
-            place=place,
-            **fields,
-        )
-        with self._lock:
+            number = self.numbers[series] = self.numbers[series] + 1
+            record = MemoryRecord(
+                f"{agent}/{self.layer}/{series}/{number}",
+                agent,
+                self.layer,
+                kind,
+                step,
+                content,
+                place=self._place(among, part),
+                **fields,
+            )
             self._current[record.id] = record
             if record.sources:
                 on = filter(self._current.get, record.sources)
@@ -286,22 +283,28 @@ class RecordLog:
             by: what takes its place.
             same: that says the same, so what rests on the one rests on the other.
         """
-        if not record.current:
+        if record.valid_to is not None:
             return
+        key, resting = record.id, list[MemoryRecord]()
+        wrong = because in (ERASED, EDITED) or (
+            because == SUPERSEDED and by is not None
+        )
         with self._lock:
-            self._current.pop(record.id, None)
-            self.stale.pop(record.id, None)
+            self._current.pop(key, None)
+            self.stale.pop(key, None)
             if same and by is not None:
-                self._evidence.move(record.id, by)
-            resting = self._evidence.end(record.id, by)
+                self._evidence.move(key, by)
+            if wrong:
+                resting = self._evidence.end(key, by)
+            else:
+                self._evidence.forget(key)
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None
         for observer in self.bus.observers:
             observer.closed(record)
-        if because in (ERASED, EDITED) or (because == SUPERSEDED and by is not None):
-            for other in resting:
-                self.mark_stale(other, step)
+        for other in resting:
+            self.mark_stale(other, step)
 
     def mark_stale(self, record: MemoryRecord, step: float) -> None:
         """Notes since when something that a record rests on does not hold any more."""

@@ -1,7 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,22 +41,40 @@ class Mark:
         """The value here and now; None if there is none."""
         return self._marks.get(_NONE).get(id(memory))
 
-    @contextmanager
-    def on(self, memory: Any, value: Any = True) -> Iterator[None]:
+    def on(self, memory: Any, value: Any = True) -> "Marked":
         """Puts a value on the object meanwhile."""
-        before = self.of(memory)
-        if before is value:  # as nearly always, where a value is taken away
-            yield
-            return
-        self._put(memory, value)
-        try:
-            yield
-        finally:
-            self._put(memory, before)
+        return Marked(memory, ((self, value),))
 
-    def _put(self, memory: Any, value: Any) -> None:
-        others = {k: v for k, v in self._marks.get(_NONE).items() if k != id(memory)}
-        self._marks.set(others if value is None else {**others, id(memory): value})
+    def put(self, memory: Any, value: Any) -> None:
+        """Puts a value on the object; None takes it away."""
+        marks = {**self._marks.get(_NONE), id(memory): value}
+        if value is None:
+            del marks[id(memory)]
+        self._marks.set(marks)
+
+
+class Marked:
+    """Puts values on an object meanwhile.
+
+    A class: a generator would take thrice as long, several times in each step.
+    """
+
+    __slots__ = ("_before", "_memory", "_values")
+
+    def __init__(self, memory: Any, values: Iterable[tuple[Mark, Any]]) -> None:
+        self._memory, self._values = memory, values
+
+    def __enter__(self) -> None:
+        memory, self._before = self._memory, []
+        for mark, value in self._values:
+            before = mark.of(memory)
+            if before is not value:  # hardly ever, where a value is taken away
+                mark.put(memory, value)
+                self._before.append((mark, before))
+
+    def __exit__(self, *_: object) -> None:
+        for mark, before in reversed(self._before):
+            mark.put(self._memory, before)
 
 
 #: the batch of steps that is being settled; on a memory's context
@@ -106,12 +123,10 @@ class Outside(Protocol):
         """The finished steps that are not admitted yet."""
 
 
-@contextmanager
-def settling(context: "LayerContext", commit: Commit) -> Iterator[None]:
+def settling(context: "LayerContext", commit: Commit) -> Marked:
     """A batch of steps is taken up; whoever waits for it may be reading, it is not."""
-    alone = (UNNOTICED.on(context, None), LAID_OUT.on(context, None))
-    with SETTLING.on(context, commit), alone[0], alone[1]:
-        yield
+    marks = ((SETTLING, commit), (UNNOTICED, None), (LAID_OUT, None))
+    return Marked(context, marks)
 
 
 class LayerContext:
@@ -244,7 +259,7 @@ class LayerContext:
             # Of layers that think at the same time, any may be the first.
             known = self.leaving.get(record.id, because)
             self.leaving[record.id] = max(known, because, key=_REASONS.index)
-        elif record.current:
+        elif record.valid_to is None:
             self.log.close(record, self.now if step is None else step, because)
 
     def supersede(
@@ -269,7 +284,10 @@ class LayerContext:
 
     def dropped(self) -> dict[str, MemoryRecord]:
         """The open records that nothing holds, by id, in order of making."""
-        found = {record.id: record for record in self.log.current()}
+        current = self.log.current()
+        if not current or set(self._held()).issuperset(current):  # nearly always
+            return {}
+        found = {record.id: record for record in current}
         for find in (self._held, partial(own_records, self.outside.memory)):
             for record in find() if found else ():
                 found.pop(record.id, None)
@@ -280,14 +298,15 @@ class LayerContext:
         for record in self.dropped().values():
             self.close(record, self.leaving.get(record.id, EVICTED))
 
-    def _held(self) -> Iterator[MemoryRecord]:
+    def _held(self) -> list[MemoryRecord]:
         """What the inbox, the queue and the layers hold, in any order."""
-        yield from self.inbox.events()
+        held = self.inbox.events()
         for commit in self.outside.waiting():
             for _, events in commit.groups:
-                yield from events
+                held += events
         for layer in self.outside.memory.layers:
-            yield from list(layer.records())
+            held += layer.records()
+        return held
 
     # -- what is said, and asked ----------------------------------------------------
 
