@@ -38,6 +38,8 @@ _GIVEN = re.compile(
     r"([^\s\"'&;,)\]}…]{6,})",
     re.IGNORECASE,
 )
+#: without one of these, in lower case, nothing is given by name
+_NAMED = ("passw", "pwd", "key", "access_token", "client_secret")
 #: loggers of the packages that talk to providers
 _TALKERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx", "openai")
 _SCHEMES = ("bearer ", "basic ", "token ")
@@ -83,7 +85,18 @@ def scrub(text: str) -> str:
             text = text.replace(secret, MARK)
     if "://" in text:
         text = _PASSWORD.sub(rf"\1:{MARK}@", text)
-    return _GIVEN.sub(_unless_telling_nothing, text)
+    return _GIVEN.sub(_unless_telling_nothing, text) if _may_give(text) else text
+
+
+def _may_give(text: str) -> bool:
+    """False if a text cannot give a secret by name; found sooner than by ``_GIVEN``.
+
+    Of letters beyond ASCII some are the same as others to a search, whatever the case.
+    """
+    if not text.isascii():
+        return True
+    small = text.lower()
+    return any(map(small.__contains__, _NAMED))
 
 
 def _unless_telling_nothing(found: re.Match[str]) -> str:

@@ -102,8 +102,8 @@ def hooks() -> list[str]:
     """What a user's code has set in litellm that requests would otherwise pass by."""
     import litellm
 
-    values = vars(litellm)
-    found = [name for name in _HOOKS if values.get(name)]
+    value = vars(litellm).get
+    found = [n for n in _HOOKS if value(n)] if any(map(value, _HOOKS)) else []
     if litellm.acompletion is not _acompletion():
         found.append("acompletion")
     if os.environ.get("USE_LITELLM_PROXY"):

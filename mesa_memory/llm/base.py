@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 from mesa_memory.core import redaction
@@ -33,6 +34,8 @@ class AsyncLLM(Protocol):
 #: ways to a provider: the lean one where the server speaks the OpenAI protocol, and
 #: litellm else; always the lean one; always litellm
 CLIENTS = ("auto", "lean", "litellm")
+#: settings that are sent to the model, where given
+SENT = ("temperature", "seed", "max_tokens")
 
 
 @dataclass(frozen=True)
@@ -115,6 +118,12 @@ class LLMSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     max_chars: int = 4000
+
+    @cached_property
+    def sent(self) -> Mapping[str, Any]:
+        """What of the settings is sent to the model, by name."""
+        values = {name: getattr(self, name) for name in SENT}
+        return {name: value for name, value in values.items() if value is not None}
 
     def __post_init__(self) -> None:
         if self.client not in CLIENTS:

@@ -8,12 +8,12 @@ import asyncio
 import random
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from aiolimiter import AsyncLimiter
 
 from mesa_memory.core import redaction
+from mesa_memory.core.alike import alike
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.render import count_tokens
@@ -37,8 +37,6 @@ guard_clients()
 
 logger = logger_of(__name__)
 
-#: settings that are sent to the model, where given
-SENT = ("temperature", "seed", "max_tokens")
 #: seconds for which names, keys and addresses are remembered, as long as all goes well
 LOOK_UP_S = 1.0
 
@@ -117,7 +115,8 @@ class ProviderClient:
 
     async def _ask(self, model: str, request: LLMRequest) -> Reply:
         """The reply of one model, within its attempts and the deadline."""
-        await keeping.ready(self._of)
+        if keeping.wanted:
+            await keeping.ready(self._of)
         started, tried = time.monotonic(), _Tried()
         patience = Patience(self.settings.deadline)
         while True:
@@ -133,7 +132,7 @@ class ProviderClient:
                     ) from redaction.cause(error)
             else:
                 route = tried.route
-                return replace(
+                return alike(
                     reply,
                     attempts=tried.requests,
                     latency=time.monotonic() - started,
@@ -147,7 +146,9 @@ class ProviderClient:
         self, model: str, request: LLMRequest, patience: Patience, tried: "_Tried"
     ) -> Reply:
         """The reply to the next attempt, which waits for its turn."""
-        slot = await self._turn(model, request, patience, tried.refused)
+        slot = self._turn_now(model, request, tried.refused)
+        if slot is None:
+            slot = await self._turn(model, request, patience, tried.refused)
         tried.attempts, status = tried.attempts + 1, None
         try:
             async with patience.attempt(self.settings.timeout):
@@ -203,20 +204,19 @@ class ProviderClient:
 
     async def _send(self, model: str, request: LLMRequest, tried: "_Tried") -> Reply:
         """The reply to one attempt; refused forms and settings are replaced at once."""
-        base = _base_for(model, request)
-        chosen = ((name, getattr(self.settings, name)) for name in SENT)
-        settings = {name: value for name, value in chosen if value is not None}
-        sender, address = self._way(model, base, {**settings, **request.arguments})
+        base, settings = _base_for(model, request), self.settings.sent
+        given = request.arguments
+        sender, address = self._way(model, base, {**settings, **given})
         forms, server = self._negotiation(model, base), address and address.base
         key = key_for(model, server or base, request)
         while True:
             plan = forms.plan(sender.name, request.schema)
             attempt = Attempt(
                 *(model, base, address, request),
-                {**key, **plan.arguments(settings), **request.arguments},
+                {**key, **plan.arguments(settings), **given},
                 self.settings.options,
                 self.settings.timeout,
-                keeping.asked(self._of, request),
+                keeping.asked(self._of, request) if keeping.wanted else None,
             )
             try:
                 reply = await sender.send(attempt)
@@ -260,7 +260,8 @@ class ProviderClient:
         """
         name, address = self.settings.client, None
         if name != "litellm":
-            given = {**arguments, **self.settings.options}
+            options = self.settings.options
+            given = {**arguments, **options} if options else arguments
             reason = obstacle(given)
             if not reason:
                 reason, address = self._found(model, base, given)
@@ -282,6 +283,12 @@ class ProviderClient:
             found = destination(*key)
             self._ways[key] = (now + LOOK_UP_S, found)
         return found
+
+    def _turn_now(self, model: str, request: LLMRequest, refused: bool) -> Slot | None:
+        """The turn that ``_turn`` waits for, if there is nothing to wait for."""
+        if self._closed or self._requests or self._tokens:
+            return None
+        return self._slots.take((model, _base_for(model, request)), refused)
 
     async def _turn(
         self, model: str, request: LLMRequest, patience: Patience, refused: bool

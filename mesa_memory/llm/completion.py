@@ -7,6 +7,7 @@ from typing import Any
 
 import orjson
 
+from mesa_memory.core.alike import alike
 from mesa_memory.core.requests import ChatRequest, Reply
 from mesa_memory.hosts import litellm as host
 from mesa_memory.llm import pricing
@@ -14,6 +15,7 @@ from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.provider_errors import NoAnswer, StateError
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
+_NO_REPLY = Reply(None)
 #: what some servers put in front of an answer; litellm takes it off, too
 _THOUGHT = re.compile(
     r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)",
@@ -84,7 +86,8 @@ def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
         if attempt.by_tool:
             text = _called_with(choice["message"]) or text
         finish = host.finish_reason(f"{choice.get('finish_reason') or 'stop'}")
-    return Reply(
+    return alike(
+        _NO_REPLY,
         text=text,
         model=attempt.model,
         prompt_tokens=counts.prompt,

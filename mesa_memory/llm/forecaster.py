@@ -7,9 +7,10 @@ import threading
 from collections import defaultdict
 from dataclasses import dataclass
 
+from mesa_memory.core.alike import alike
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.llm.beginnings import Beginnings
-from mesa_memory.llm.ledger import Usage
+from mesa_memory.llm.ledger import NOTHING, Usage
 from mesa_memory.llm.price import Price
 
 #: tokens of a reply, as long as no reply of the model is known
@@ -82,7 +83,9 @@ class Forecaster:
         reply = reply if max_tokens is None else min(reply, max_tokens)
         cached = min(cached, prompt)
         cost = None if price is None else price.cost(prompt, reply, cached, tier)
-        return Usage(1, 1, prompt, reply, cost, cached_tokens=cached)
+        tokens = {"prompt_tokens": prompt, "completion_tokens": reply}
+        known = {"cost": cost, "cached_tokens": cached}
+        return alike(NOTHING, calls=1, attempts=1, **tokens, **known)
 
     def learn(self, request: LLMRequest, expected: Usage, used: Usage) -> None:
         """Takes up what an answered request used, if it was expected at all."""

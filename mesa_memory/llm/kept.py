@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import AsyncIterator, Awaitable, Iterator, Mapping
+from collections.abc import Awaitable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -58,7 +58,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Answer:
-    """What came back, read as that of ``aiohttp``.
+    """What came back.
 
     Attributes:
         body: as it was sent, packed or not.
@@ -67,15 +67,6 @@ class Answer:
     status: int
     headers: CIMultiDict[str]
     body: bytes
-
-    @property
-    def content(self) -> "Answer":
-        """The parts of the body."""
-        return self
-
-    async def iter_any(self) -> AsyncIterator[bytes]:
-        """The body is there as a whole."""
-        yield self.body
 
     def close(self) -> None:
         """There is no connection to close."""

@@ -5,8 +5,7 @@ else; what comes back is read within the bounds of ``hosts.wire``.
 """
 
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -17,7 +16,6 @@ from yarl import URL
 from mesa_memory.core import redaction
 from mesa_memory.core.content import plain
 from mesa_memory.core.proxies import proxy_of
-from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import Reply
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
@@ -67,15 +65,15 @@ class LeanSender:
         try:
             for _ in range(REDIRECTS + 1):
                 data = body if method == "POST" else b""
-                sent = Sent(
-                    method, str(url), headers, data, target.tls, attempt.timeout
-                )
-                async with _answered(sent, target.proxy, attempt.asked) as response:
-                    where = response.headers.get("Location")
-                    if response.status not in REDIRECTED or not where:
-                        return await _read(response)
-                    url = _followed(url, where)
-                    method = "POST" if response.status in WITH_BODY else "GET"
+                sent = (method, url, headers, data)
+                answer = await _kept(target, attempt, *sent) if attempt.asked else None
+                if answer is None:
+                    answer = await _answered(target, *sent)
+                status, there = answer
+                if isinstance(there, bytes):
+                    return there
+                url = _followed(url, there)
+                method = "POST" if status in WITH_BODY else "GET"
         except aiohttp.InvalidURL as error:
             raise host.not_sendable(
                 f"{error} is no address", target.provider, target.model
@@ -85,25 +83,38 @@ class LeanSender:
         raise StateError(400, refusal(ENDLESS))
 
 
-@asynccontextmanager
+#: the HTTP state of an answer; and its body, or where it passes the request on to
+type _Answered = tuple[int, bytes | str]
+
+
 async def _answered(
-    sent: Sent, proxy: str | None, asked: Asked | None
-) -> AsyncIterator[Any]:
-    """The answer to one HTTP request, from a keeper if there is one."""
-    kept = await keeping.ask(asked, sent) if asked else None
-    if kept is not None:
-        yield kept
-        return
+    target: "_Target", method: str, url: URL, headers: Mapping[str, str], data: bytes
+) -> _Answered:
+    """The answer to one HTTP request."""
     async with connections.session().request(
-        sent.method,
-        URL(sent.url, encoded=True),
-        data=sent.body or None,
-        headers=sent.headers,
+        method,
+        url,
+        data=data or None,
+        headers=headers,
         allow_redirects=False,
-        proxy=proxy,
-        ssl=sent.tls,
+        proxy=target.proxy,
+        ssl=target.tls,
     ) as response:
-        yield response
+        return response.status, await _read(response)
+
+
+async def _kept(
+    target: "_Target",
+    attempt: Attempt,
+    method: str,
+    url: URL,
+    headers: Mapping[str, str],
+    data: bytes,
+) -> _Answered | None:
+    """The answer from a keeper; None if there is no keeper."""
+    sent = Sent(method, str(url), headers, data, target.tls, attempt.timeout)
+    answer = await keeping.ask(attempt.asked, sent) if attempt.asked else None
+    return None if answer is None else (answer.status, await _read(answer))
 
 
 class _Target:
@@ -180,23 +191,27 @@ def _packed(body: dict[str, Any]) -> bytes:
         return orjson.dumps(plain(body))
 
 
-async def _read(response: aiohttp.ClientResponse | Answer) -> bytes:
-    """The body of an answer, within bounds.
+async def _read(response: aiohttp.ClientResponse | Answer) -> bytes | str:
+    """The body of an answer, within bounds; or where it passes the request on to.
 
     Raises:
         StateError: if its HTTP state is no success, or it is not listened to.
     """
-    named = response.headers.get
-    packing, kind = named("Content-Encoding", ""), named("Content-Type", "")
-    body = Body(response.status, packing, kind)
-    async for part in response.content.iter_any():
-        if not body.add(part):
-            break
+    status, named = response.status, response.headers.get
+    if status in REDIRECTED and (where := named("Location")):
+        return where
+    body = Body(status, named("Content-Encoding", ""), named("Content-Type", ""))
+    if isinstance(response, Answer):
+        body.add(response.body)
+    else:
+        content = response.content
+        while (part := await content.readany()) and body.add(part):
+            pass
     if body.refusal:
         response.close()
         raise StateError(502, refusal(body.refusal))
-    if not 200 <= response.status < 300:
-        raise StateError(response.status, said_in(body.content), response.headers)
+    if not 200 <= status < 300:
+        raise StateError(status, said_in(body.content), response.headers)
     return body.content
 
 

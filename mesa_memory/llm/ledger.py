@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mesa_memory.core.alike import alike
 from mesa_memory.core.limits import crossed
 from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
@@ -16,6 +17,7 @@ from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.account import Account, soon, wake
 from mesa_memory.llm.price import FREE, Price
+from mesa_memory.llm.tally import Tally
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")
@@ -102,9 +104,10 @@ class Budget:
 #: what a budget may limit
 LIMITS = tuple(item.name for item in fields(Budget))
 UNLIMITED = Budget()
+NOTHING = Usage()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Reservation:
     """What is set aside for a call that is under way.
 
@@ -116,33 +119,33 @@ class Reservation:
 
     forecast: Usage
     beyond: Usage
-    expected: Usage = Usage()
+    expected: Usage = NOTHING
 
 
 class Ledger:
     """Counts every call of one model run, and stops before the budget is crossed."""
 
     def __init__(self, budget: Budget | None = None) -> None:
-        self.budget = budget or Budget()
+        self.budget = budget or UNLIMITED
         #: a budget that is shared with other runs; None if there is no such budget
         self.account: Account | None = None
         self._routes: dict[str, Route] = {}
         self._lock = threading.Lock()
-        self._usage: dict[tuple, Usage] = {}  # by purpose, model and agent
-        self._older: dict[tuple, Usage] = {}  # the part of it before the newest steps
-        self._steps: dict[float, dict[tuple, Usage]] = {}  # and in each of those
-        self._total = Usage()
-        self._expected = Usage()
-        self._reserved = Usage()  # calls under way, as they were forecast
-        self._beyond = Usage()  # what they may use besides
-        self._excess = Usage()  # the most that a call has used beyond its forecast
+        self._usage: dict[tuple, Tally] = {}  # by purpose, model and agent
+        self._older: dict[tuple, Tally] = {}  # the part of it before the newest steps
+        self._steps: dict[float, dict[tuple, Tally]] = {}  # and in each of those
+        self._total, self._expected = Tally(), Tally()
+        self._reserved = Tally()  # calls under way, as they were forecast
+        self._beyond = Tally()  # what they may use besides
+        self._excess = NOTHING  # the most that a call has used beyond its forecast
+        self._larger = (NOTHING, NOTHING, NOTHING)  # two of which it is the larger one
         self._waiting: list[Future] = []  # requests that want to know of an end
         self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
 
     def forked(self) -> None:
         """In a child process: the calls that the parent is making are not made here."""
         self._lock = threading.Lock()
-        self._reserved = self._beyond = Usage()
+        self._reserved, self._beyond = Tally(), Tally()
         self._waiting = []
 
     @property
@@ -158,12 +161,14 @@ class Ledger:
     @property
     def total(self) -> Usage:
         """The sum over all calls."""
-        return self._total
+        with self._lock:
+            return Usage(*self._total.values)
 
     @property
     def forecast(self) -> Usage:
         """What all answered calls were expected to use, each before it was sent."""
-        return self._expected
+        with self._lock:
+            return Usage(*self._expected.values)
 
     def of_run(self) -> dict[str, Usage]:
         """Usage by purpose since the run began, also before it was resumed, in order.
@@ -193,13 +198,13 @@ class Ledger:
         if unknown:
             raise ValueError(f"usage is kept by {KEYS}, not by {unknown}")
         positions = [KEYS.index(key) for key in keys]
-        grouped: dict[tuple, Usage] = {}
+        grouped: dict[tuple, Tally] = {}
         with self._lock:
-            usage = self._by_step() if "step" in keys else list(self._usage.items())
-        for full, used in usage:
-            key = tuple(full[position] for position in positions)
-            grouped[key] = grouped.get(key, Usage()) + used
-        return grouped
+            usage = self._by_step() if "step" in keys else self._usage.items()
+            for full, used in usage:
+                key = tuple(full[position] for position in positions)
+                _count(grouped, key, used)
+        return {key: Usage(*found.values) for key, found in grouped.items()}
 
     def reserve(
         self, request: LLMRequest, forecast: Usage, reply: Usage | None = None
@@ -217,23 +222,23 @@ class Ledger:
             BudgetExceeded: if it would cross the budget; nothing is set aside.
         """
         with self._lock:
-            if self.budget != UNLIMITED:
-                after = self._total + self._reserved + forecast
+            if self.budget is not UNLIMITED and self.budget != UNLIMITED:
+                after = Tally().add(self._total).add(self._reserved).add(forecast)
                 if crossed := self._crossed(after):
                     raise _exceeded(request, crossed)
-                if self._reserved.calls and self._crossed(after + self._beyond):
+                if self._reserved.calls and self._crossed(after.add(self._beyond)):
                     ended: Future[None] = Future()
                     self._waiting.append(ended)
                     return ended
-            beyond = _most(self._excess, reply or Usage())
+            beyond = self._most_beyond(reply or NOTHING)
             if self.account is not None:
                 shared = self.account.reserve(forecast, beyond)
                 if shared is None:
                     return soon()
                 if shared:
                     raise _exceeded(request, shared, "study.run(budget=…)")
-            self._reserved = self._reserved + forecast
-            self._beyond = self._beyond + beyond
+            self._reserved.add(forecast)
+            self._beyond.add(beyond)
             return Reservation(forecast, beyond)
 
     def settle(
@@ -242,30 +247,42 @@ class Ledger:
         """Replaces what was set aside for a call by what it used of ``model``."""
         key, step = (request.purpose, model, request.agent), request.step
         with self._lock:
-            self._reserved = _minus(self._reserved, reserved.forecast)
-            self._beyond = _minus(self._beyond, reserved.beyond)
+            self._reserved.take(reserved.forecast)
+            self._beyond.take(reserved.beyond)
             if not self._reserved.calls:  # exactly nothing, an unknown cost included
-                self._reserved = self._beyond = Usage()
-            self._excess = _most(self._excess, _minus(used, reserved.forecast))
+                self._reserved.clear()
+                self._beyond.clear()
+            self._excess = _most(self._excess, used, reserved.forecast)
             _count(self._usage, key, used)
-            _count(self._steps.setdefault(step, {}), key, used)
+            newest = self._steps.get(step)
+            if newest is None:
+                newest = self._steps[step] = {}
+            _count(newest, key, used)
             if len(self._steps) > STEPS:
                 for old, part in self._steps.pop(min(self._steps)).items():
                     _count(self._older, old, part)
-            self._total = self._total + used
+            self._total.add(used)
             if not used.failures:
-                self._expected = self._expected + reserved.expected
+                self._expected.add(reserved.expected)
             waiting, self._waiting = self._waiting, []
             if self.account is not None:
                 self.account.settle(reserved.forecast, reserved.beyond, used)
         for ended in waiting:
             wake(ended)
 
-    def _by_step(self) -> list[tuple[tuple, Usage]]:
+    def _by_step(self) -> list[tuple[tuple, Tally]]:
         steps = [(None, self._older), *self._steps.items()]
         return [((*k, step), used) for step, part in steps for k, used in part.items()]
 
-    def _crossed(self, after: Usage) -> str:
+    def _most_beyond(self, reply: Usage) -> Usage:
+        """What a call may use beyond its forecast: as much as its reply, or another."""
+        excess, before, most = self._larger
+        if excess is not self._excess or before is not reply:
+            most = _most(self._excess, reply, NOTHING)
+            self._larger = (self._excess, reply, most)
+        return most
+
+    def _crossed(self, after: Tally) -> str:
         amount = {name: getattr(after, name) for name in LIMITS}
         return crossed(amount, vars(self.budget))
 
@@ -282,8 +299,11 @@ def _exceeded(
     )
 
 
-def _count(usage: dict[tuple, Usage], key: tuple, used: Usage) -> None:
-    usage[key] = usage.get(key, Usage()) + used
+def _count(usage: dict[tuple, Tally], key: tuple, used: Usage | Tally) -> None:
+    known = usage.get(key)
+    if known is None:
+        known = usage[key] = Tally()
+    known.add(used)
 
 
 def price_of(client: Any, model: str | None) -> Price | None:
@@ -310,7 +330,9 @@ def forecast(
         tier: the service tier that is asked for; empty for none.
     """
     prompt, reply = request.tokens, max_tokens or 0
-    return Usage(1, 1, prompt, reply, _cost(price, prompt, reply, tier))
+    tokens = {"prompt_tokens": prompt, "completion_tokens": reply}
+    cost = _cost(price, prompt, reply, tier)
+    return alike(NOTHING, calls=1, attempts=1, cost=cost, **tokens)
 
 
 def open_reply(price: Price | None, max_tokens: int | None, tier: str = "") -> Usage:
@@ -333,8 +355,9 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     cached, cost = reply.cached_tokens or 0, reply.cost
     if cost is None and price is not None:
         cost = price.cost(prompt, completion, cached, reply.tier)
-    sent = (1, reply.attempts, prompt, completion, cost, reply.latency)
-    return Usage(*sent, cached_tokens=cached)
+    tokens = {"prompt_tokens": prompt, "completion_tokens": completion}
+    times = {"attempts": reply.attempts, "latency": reply.latency}
+    return alike(NOTHING, calls=1, cost=cost, cached_tokens=cached, **tokens, **times)
 
 
 def _said(reply: Reply) -> str:
@@ -354,22 +377,20 @@ def _cost(price: Price | None, prompt: int, reply: int, tier: str) -> float | No
     return prompt * max(own.prompt, own.written or 0.0) + reply * own.reply
 
 
-def _most(one: Usage, other: Usage) -> Usage:
-    """The larger numbers of tokens and cost; an unknown cost counts as nothing."""
-    return Usage(
-        prompt_tokens=max(one.prompt_tokens, other.prompt_tokens),
-        completion_tokens=max(one.completion_tokens, other.completion_tokens),
-        cost=max(one.cost or 0.0, other.cost or 0.0),
-    )
+def _most(known: Usage, used: Usage, forecast: Usage) -> Usage:
+    """The larger numbers of tokens and cost: ``known``, or what was used but forecast.
 
-
-def _minus(total: Usage, part: Usage) -> Usage:
-    """``total`` without ``part``."""
-    cost = None if total.cost is None else total.cost - (part.cost or 0.0)
+    An unknown cost counts as nothing.
+    """
+    prompt = used.prompt_tokens - forecast.prompt_tokens
+    completion = used.completion_tokens - forecast.completion_tokens
+    cost = 0.0 if used.cost is None else used.cost - (forecast.cost or 0.0)
+    before = known.cost or 0.0
+    no_more = prompt <= known.prompt_tokens and completion <= known.completion_tokens
+    if no_more and cost <= before:
+        return known
     return Usage(
-        total.calls - part.calls,
-        total.attempts - part.attempts,
-        total.prompt_tokens - part.prompt_tokens,
-        total.completion_tokens - part.completion_tokens,
-        cost,
+        prompt_tokens=max(known.prompt_tokens, prompt),
+        completion_tokens=max(known.completion_tokens, completion),
+        cost=max(before, cost),
     )

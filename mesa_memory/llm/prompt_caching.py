@@ -7,6 +7,7 @@ that begin alike; Anthropic caches up to marks in the prompt, at most four.
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -30,9 +31,14 @@ def cache_key(request: LLMRequest) -> str:
 
 def takes_key(model: str, api_base: str | None) -> bool:
     """True for OpenAI itself; a server that only speaks as it does may refuse the key."""
-    host = urlsplit(api_base or "").hostname
+    host = _host(api_base or "")
     own = host is None or host in HOSTS
     return own and model.partition("/")[0] == "openai"
+
+
+@lru_cache
+def _host(address: str) -> str | None:
+    return urlsplit(address).hostname
 
 
 def key_for(model: str, api_base: str | None, request: LLMRequest) -> dict[str, str]:
@@ -48,6 +54,7 @@ def messages_for(model: str, request: LLMRequest) -> list[dict[str, Any]]:
     return marked(messages, request.edges) if takes_marks(model) else messages
 
 
+@lru_cache
 def takes_marks(model: str) -> bool:
     """True for Anthropic's models, whoever serves them."""
     return "claude" in model.lower() or model.partition("/")[0] == "anthropic"

@@ -4,13 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-#: where providers say how many prompt tokens they read from their cache: OpenAI and all
-#: who speak its protocol, Anthropic, DeepSeek
-_CACHED = (
-    ("prompt_tokens_details", "cached_tokens"),
-    ("cache_read_input_tokens",),
-    ("prompt_cache_hit_tokens",),
-)
+#: where providers say how many prompt tokens they read from their cache: Anthropic,
+#: DeepSeek; OpenAI and all who speak its protocol say it among the details
+_CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 
 
 @dataclass(frozen=True)
@@ -31,8 +27,11 @@ class TokenCounts:
     def of(cls, usage: Any) -> "TokenCounts":
         """The counts in a reply's ``usage``: a mapping or an object; None has none."""
         prompt = _count(usage, "prompt_tokens")
-        found = (_count(usage, *path) for path in _CACHED)
-        cached = next((count for count in found if count is not None), None)
+        cached = _count(_inside(usage, "prompt_tokens_details"), "cached_tokens")
+        for name in _CACHED:
+            if cached is not None:
+                break
+            cached = _count(usage, name)
         if cached is not None and prompt is not None:
             cached = min(cached, prompt)
         return cls(prompt, _count(usage, "completion_tokens"), cached)
@@ -40,24 +39,24 @@ class TokenCounts:
 
 def tier_of(response: Any) -> str:
     """The service tier that was served, as a response says; empty if it does not."""
-    for path in (("service_tier",), ("usage", "service_tier")):
-        tier = _inside(response, *path)
+    for said in (response, _inside(response, "usage")):
+        tier = _inside(said, "service_tier")
         if isinstance(tier, str):
             return tier
     return ""
 
 
-def _count(usage: Any, *path: str) -> int | None:
+def _count(usage: Any, name: str) -> int | None:
     """A number of tokens; None if what stands there is not one."""
-    value = _inside(usage, *path)
+    value = _inside(usage, name)
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value if whole and value >= 0 else None
 
 
-def _inside(given: Any, *path: str) -> Any:
-    for name in path:
-        if isinstance(given, Mapping):
-            given = given.get(name)
-        else:
-            given = getattr(given, name, None)
-    return given
+def _inside(given: Any, name: str) -> Any:
+    # The commonest first: to ask for an abstract class takes its time.
+    if given is None:
+        return None
+    if type(given) is dict or isinstance(given, Mapping):
+        return given.get(name)
+    return getattr(given, name, None)

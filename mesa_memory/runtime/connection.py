@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from weakref import ref
 
+from mesa_memory.core.alike import alike
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord, RecordBus
@@ -356,7 +356,7 @@ class EffectHandler:
     def _numbered(self, effect: Effect) -> Effect:
         self._effects += 1
         if self._turn and isinstance(effect, LLMRequest):
-            return replace(effect, turn=(*self._turn, self._effects))
+            return alike(effect, turn=(*self._turn, self._effects))
         return effect
 
     def _awaited(self, effect: Await) -> Any:

@@ -8,10 +8,8 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, ClassVar
 
 from mesa_memory.core.at_fork import at_fork
@@ -43,6 +41,7 @@ from mesa_memory.llm.offline import OfflineLLM
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime import stand_in
+from mesa_memory.runtime.accounting import Accounted
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -98,6 +97,8 @@ class Services:
         self.pool = EmbeddingPool()
         self.vectors = Vectors()
         self._batcher = EmbeddingBatcher()
+        #: by model, the terms on which it was asked last, and what a reply may use then
+        self._open_replies: dict[str | None, tuple[tuple, Usage]] = {}
         self._seed = seed
         self._provider: Any = None
         self._offline = OfflineLLM()
@@ -231,7 +232,7 @@ class Services:
             return background.submit(self.acomplete(request, own)).result()
         while isinstance(set_aside := self._reserve(request, client), Future):
             set_aside.result()
-        with self._accounted(request, client, set_aside) as answer:
+        with Accounted(self, request, client, set_aside) as answer:
             answer.reply = scrub_reply(client.complete(request))
         return answer.reply
 
@@ -254,7 +255,7 @@ class Services:
         """A client's answer, within the budget; counted, recorded and maybe kept."""
         while isinstance(set_aside := self._reserve(request, client), Future):
             await asyncio.wrap_future(set_aside)
-        with self._accounted(request, client, set_aside) as answer:
+        with Accounted(self, request, client, set_aside) as answer:
             if hasattr(client, "acomplete"):
                 reply = await client.acomplete(request)
             else:
@@ -267,7 +268,7 @@ class Services:
         """True if a client's answers depend on the request and the settings alone."""
         if client is self._provider:
             return True
-        if self._live_answer(client):
+        if self.live_answer(client):
             self.say_once(
                 "answers of an object in the place of a provider's model are not kept "
                 "in the cache: nobody knows what they depend on"
@@ -285,34 +286,13 @@ class Services:
 
     def _paid_before(self, request: LLMRequest, client: Any) -> Reply | None:
         """What a run that was killed in this step was answered, and paid for."""
-        if self.recorder is None or not self._live_answer(client):
+        if self.recorder is None or not self.live_answer(client):
             return None
         return self.recorder.paid_before(request)
 
-    def _live_answer(self, client: Any) -> bool:
+    def live_answer(self, client: Any) -> bool:
+        """True if a client is asked anew, and takes its time."""
         return client is not self.replay and not getattr(client, "instant", False)
-
-    @contextmanager
-    def _accounted(
-        self, request: LLMRequest, client: Any, set_aside: Reservation
-    ) -> Iterator["_Answer"]:
-        """Around one request for which there is a budget: in ledger and record."""
-        answer, recorder = _Answer(), self.recorder
-        turn = recorder.began(request) if recorder else ()
-        error: BaseException | None = None
-        try:
-            yield answer
-        except BaseException as raised:
-            error = raised
-            raise
-        finally:
-            reply = None if error else answer.reply
-            self._settle(request, client, set_aside, reply)
-            if recorder:
-                recorder.called(
-                    *(request, turn, reply, error, client is self.replay),
-                    live=self._live_answer(client),
-                )
 
     def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
         """What answers a request that no recorded run answers."""
@@ -341,20 +321,23 @@ class Services:
     ) -> "Reservation | Future[None]":
         price, limit = price_of(client, request.model), self.settings.max_tokens
         tier = str(self.settings.options.get("service_tier") or "")
-        most = forecast(request, price, limit, tier)
-        made = self.ledger.reserve(request, most, open_reply(price, limit, tier))
-        if isinstance(made, Future) or getattr(client, "instant", False):
-            return made
-        expected = self.forecaster.expect(request, price, limit, tier)
-        return replace(made, expected=expected)
+        most, terms = forecast(request, price, limit, tier), (price, limit, tier)
+        known = self._open_replies.get(request.model)
+        if known is None or known[0] != terms:
+            known = self._open_replies[request.model] = (terms, open_reply(*terms))
+        made = self.ledger.reserve(request, most, known[1])
+        if isinstance(made, Reservation) and not getattr(client, "instant", False):
+            made.expected = self.forecaster.expect(request, *terms)
+        return made
 
-    def _settle(
+    def settle(
         self,
         request: LLMRequest,
         client: Any,
         set_aside: Reservation,
         reply: Reply | None,
     ) -> None:
+        """Counts what a request used; None for ``reply`` is a failure."""
         model = (reply and reply.model) or request.model or ""
         if reply is None:  # nobody charges for an answer that did not come
             used = Usage(calls=1, attempts=1, failures=1)
@@ -364,12 +347,6 @@ class Services:
             if set_aside.expected.calls:
                 self.forecaster.learn(request, set_aside.expected, used)
         self.ledger.settle(request, model, set_aside, used)
-
-
-class _Answer:
-    """Where the reply to a request is put."""
-
-    reply: Any = None
 
 
 def _flush_all() -> None:
