@@ -19,10 +19,11 @@ from pydantic import (
     model_validator,
 )
 
-from mesa_memory.core.content import shorten, words
+from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.replies import Unusable
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
+from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named
 
 #: how models name the two numbers of a grade
 _EVENT_NAMES = ("event", "number", "event_number", "id", "n", "no", "line")
@@ -36,8 +37,6 @@ _LINE = re.compile(
     r"(?:grade\W*)?(\d{1,2})\W*",
     re.IGNORECASE,
 )
-#: a longer line is no event's number and grade
-LINE_CHARS = 80
 #: what the grades of a scale mean, by its highest grade
 _RUBRICS = {
     # the scale of Mesa-LLM's EpisodicMemory
@@ -168,13 +167,7 @@ class Grade(BaseModel):
     @classmethod
     def _any_names(cls, value: Any) -> Any:
         """Accepts a bare grade, and what else models call the two numbers."""
-        if not isinstance(value, dict):
-            return {"event": None, "grade": value}
-        names = {str(key).lower(): item for key, item in value.items()}
-        return {
-            "event": next((names[n] for n in _EVENT_NAMES if n in names), None),
-            "grade": next((names[n] for n in _GRADE_NAMES if n in names), None),
-        }
+        return named(value, event=_EVENT_NAMES, grade=_GRADE_NAMES)
 
 
 class Grades(BaseModel):
@@ -207,9 +200,7 @@ class Grades(BaseModel):
     @classmethod
     def from_text(cls, text: str) -> "Grades | None":
         """Accepts lines such as ``2. 5`` and ``Event 2: 5``; None without any."""
-        lines = (line for line in text.splitlines() if len(line) <= LINE_CHARS)
-        matches = [match for match in map(_LINE.fullmatch, lines) if match]
-        found = [{"event": match[1], "grade": match[2]} for match in matches]
+        found = in_lines(text, _LINE, "event", "grade")
         return cls.model_validate({"grades": found}) if found else None
 
     @classmethod
@@ -223,25 +214,12 @@ class Grades(BaseModel):
         """
         tree = handler.resolve_ref_schema(handler(core))
         if cls.count:
-            tree["properties"]["grades"] |= {
-                "items": _item(cls.count, cls.top),
-                "minItems": cls.count,
-                "maxItems": cls.count,
+            parts = {
+                "event": {"type": "integer", "enum": [*range(1, cls.count + 1)]},
+                "grade": {"type": "integer", "enum": [*range(GRADE_MIN, cls.top + 1)]},
             }
+            tree["properties"]["grades"] |= list_schema(cls.count, parts)
         return tree
-
-
-def _item(count: int, top: int) -> dict[str, Any]:
-    """The JSON schema of one event's number and grade."""
-    return {
-        "type": "object",
-        "properties": {
-            "event": {"type": "integer", "enum": [*range(1, count + 1)]},
-            "grade": {"type": "integer", "enum": [*range(GRADE_MIN, top + 1)]},
-        },
-        "required": ["event", "grade"],
-        "additionalProperties": False,
-    }
 
 
 def _by_number(grades: dict) -> list[dict[str, Any]]:
@@ -314,20 +292,8 @@ def by_place(reply: Grades, count: int) -> dict[int, float]:
     Raises:
         Unusable: if it cannot be told which grade is whose, or none is on the scale.
     """
-    numbers = [item.event for item in reply.grades]
-    if all(number is None for number in numbers):
-        if len(numbers) != count:
-            raise Unusable(
-                f"{count} grades were asked for, {len(numbers)} came; give each "
-                "event's number with its grade"
-            )
-        numbers = [*range(1, count + 1)]
-    known = {n for n in numbers if n is not None and 1 <= n <= count}
-    if len(known) < len(numbers):
-        raise Unusable(
-            f"the events have the numbers 1 to {count}, each once; "
-            f"got {shorten(str(numbers), 80)}"
-        )
+    given = [item.event for item in reply.grades]
+    numbers = checked(given, count, "event", "grade")
     found: dict[int, float] = {}
     for number, item in zip(numbers, reply.grades, strict=True):
         grade = item.grade

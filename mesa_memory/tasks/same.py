@@ -17,10 +17,11 @@ from pydantic import (
     model_validator,
 )
 
-from mesa_memory.core.content import shorten, words
+from mesa_memory.core.content import words
 from mesa_memory.core.replies import Unusable
 from mesa_memory.core.stop_words import STOP_WORDS
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
+from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named
 
 #: sentences in a request, at most
 BATCH = 40
@@ -39,8 +40,6 @@ _LINE = re.compile(
     r"(yes|no|true|false|same|different)\W*",
     re.IGNORECASE,
 )
-#: a longer line is no sentence's number and verdict
-LINE_CHARS = 80
 #: offline, a sentence has more than this share of the content words of the text
 SHARE = 0.5
 #: ends of English words that say nothing of what they mean
@@ -88,13 +87,7 @@ class Verdict(BaseModel):
     @classmethod
     def _any_names(cls, value: Any) -> Any:
         """Accepts a bare verdict, and what else models call the two parts."""
-        if not isinstance(value, dict):
-            return {"sentence": None, "same": value}
-        names = {str(key).lower(): item for key, item in value.items()}
-        return {
-            "sentence": next((names[n] for n in _NUMBER_NAMES if n in names), None),
-            "same": next((names[n] for n in _SAME_NAMES if n in names), None),
-        }
+        return named(value, sentence=_NUMBER_NAMES, same=_SAME_NAMES)
 
 
 class Verdicts(BaseModel):
@@ -125,9 +118,7 @@ class Verdicts(BaseModel):
     @classmethod
     def from_text(cls, text: str) -> "Verdicts | None":
         """Accepts lines such as ``2. yes`` and ``Sentence 2: no``; None without any."""
-        lines = (line for line in text.splitlines() if len(line) <= LINE_CHARS)
-        matches = [match for match in map(_LINE.fullmatch, lines) if match]
-        found = [{"sentence": match[1], "same": match[2]} for match in matches]
+        found = in_lines(text, _LINE, "sentence", "same")
         return cls.model_validate({"verdicts": found}) if found else None
 
     @classmethod
@@ -140,25 +131,12 @@ class Verdicts(BaseModel):
         """
         tree = handler.resolve_ref_schema(handler(core))
         if cls.count:
-            tree["properties"]["verdicts"] |= {
-                "items": _item(cls.count),
-                "minItems": cls.count,
-                "maxItems": cls.count,
+            parts = {
+                "sentence": {"type": "integer", "enum": [*range(1, cls.count + 1)]},
+                "same": {"type": "boolean"},
             }
+            tree["properties"]["verdicts"] |= list_schema(cls.count, parts)
         return tree
-
-
-def _item(count: int) -> dict[str, Any]:
-    """The JSON schema of one sentence's number and verdict."""
-    return {
-        "type": "object",
-        "properties": {
-            "sentence": {"type": "integer", "enum": [*range(1, count + 1)]},
-            "same": {"type": "boolean"},
-        },
-        "required": ["sentence", "same"],
-        "additionalProperties": False,
-    }
 
 
 def schema(inputs: Inputs) -> type[Verdicts]:
@@ -199,20 +177,8 @@ def check(reply: Verdicts, inputs: Inputs) -> dict[int, bool]:
         Unusable: if it cannot be told which verdict is whose, or there is none.
     """
     count = len(inputs["lines"])
-    numbers = [item.sentence for item in reply.verdicts]
-    if all(number is None for number in numbers):
-        if len(numbers) != count:
-            raise Unusable(
-                f"{count} verdicts were asked for, {len(numbers)} came; give each "
-                "sentence's number with its verdict"
-            )
-        numbers = [*range(1, count + 1)]
-    known = {n for n in numbers if n is not None and 1 <= n <= count}
-    if len(known) < len(numbers):
-        raise Unusable(
-            f"the sentences have the numbers 1 to {count}, each once; "
-            f"got {shorten(str(numbers), 80)}"
-        )
+    given = [item.sentence for item in reply.verdicts]
+    numbers = checked(given, count, "sentence", "verdict")
     found = {
         number - 1: item.same
         for number, item in zip(numbers, reply.verdicts, strict=True)

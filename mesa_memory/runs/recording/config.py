@@ -9,6 +9,7 @@ from pathlib import Path
 from platform import python_version
 from typing import TYPE_CHECKING, Any
 
+from mesa_memory.core.arguments import full_name
 from mesa_memory.core.validate import whole
 from mesa_memory.hosts import mesa_arguments
 from mesa_memory.runs.recording import parameters
@@ -88,7 +89,7 @@ def start(model: Any, services: "Services", recording: Recording) -> "Recorder":
     store = open_store(place)
     run = store.begin(
         RunInfo(
-            model=f"{type(model).__module__}.{type(model).__qualname__}",
+            model=full_name(type(model)),
             parameters=given,
             seed=str(mesa_arguments.seed(model)),
             versions=versions(),

@@ -1,0 +1,84 @@
+"""Replies that say one thing of each item of a numbered list."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from mesa_memory.core.content import shorten
+from mesa_memory.core.replies import Unusable
+
+#: a longer line is no item's number and what is said of it
+LINE_CHARS = 80
+
+
+def named(value: Any, **names: Iterable[str]) -> dict[str, Any]:
+    """The parts of one answer, whatever a model calls them.
+
+    Args:
+        value: as it was given; a bare one is the last part.
+        **names: of each part what it may be called, the first found counts.
+    """
+    if not isinstance(value, dict):
+        *others, last = names
+        return {**dict.fromkeys(others), last: value}
+    given = {str(key).lower(): part for key, part in value.items()}
+    return {
+        part: next((given[n] for n in known if n in given), None)
+        for part, known in names.items()
+    }
+
+
+def in_lines(text: str, line: re.Pattern, *parts: str) -> list[dict[str, str]]:
+    """The answers in a text that has one on a line.
+
+    Args:
+        line: of a whole line, with a group for each part.
+        *parts: their names.
+    """
+    short = (each for each in text.splitlines() if len(each) <= LINE_CHARS)
+    found = filter(None, map(line.fullmatch, short))
+    return [dict(zip(parts, match.groups(), strict=True)) for match in found]
+
+
+def list_schema(count: int, parts: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON schema of a list of exactly ``count`` answers.
+
+    Args:
+        parts: schema of each part of an answer.
+    """
+    item = {
+        "type": "object",
+        "properties": dict(parts),
+        "required": list(parts),
+        "additionalProperties": False,
+    }
+    return {"items": item, "minItems": count, "maxItems": count}
+
+
+def checked(
+    numbers: Sequence[int | None], count: int, item: str, answer: str
+) -> Sequence[int | None]:
+    """The numbers of the items that answers are about; by their order if none has any.
+
+    Args:
+        numbers: as they were given.
+        count: how many items there are.
+        item, answer: what they are called, such as ``"event"`` and ``"grade"``.
+
+    Raises:
+        Unusable: if it cannot be told which answer is whose.
+    """
+    if all(number is None for number in numbers):
+        if len(numbers) != count:
+            raise Unusable(
+                f"{count} {answer}s were asked for, {len(numbers)} came; give each "
+                f"{item}'s number with its {answer}"
+            )
+        return range(1, count + 1)
+    known = {n for n in numbers if n is not None and 1 <= n <= count}
+    if len(known) < len(numbers):
+        raise Unusable(
+            f"the {item}s have the numbers 1 to {count}, each once; "
+            f"got {shorten(str(numbers), 80)}"
+        )
+    return numbers
