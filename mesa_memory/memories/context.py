@@ -337,6 +337,11 @@ class LayerContext:
             api_base=api_base,
         )
 
+    def scope_of(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """What of a request does not depend on its prompt: who is asked, and how."""
+        model, api_base = self.outside.target()
+        return f"{model}|{api_base}|{self.outside.system_for(task, inputs)}"
+
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """The checked reply to a task; see ``Layer.ask``.
 

@@ -14,9 +14,8 @@ with the same task and model is graded once for the whole model run (``Claim``,
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -131,40 +130,37 @@ class Grader:
         kinds = [event.kind for event in events]
         context = newest(self.shown)
 
-        @cache
-        def made(*positions: int) -> LLMRequest:
-            chosen = [(kinds[p], lines[p]) for p in positions]
-            return self.context.request_for(
-                GRADE, events=chosen, top=top, context=context
-            )
+        def inputs(places: Iterable[int]) -> dict[str, Any]:
+            chosen = [(kinds[p], lines[p]) for p in places]
+            return {"events": chosen, "top": top, "context": context}
 
-        def request(positions: list[int]) -> LLMRequest:
-            return made(*positions)
+        def request(places: list[int]) -> LLMRequest:
+            return self.context.request_for(GRADE, **inputs(places))
+
+        def scope() -> str:
+            return self.context.scope_of(GRADE, inputs(range(len(lines))[:1]))
 
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
         own = any(event.origin == DERIVED for event in events)
         shared = not self.shown and not own
-        return (yield from _grade_together(lines, request, shared, doubts))
+        asking = _Asking(lines, request, doubts)
+        return (yield from _grade_together(asking, scope if shared else None))
 
 
-def _grade_together(
-    lines: Sequence[str], request: Request, shared: bool, doubts: Doubts = NO_DOUBTS
-) -> Flow[Graded]:
+def _grade_together(asking: "_Asking", scope: Callable[[], str] | None) -> Flow[Graded]:
     """Grades lines in as few requests as possible, the first ones first.
 
     Args:
-        lines: one event each.
-        request: makes the request for the lines at these places.
-        shared: use and give grades of identical events of other agents.
-        doubts: what earlier replies say.
+        scope: tells what of a request is the same for all agents who share grades of
+            identical events; None shares none.
     """
+    lines = asking.lines
     first: dict[str, int] = {}
     for place, line in enumerate(lines):
         first.setdefault(line, place)
-    asking = _Asking(lines, request, doubts)
-    if shared:
-        yield from _graded_once(first, asking)
+    if scope is not None:
+        yield from _graded_once(first, asking, scope())
     else:
         yield from asking.grade(list(first.values()))
     outcome = asking.outcome
@@ -299,10 +295,8 @@ def _key(scope: str, line: str) -> str:
     return hashlib.sha256(f"{scope}|{line}".encode()).hexdigest()[:32]
 
 
-def _graded_once(first: dict[str, int], asking: _Asking) -> Flow[None]:
+def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[None]:
     """Grades, taking those that another agent has or is getting."""
-    sample = asking.request(list(first.values())[:1])
-    scope = f"{sample.model}|{sample.api_base}|{sample.system}"
     place_of = {_key(scope, line): place for line, place in first.items()}
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades

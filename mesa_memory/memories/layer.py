@@ -164,7 +164,7 @@ class Layer:
             **fields: further fields of ``MemoryRecord``, such as ``subject``.
         """
         fields.setdefault("origin", DERIVED)
-        fields["sources"] = tuple(source.id for source in sources)
+        fields["sources"] = tuple([source.id for source in sources])
         return self.context.open(kind, self.now, content, part=self.part, **fields)
 
     def revise(

@@ -1,7 +1,7 @@
 """The memory stream: one entry for each event, in the order of arrival."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -130,10 +130,10 @@ class EventStream(Layer):
         ]
         return of_entries(made, self.context.event_chars)
 
-    def records(self) -> Iterator[MemoryRecord]:
+    def records(self) -> list[MemoryRecord]:
         """The events."""
-        for entry in (*self.held, *self._fresh):
-            yield from getattr(entry, "events", ())
+        entries = (*self.held, *self._fresh)
+        return [event for entry in entries for event in getattr(entry, "events", ())]
 
     def entries(self) -> Sequence[Any]:
         """The stream."""

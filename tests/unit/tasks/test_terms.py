@@ -7,7 +7,7 @@ from mesa_memory.tasks.terms import Terms, plain_words
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
 
 
-@pytest.mark.parametrize("sign", "–—‘’“”•…")  # noqa: RUF001 - what models write
+@pytest.mark.parametrize("sign", "–—‘’“”•…")
 def test_a_common_sign_parts_words_as_any_other_sign_does(sign):
     text = f"{SAID}{sign} Step 4: {sign}Carla{sign}s boat {sign} won{sign}t"
     other = text.replace(sign, "\u00a7")
