@@ -139,6 +139,8 @@ def _whole(value: Any) -> int | None:
     """A whole number, also as text or as 3.0; None for anything else."""
     if isinstance(value, str) and _DIGITS.fullmatch(value):
         return int(value)
+    if type(value) is int:  # also one that is too long for a float
+        return value
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if math.isfinite(value) and value == int(value) else None
