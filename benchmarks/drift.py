@@ -1,6 +1,6 @@
 """What a running summary still says of what it was told: 50 planted facts, 20 summaries.
 
-    python -m benchmarks.drift [--model NAME …] [--python PATH] [--json]
+    python -m benchmarks.drift [--model NAME …] [--refresh-every N …] [--python PATH]
 
 An agent hears 50 facts, each of a name, a thing and a number, in 20 steps, among small
 talk; its ``LongTermMemory`` summarises each step. A fact can be answered if one sentence
@@ -184,11 +184,14 @@ def main() -> None:
     parser.add_argument("--model", action="append", choices=KINDS)
     parser.add_argument("--python", default=sys.executable)
     parser.add_argument("--api-base", help="of a server of the small model that runs")
+    parser.add_argument(
+        "--refresh-every", action="append", type=int, help="in the place of the usual"
+    )
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     rows = []
     for name in given.model or ("offline", "forgetful"):
-        for every in REFRESHES:
+        for every in given.refresh_every or REFRESHES:
             with asked(name, given.python, given.api_base) as (services, memory):
                 row = lived(services, memory | {"refresh_every": every})
             rows.append({"model": name, "refresh_every": every or "never"} | row)

@@ -7,12 +7,14 @@ Mesa-LLM's classes are measured in the same run, one agent after the other and w
 own asyncio stepping; where their time grows with the steps, on fewer of them. Processor
 time in the table is that of the whole process, all included, for each call: the agents,
 their memories and either way to a provider. Below it stands what a call of the client
-alone takes, beside bare litellm calls: the least of several turns, as other programs
-disturb it.
+alone takes, beside bare litellm calls with the same messages: the least of several
+turns, as other programs disturb it. What a run leaves behind as garbage is collected
+before the next one begins, of either side.
 """
 
 import argparse
 import asyncio
+import gc
 import json
 import time
 from collections.abc import Callable
@@ -62,6 +64,7 @@ class Row:
         theirs, theirs_asyncio: Mesa-LLM's time for as many steps.
         faster, faster_than_asyncio: their time / wall.
         their_calls, their_tokens: as ``calls`` and ``tokens``, of Mesa-LLM.
+        their_processor: processor time of its asyncio stepping for each of its calls.
     """
 
     memory: str
@@ -77,6 +80,7 @@ class Row:
     faster_than_asyncio: float
     their_calls: float
     their_tokens: float
+    their_processor: float
 
 
 @dataclass
@@ -133,6 +137,7 @@ class AsyncTown(Town):
 def step(town: Town, steps: int, server: ServerProcess) -> Run:
     """Runs a town and counts what the server saw."""
     server.reset()
+    gc.collect()
     started, processor = time.perf_counter(), time.process_time()
     for _ in range(steps):
         town.step()
@@ -150,7 +155,7 @@ async def _bare(base: str, calls: int) -> None:
         async with slots:
             await litellm.acompletion(
                 model=MODEL,
-                messages=[{"role": "user", "content": f"{number} " * 200}],
+                messages=_ask(base, number).messages(),
                 api_base=base,
                 timeout=60,
                 max_retries=0,
@@ -250,6 +255,7 @@ def compare(
         *(walls[0], walls[0] / mine.wall, walls[1], walls[1] / mine.wall),
         other.requests / (agents * fewer),
         other.prompt_tokens / (agents * fewer),
+        together.per_call,
     )
 
 

@@ -1,0 +1,25 @@
+"""Secrets that are given by name are found, however the name is written."""
+
+import pytest
+
+from mesa_memory.core.redaction import MARK, scrub
+
+NAMES = ("password", "passwd", "pwd", "api_key", "apikey", "access_token")
+GIVEN = "q7Wf2Lr9Xc4Tz8"
+
+
+@pytest.mark.parametrize("name", [*NAMES, "client_secret"])
+@pytest.mark.parametrize("write", [str.lower, str.upper, str.title])
+@pytest.mark.parametrize("beside", ["", "In Zürich: ", "ſ "])
+def test_a_secret_that_is_given_by_name_is_taken_out(name, write, beside):
+    text = f"{beside}the server was given {write(name)}='{GIVEN}' and said no"
+    assert GIVEN not in scrub(text) and MARK in scrub(text)
+
+
+def test_letters_that_are_the_same_to_a_search_hide_no_secret():
+    assert GIVEN not in scrub(f"paſſword={GIVEN}")
+
+
+def test_a_text_that_gives_nothing_stays_as_it_is():
+    text = f"The monkey said that it keeps {GIVEN} under a keystone."
+    assert scrub(text) == text
