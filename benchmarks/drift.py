@@ -1,6 +1,6 @@
 """What a running summary still says of what it was told: 50 planted facts, 20 summaries.
 
-    python -m benchmarks.drift [--model NAME …] [--refresh-every N …] [--python PATH]
+    python -m benchmarks.drift [--model NAME …] [--refresh-every N …] [--python PATH] [--json]
 
 An agent hears 50 facts, each of a name, a thing and a number, in 20 steps, among small
 talk; its ``LongTermMemory`` summarises each step. A fact can be answered if one sentence

@@ -116,11 +116,10 @@ class Inbox:
             events = self.draw()
             began, self._began = self._began, None
             self._hooked = now
-        if began is None:
-            return _grouped((event.step, event) for event in events)
-        if all(event.step >= began for event in events):  # as nearly always
+        inside = math.inf if began is None else began
+        if all(event.step >= inside for event in events):  # as nearly always
             return [(now, events)] if events else []
-        return _grouped((now if e.step >= began else e.step, e) for e in events)
+        return _grouped((now if e.step >= inside else e.step, e) for e in events)
 
     def draw(self) -> list[MemoryRecord]:
         """Takes everything staged; the agent's step, if it has begun, goes on."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from mesa_memory.core import replies
+from mesa_memory.core.alike import alike
 from mesa_memory.core.content import count_tokens
 from mesa_memory.core.embedding import EmbedRequest
 from mesa_memory.errors import BadReply, EmbedderError, LLMError
@@ -301,7 +302,7 @@ def ask(
     def read(reply: Reply) -> Any:
         return check(replies.read(reply, schema, max_chars))
 
-    request = _accepting(request, read)
+    request = alike(request, accepts=read)
     while True:
         reply = yield request
         try:
@@ -318,14 +319,6 @@ def ask(
             # Some providers refuse an empty message.
             shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
             request = replace(request, repair=(shown, str(problem)))
-
-
-def _accepting(request: LLMRequest, read: Callable[[Reply], Any]) -> LLMRequest:
-    """The request, which accepts what can be read; what is sent stays the same."""
-    # ``replace`` looks at every field, which takes several times as long.
-    made = object.__new__(type(request))
-    vars(made).update(vars(request), accepts=read)
-    return made
 
 
 def gather[T](flows: Iterable[Flow[T]]) -> Flow[list[T | Fault]]:

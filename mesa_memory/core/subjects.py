@@ -21,7 +21,7 @@ def subjects(kind: str, content: Any) -> list[Any]:
     if kind == "message":
         recipients = content.get("recipients") or ()
         several = recipients if isinstance(recipients, list | tuple) else [recipients]
-        return [i for i in (content.get("sender"), *several) if _is_id(i)]
+        return [i for i in (content.get("sender"), *several) if is_id(i)]
     seen = content.get("local_state")
     return [id_of(key) for key in seen] if is_mapping(seen) else []
 
@@ -38,20 +38,19 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
         return None
     if kind == "message":
         sender = content.get("sender")
-        if sender != me and _is_id(sender):  # as of most messages
+        if sender != me and is_id(sender):  # as of most messages
             return sender
     else:
         seen = content.get("local_state")
         if is_mapping(seen) and len(seen) > 2:
             return None  # a crowd, which would take long to look through
-    met = subjects(kind, content)
-    if kind == "message" and met and met[0] == content.get("sender") != me:
-        return met[0]
-    others = [agent for agent in dict.fromkeys(met) if agent != me]
+    met = dict.fromkeys(subjects(kind, content))
+    others = [agent for agent in met if agent != me]
     return others[0] if len(others) == 1 else None
 
 
-def _is_id(value: Any) -> bool:
+def is_id(value: Any) -> bool:
+    """True for what can be an agent's unique id."""
     return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 from mesa_memory.core import gc_tuning
 from mesa_memory.core.content import one_line, shorten
 from mesa_memory.core.events import by_id
+from mesa_memory.core.subjects import is_id
 from mesa_memory.errors import HostChanged
 from mesa_memory.hosts.around import Around
 from mesa_memory.hosts.changed import changed
@@ -226,7 +227,7 @@ class Names:
 
     def name(self, unique_id: Any) -> str:
         """The agent's own name; empty if it has none."""
-        if not _is_id(unique_id):
+        if not is_id(unique_id):
             return ""
         known = self._agents.get(unique_id)
         agent = None if known is None else known()
@@ -239,7 +240,7 @@ class Names:
     def has_mind(self, unique_id: Any) -> bool | None:
         """True if it has a memory or a model; None if it was never here."""
         self._find(unique_id)
-        return self._minds.get(unique_id) if _is_id(unique_id) else None
+        return self._minds.get(unique_id) if is_id(unique_id) else None
 
     def has_left(self, unique_id: Any) -> bool:
         """True if an agent with this id was made in the model and is there no more.
@@ -258,7 +259,7 @@ class Names:
     def meet(self, agent: Any) -> None:
         """Takes note of an agent as it is now."""
         unique_id = _attribute(agent, "unique_id")
-        if not _is_id(unique_id):
+        if not is_id(unique_id):
             return
         known = self._agents.get(unique_id)
         if known is None or known() is not agent:
@@ -294,7 +295,7 @@ class Names:
 
     def _find(self, unique_id: Any) -> None:
         """Brings what is known of an agent up to date."""
-        if not _is_id(unique_id):
+        if not is_id(unique_id):
             return
         known = self._agents.get(unique_id)
         if known is None:
@@ -340,10 +341,6 @@ def _attribute(thing: Any, name: str) -> Any:
         return getattr(thing, name, None)
     except Exception:  # a user's property may do anything
         return None
-
-
-def _is_id(value: Any) -> bool:
-    return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
 # -- what is gone ----------------------------------------------------------------------

@@ -66,7 +66,7 @@ class LeanSender:
             for _ in range(REDIRECTS + 1):
                 data = body if method == "POST" else b""
                 sent = (method, url, headers, data)
-                answer = await _kept(target, attempt, *sent) if attempt.asked else None
+                answer = await _kept(target, attempt, *sent)
                 if answer is None:
                     answer = await _answered(target, *sent)
                 status, there = answer
@@ -112,8 +112,10 @@ async def _kept(
     data: bytes,
 ) -> _Answered | None:
     """The answer from a keeper; None if there is no keeper."""
+    if not attempt.asked:
+        return None
     sent = Sent(method, str(url), headers, data, target.tls, attempt.timeout)
-    answer = await keeping.ask(attempt.asked, sent) if attempt.asked else None
+    answer = await keeping.ask(attempt.asked, sent)
     return None if answer is None else (answer.status, await _read(answer))
 
 

@@ -108,9 +108,8 @@ class Entry(MemoryEntry, SnapshotPart):
     def go_on_from(self, earlier: "Entry") -> None:
         """Takes over the lines of an entry of this step, to which events were added."""
         known = earlier._lines or earlier._begun
-        if (
-            known is None or self.calls
-        ):  # a call may make one line with what comes later
+        # A call may make one line with what comes later.
+        if known is None or self.calls:
             return
         count = len(known.told)
         if self.events[:count] == earlier.events[:count]:

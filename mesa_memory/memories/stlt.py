@@ -30,22 +30,15 @@ class Consolidation:
 
     def __init__(self, capacity: int, size: int | None, policy: Policy | None) -> None:
         self.capacity, self.size, self.policy = capacity, size, policy
-        self._every: EveryBatch | None = None
 
     def __call__(self, window: Window) -> int:
         """How many of the oldest entries are due."""
-        policy = self.policy or (self._batches(self.size) if self.size else None)
+        policy = self.policy or (EveryBatch(self.size) if self.size else None)
         if policy is None:
             window.keep(max(0, self.capacity))
             return 0
         sizes = [window.size(entry) for entry in window.held]
         return policy.due(sizes, self.capacity) or unseen(window)
-
-    def _batches(self, size: int) -> EveryBatch:
-        """The policy that ``size`` stands for, which may be changed."""
-        if self._every is None or self._every.size != size:
-            self._every = EveryBatch(size)
-        return self._every
 
 
 def unseen(window: Window) -> int:
