@@ -10,8 +10,10 @@ import asyncio
 import atexit
 import concurrent.futures.thread  # joins its threads at exit: later than what is below
 import threading
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
+from contextvars import Context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
@@ -27,6 +29,8 @@ class BackgroundLoop:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: set[asyncio.Future[None]] = set()
+        self._new: deque[tuple[Coroutine[Any, Any, None], Context]] = deque()
+        self._woken = False  # to begin what is new
         #: the loop's own thread, in which nobody must wait for it
         self.thread: threading.Thread | None = None
 
@@ -34,14 +38,38 @@ class BackgroundLoop:
         """Starts ``work`` in the loop."""
         return asyncio.run_coroutine_threadsafe(work, self._running())
 
-    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
-        """Starts ``work`` in the loop, whose end nobody waits for; cheaper."""
-        self._running().call_soon_threadsafe(self._begin, work)
+    def spawn(self, work: Coroutine[Any, Any, None], context: Context) -> None:
+        """Starts ``work`` in the loop, whose end nobody waits for; cheaper.
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._tasks.add(task)  # the loop itself would let go of it
-        task.add_done_callback(self._tasks.discard)
+        Of several in a row only the first wakes the loop.
+
+        Args:
+            context: in which it runs; nothing else does.
+        """
+        loop = self._running()
+        self._new.append((work, context))
+        if not self._woken:
+            self._woken = True
+            loop.call_soon_threadsafe(self._begin)
+
+    def _begin(self) -> None:
+        self._woken = False  # first: what comes from now on wakes the loop again
+        while self._new:
+            work, context = self._new.popleft()
+            task = asyncio.create_task(work, context=context)
+            self._tasks.add(task)  # the loop itself would let go of it
+            task.add_done_callback(self._tasks.discard)
+
+    def soon(self, tell: Callable[[Any], None], what: Any) -> None:
+        """Calls ``tell``, for whom another thread waits.
+
+        In the loop what is ready now is done first: whoever is told at once takes turns
+        with it, one by one, and each turn costs more than the work.
+        """
+        if self._loop is not None and threading.current_thread() is self.thread:
+            self._loop.call_soon(tell, what)
+        else:
+            tell(what)
 
     def start(self) -> None:
         """Makes sure that the loop runs: at interpreter exit it could not be started."""
@@ -51,7 +79,7 @@ class BackgroundLoop:
         """Forgets the loop in a child process, where its threads did not come along."""
         self._lock = threading.Lock()
         self._loop = self.thread = None
-        self._tasks = set()
+        self._tasks, self._new, self._woken = set(), deque(), False
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:

@@ -123,7 +123,7 @@ class CommitQueue:
             else:
                 self._runner = None
                 going_on = self._continue(flow, performer, effect)
-                context.run(background.spawn, going_on)
+                background.spawn(going_on, context)
 
     def settle(self, deferred: bool) -> None:
         """Waits until everything queued is settled.
@@ -204,7 +204,7 @@ class CommitQueue:
             ended, self._ended = self._ended, None
             self._runner = None
         if ended is not None:
-            ended.set_result(None)
+            background.soon(ended.set_result, None)
 
     async def _continue(self, flow: Flow[None], performer: Any, effect: Any) -> None:
         try:
