@@ -29,7 +29,23 @@ def module_llm(model: str, api_base: str | None) -> ModuleLLM:
     """
     if model.startswith(f"{PROVIDER}/"):
         enable()
-    return ModuleLLM(llm_model=model, api_base=api_base)
+    made = ModuleLLM(llm_model=model, api_base=api_base)
+    _made.add((model, api_base))
+    return made
+
+
+#: (model, address) of which Mesa-LLM has made an llm object
+_made: set[tuple[str, str | None]] = set()
+
+
+def would_be_own(model: str | None, api_base: str | None) -> bool:
+    """True if an llm object for a model, made now, would be Mesa-LLM's own.
+
+    Known only of a model for which one was made before: to make one takes its time, and
+    each agent would have its own.
+    """
+    own = all(getattr(ModuleLLM, name) is it for name, it in _ORIGINAL.items())
+    return own and (model, api_base) in _made
 
 
 def is_replaced(llm: Any, name: str) -> bool:

@@ -24,7 +24,7 @@ from mesa_memory.core.requests import (
     run,
 )
 from mesa_memory.errors import LLMRejected
-from mesa_memory.llm.override import LLMOverride, module_llm, override
+from mesa_memory.llm.override import LLMOverride, module_llm, override, would_be_own
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -125,10 +125,8 @@ class Connection:
         chosen = self.model_name or self.services.model
         if chosen:
             return chosen, self.api_base
-        name, base = (
-            getattr(agents, "llm_model", None),
-            getattr(agents, "api_base", None),
-        )
+        name = getattr(agents, "llm_model", None)
+        base = getattr(agents, "api_base", None)
         base = self.api_base or (base if isinstance(base, str) else None)
         return name if isinstance(name, str) else None, base
 
@@ -141,8 +139,9 @@ class Connection:
         if self.services.replay is not None:
             return None
         if self._llm is None:  # nobody has looked at it, nor put anything there
-            offline = (self.target()[0] or "").startswith("offline/")
-            if self.services.llm or offline:
+            model, base = self.target()
+            offline = (model or "").startswith("offline/")
+            if self.services.llm or offline or would_be_own(model, base):
                 return None
         try:
             return override(self.llm)

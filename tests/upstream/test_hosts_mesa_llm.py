@@ -4,6 +4,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
 
 import mesa
 import pytest
@@ -12,9 +13,15 @@ from mesa_llm.module_llm import ModuleLLM
 from mesa_llm.reasoning.cot import CoTReasoning
 
 import mesa_memory
-from mesa_memory import ShortTermMemory, register_policy, route_reasoning
+from mesa_memory import (
+    ShortTermMemory,
+    STLTMemory,
+    register_policy,
+    route_reasoning,
+)
 from mesa_memory.errors import HostChanged
 from tests.support import environments
+from tests.support.openai_server import OpenAIServer
 
 HERE = Path(__file__).parents[1]
 
@@ -50,6 +57,40 @@ def test_the_former_name_still_routes_and_says_the_new_one():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert route_reasoning(agent) is agent.llm
+
+
+def test_a_class_of_llm_objects_changed_later_is_asked_for_agents_made_before(
+    monkeypatch,
+):
+    model, asked = mesa.Model(rng=1), []
+    with OpenAIServer() as server:
+
+        def agent():
+            base = {"api_base": server.base}
+            made = LLMAgent(model, CoTReasoning, "openai/later", **base)
+            made.memory = STLTMemory(made, 1, 1)
+            return made
+
+        def live(made):
+            for _ in range(3):
+                model.step()
+                made.memory.add_to_memory("action", {"did": "something"})
+                made.memory.process_step()
+            return made.memory.long_term_memory
+
+        def replaced(self, prompt, **given):
+            asked.append(prompt)
+            return SimpleNamespace(
+                choices=[SimpleNamespace(message=SimpleNamespace(content="Mine."))]
+            )
+
+        before, after = agent(), agent()
+        assert live(before) != "Mine."
+        count = server.requests
+        monkeypatch.setattr(ModuleLLM, "generate", replaced)
+        assert live(after) == "Mine."
+        assert count == server.requests > 0
+        assert asked
 
 
 def test_a_mesa_llm_without_the_messages_it_made_is_an_error(monkeypatch):
