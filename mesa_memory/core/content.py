@@ -24,6 +24,8 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATOMS = frozenset({float, bool, type(None)})
 #: Python refuses to write longer integers as text
 _LONG = 10**4000
+#: and any below this quickly
+_SHORT = 10**18
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
 _BREAKS = {"\n": "\\n", "\r": "\\r", "\t": " ", "\u2028": "\\n", "\u2029": "\\n"}
 #: never needed to read a text
@@ -95,10 +97,10 @@ def plain(value: Any, depth: int = 0) -> Any:
     if depth >= MAX_DEPTH:
         return _text(value)
     depth += 1
-    if kind is dict or isinstance(value, Mapping):
-        return _plain_dict(value, depth)
     if kind is list or kind is tuple:
         return kind([plain(item, depth) for item in value])
+    if kind is dict or isinstance(value, Mapping):
+        return _plain_dict(value, depth)
     return _other(value, depth)
 
 
@@ -107,10 +109,12 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
     for key, item in value.items():
         # Most keys and values are short ASCII texts and numbers: no call for those.
         kind = type(item)
-        if kind is dict and depth < MAX_DEPTH:
-            copy = _plain_dict(item, depth + 1)
-        elif kind in _ATOMS or (kind is str and item.isascii() and "\0" not in item):
+        if kind is str:
+            copy = item if item.isascii() and "\0" not in item else _encodable(item)
+        elif kind in _ATOMS or (kind is int and -_SHORT < item < _SHORT):
             copy = item
+        elif kind is dict and depth < MAX_DEPTH:
+            copy = _plain_dict(item, depth + 1)
         else:
             copy = plain(item, depth)
         copied[key if type(key) is str and key.isascii() else _key(key)] = copy

@@ -10,7 +10,8 @@ import math
 import re
 from ast import literal_eval
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from mesa_memory.core.content import (
@@ -34,12 +35,15 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: a tool call in the text of a reply of litellm
 _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
+#: the kind of what a plan became
+_BECAME = "plan_execution"
 #: those whose repetitions say nothing new
-_ROUTINE = ("observation", "plan", "plan_execution", "action")
+_ROUTINE = ("observation", "plan", _BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
 #: what a state has besides its place, and what a text says of it elsewhere or not at all
 _SAID = frozenset({"internal_state", "importance"})
+_OWN_SAID, _NEAR_SAID = _SAID | {"location", "agent_unique_id"}, _SAID | {"position"}
 
 
 def by_id(unique_id: Any) -> str:
@@ -90,10 +94,16 @@ def is_dump(kind: str, content: Any) -> bool:
 
 def is_call(kind: str, content: Any) -> bool:
     """True for what a plan became, if that is a reply of litellm as Python."""
-    if kind != "plan_execution" or not is_mapping(content):
+    if kind != _BECAME or not is_mapping(content):
         return False
     text = content.get("content")
     return isinstance(text, str) and text.startswith("Message(")
+
+
+def any_call(events: Sequence[tuple[str, Any]]) -> bool:
+    """True if one of the events, (kind, content), is a call; see ``is_call``."""
+    may_be = _BECAME in [kind for kind, _ in events]
+    return may_be and any(is_call(kind, what) for kind, what in events)
 
 
 def sight(content: Mapping, naming: Naming = by_id) -> str:
@@ -110,12 +120,14 @@ def only_of(content: Mapping, keys: Iterable[Any]) -> dict:
     return {_NEAR: {key: near[key] for key in keys}} if is_mapping(near) else {}
 
 
-def merged(events: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+def merged(events: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, Any]]:
     """The events of a step, (kind, content), without what is said twice.
 
     An action says what came of the calls that a plan became; those give it what it
     lacks: with which arguments.
     """
+    if not any_call(events):  # as nearly always
+        return events
     told: list[tuple[str, Any] | None] = []
     calls: deque[tuple[int, str]] = deque()  # where they stand, oldest first
     chosen: list | None = None  # by the oldest, once an action asks
@@ -208,7 +220,7 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
         return _state(content, naming)
     if kind == "plan":
         return _plan(content)
-    if kind == "plan_execution":
+    if kind == _BECAME:
         return _execution(content)
     if kind == "action" and content.keys() - {"importance"} == {"action", "result"}:
         return _done(content["action"], content["result"])
@@ -233,7 +245,8 @@ def _done(action: Any, result: Any) -> str | None:
 
 
 def _without(content: Mapping, *keys: str) -> dict:
-    return {k: v for k, v in content.items() if k not in (*keys, "importance")}
+    left_out = {*keys, "importance"}
+    return {k: v for k, v in content.items() if k not in left_out}
 
 
 def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
@@ -241,7 +254,7 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
     own, near = content.get(_SELF), content.get(_NEAR)
     said = []
     if is_mapping(own):
-        where, how = _condition(own, "location", "agent_unique_id")
+        where, how = _condition(own, "location", _OWN_SAID)
         parts = [f"Was at {where}"] * bool(where) + [how] * bool(how)
         own_state = parts if where else ["Own state", *parts]
         said += [": ".join(own_state) + "."] * bool(parts)
@@ -257,13 +270,11 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
     return " ".join([*said, *([f"{pairs(rest)}."] if rest else [])])
 
 
-def _condition(
-    state: Mapping, place: str, besides: str | None = None
-) -> tuple[str, str]:
+def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, str]:
     """Where somebody is, and how; empty if it is not said.
 
     Args:
-        besides: a key that is not said either.
+        said: the keys that are no part of the rest.
     """
     where = state.get(place)
     inner = state.get("internal_state")
@@ -272,7 +283,6 @@ def _condition(
         items = inner if isinstance(inner, list | tuple) else [inner]
         texts = [value_text(item) for item in items if item is not None]
         how = [text for text in dict.fromkeys(texts) if text]
-    said = _SAID | {place, besides or place}
     rest = {key: value for key, value in state.items() if key not in said}
     if rest:
         how.append(pairs(rest))
@@ -282,7 +292,7 @@ def _condition(
 def _seen(who: str, state: Any, brief: bool) -> str:
     if not is_mapping(state):
         return who if brief else f"{who} ({value_text(state)})"
-    where, how = _condition(state, "position")
+    where, how = _condition(state, "position", _NEAR_SAID)
     how = "" if brief else how
     return who + (f" at {where}" if where else "") + (f" ({how})" if how else "")
 
@@ -294,7 +304,8 @@ def _known(key: Any, naming: Naming) -> str:
     return text if named in (plain, text) else named.replace(plain, text)
 
 
-def id_of(key: Any) -> Any:
+@lru_cache(maxsize=4096, typed=True)
+def id_of(key: Hashable) -> Any:
     """The unique id in a key such as ``Citizen 8``."""
     last = str(key).rpartition(" ")[2]
     return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last

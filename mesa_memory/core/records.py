@@ -9,7 +9,7 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 import itertools
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -28,6 +28,7 @@ REPLACED = "replaced"
 ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
 #: what was taken out by hand is not gone by any more, though it is still in the record
 BY_HAND = (ERASED, EDITED, SWAPPED)
+_NONE: Sequence[Any] = ()
 #: most records that one layer makes in a run; what comes later stands after them
 PART_SIZE = 10**6
 
@@ -285,7 +286,7 @@ class RecordLog:
         """
         if record.valid_to is not None:
             return
-        key, resting = record.id, list[MemoryRecord]()
+        key, resting = record.id, _NONE
         wrong = because in (ERASED, EDITED) or (
             because == SUPERSEDED and by is not None
         )

@@ -51,7 +51,10 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
 
 def is_id(value: Any) -> bool:
     """True for what can be an agent's unique id."""
-    return isinstance(value, (int, str)) and not isinstance(value, bool)
+    kind = type(value)
+    if kind is int or kind is str:  # as nearly all are
+        return True
+    return isinstance(value, (int, str)) and kind is not bool
 
 
 def evidence(kind: str, content: Any, subject: Any) -> Any:

@@ -208,6 +208,8 @@ class Names:
         self._model = weakref.ref(model)
         self._agents: dict[Any, weakref.ref] = {}
         self._names: dict[Any, str] = {}
+        # What a text calls an agent, and the attribute that this was made of.
+        self._called: dict[Any, tuple[Any, str]] = {}
         self._minds: dict[Any, bool] = {}
         self._looked: Any = None  # agents made and there, when all were looked through
         self._left: tuple[Any, list[list]] = (None, [])  # by then, and who
@@ -220,6 +222,16 @@ class Names:
 
     def __call__(self, unique_id: Any) -> str:
         """What a text calls the agent."""
+        known = self._agents.get(unique_id) if is_id(unique_id) else None
+        agent = None if known is None else known()
+        if agent is None:
+            return self._text(unique_id)
+        given, called = _attribute(agent, "name"), self._called.get(unique_id)
+        if called is None or called[0] is not given:
+            called = self._called[unique_id] = (given, self._text(unique_id))
+        return called[1]
+
+    def _text(self, unique_id: Any) -> str:
         name, plain = self.name(unique_id), by_id(unique_id)
         if not name or name in (plain, str(unique_id)):
             return plain
@@ -233,7 +245,7 @@ class Names:
         agent = None if known is None else known()
         if agent is None:
             self._find(unique_id)
-        else:  # asked for with each line of a prompt
+        else:
             self._note_name(unique_id, agent)
         return self._names.get(unique_id, "")
 

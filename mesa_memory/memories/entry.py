@@ -2,7 +2,7 @@
 
 import copy
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -12,11 +12,12 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory.core import render
-from mesa_memory.core.events import Naming, by_id, is_call, merged
+from mesa_memory.core.events import Naming, any_call, by_id, merged
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
+from mesa_memory.core.subjects import is_id
 from mesa_memory.hosts.mesa import Names, own_name
 from mesa_memory.hosts.mesa_llm import MemoryEntry
 
@@ -41,7 +42,7 @@ class _Lines:
         """True if they would be the same now: nobody is called otherwise."""
         if limit != self.limit:
             return False
-        return all(naming(agent) == name for agent, name in self.names.items())
+        return list(map(naming, self.names)) == list(self.names.values())
 
 
 def _printable(text: str, encoding: str) -> str:
@@ -90,7 +91,7 @@ class Entry(MemoryEntry, SnapshotPart):
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        return any(is_call(event.kind, event.content) for event in self.events)
+        return any_call([(event.kind, event.content) for event in self.events])
 
     def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""
@@ -254,7 +255,7 @@ def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
 
 
 def _lines_of(
-    events: Iterable[tuple[str, Any]], limit: int, naming: Naming
+    events: Sequence[tuple[str, Any]], limit: int, naming: Naming
 ) -> list[tuple[str, str]]:
     return [(k, render.event_text(k, c, limit, naming)) for k, c in merged(events)]
 
@@ -262,7 +263,7 @@ def _lines_of(
 def _noted(naming: Naming, names: dict[Any, str], unique_id: Any) -> str:
     """An agent's name, which is noted."""
     name = naming(unique_id)
-    if isinstance(unique_id, Hashable):  # all that an agent's id may be
+    if is_id(unique_id):  # anything else has no name that could change
         names[unique_id] = name
     return name
 

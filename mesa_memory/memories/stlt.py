@@ -1,6 +1,7 @@
 """Recent steps word for word, older ones in a running summary."""
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
@@ -33,24 +34,31 @@ class Consolidation:
 
     def __call__(self, window: Window) -> int:
         """How many of the oldest entries are due."""
-        policy = self.policy or (EveryBatch(self.size) if self.size else None)
+        policy = self.policy or (_every(self.size) if self.size else None)
         if policy is None:
             window.keep(max(0, self.capacity))
             return 0
-        sizes = [window.size(entry) for entry in window.held]
-        return policy.due(sizes, self.capacity) or unseen(window)
+        sizes = window.sizes()
+        return policy.due(sizes, self.capacity) or unseen(window, sizes)
 
 
-def unseen(window: Window) -> int:
+#: checked once: it is asked for at each step
+_every = lru_cache(maxsize=None, typed=True)(EveryBatch)
+
+
+def unseen(window: Window, sizes: Sequence[int]) -> int:
     """How many of the oldest entries the next step will push out of the section.
 
     That step is taken to be as long as the newest one.
+
+    Args:
+        sizes: of the window's entries, in tokens.
     """
     held, limit = window.held, window.context.section_chars
-    half = limit // 2
-    if held and isinstance(held[-1], Entry) and window.chars(held[-1]) > half:
+    chars, half = window.lengths(sizes), limit // 2
+    if held and chars[-1] > half and isinstance(held[-1], Entry):
         window.split(held[-1], -half)
-    chars = [window.chars(entry) for entry in held]
+        chars = window.lengths(window.sizes())
     room = limit - min(half, chars[-1] if chars else 0)
     if sum(chars) <= room:  # as nearly always
         return 0

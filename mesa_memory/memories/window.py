@@ -1,7 +1,7 @@
 """A window of recent steps, word for word."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core import render
@@ -71,10 +71,9 @@ class Window(Layer):
             shown = [*self.trail.of(shown, layout.block), *shown]
         return of_entries(shown, self.context.event_chars)
 
-    def records(self) -> Iterator[MemoryRecord]:
+    def records(self) -> list[MemoryRecord]:
         """The records of its entries."""
-        for entry in self.held:
-            yield from getattr(entry, "events", ())
+        return [event for entry in self.held for event in getattr(entry, "events", ())]
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
@@ -140,8 +139,9 @@ class Window(Layer):
 
     def end(self, entry: Any, because: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
+        let_go, now = self.context.let_go, self.now
         for event in getattr(entry, "events", ()):
-            self.close(event, because)
+            let_go(event, because, now)
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
@@ -213,10 +213,22 @@ class Window(Layer):
             entry.size = size
         return size
 
+    def sizes(self) -> list[int]:
+        """``size`` of each of its entries, oldest first."""
+        return [self.size(entry) for entry in self.held]
+
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""
-        events = len(entry.events) if isinstance(entry, Entry) else 1
-        return 4 * self.size(entry) + _HEADING + _BULLET * events
+        return _chars_of(entry, self.size(entry))
+
+    def lengths(self, sizes: Sequence[int]) -> list[int]:
+        """``chars`` of each of its entries, whose ``sizes`` are known."""
+        return list(map(_chars_of, self.held, sizes))
+
+
+def _chars_of(entry: Any, tokens: int) -> int:
+    events = len(entry.events) if isinstance(entry, Entry) else 1
+    return 4 * tokens + _HEADING + _BULLET * events
 
 
 def _fitting(lengths: Iterable[int], chars: int) -> int:

@@ -219,9 +219,10 @@ class Terms:
         runs: list[str] = []
         cleaned = _INSIDE.sub("", _uncounted(_in_ascii(text)))
         ascii, found = cleaned.isascii(), _tokens(cleaned)
-        language = _language(map(str.lower, found) if ascii else _split(cleaned))
+        different = dict.fromkeys(found)
+        language = _language(map(str.lower, different) if ascii else _split(cleaned))
         empty = _function_words()[language]
-        for token in dict.fromkeys(found):
+        for token in different:
             sound, decimal, run, small, begins, capital = _word(token)
             tokens.add(sound)
             if decimal:
