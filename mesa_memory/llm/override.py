@@ -8,6 +8,7 @@ the replacement is asked, in Mesa-LLM's way.
 import asyncio
 import inspect
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,22 +31,28 @@ def module_llm(model: str, api_base: str | None) -> ModuleLLM:
     if model.startswith(f"{PROVIDER}/"):
         enable()
     made = ModuleLLM(llm_model=model, api_base=api_base)
-    _made.add((model, api_base))
+    _made.add((model, api_base, _has_key(model)))
     return made
 
 
-#: (model, address) of which Mesa-LLM has made an llm object
-_made: set[tuple[str, str | None]] = set()
+#: models and addresses for which Mesa-LLM has made an llm object, with or without a key
+_made: set[tuple[str, str | None, bool]] = set()
 
 
 def would_be_own(model: str | None, api_base: str | None) -> bool:
-    """True if an llm object for a model, made now, would be Mesa-LLM's own.
+    """True if Mesa-LLM would make an llm object for a model, and it would be its own.
 
     Known only of a model for which one was made before: to make one takes its time, and
     each agent would have its own.
     """
-    own = all(getattr(ModuleLLM, name) is it for name, it in _ORIGINAL.items())
-    return own and (model, api_base) in _made
+    if not model or (model, api_base, _has_key(model)) not in _made:
+        return False
+    return all(getattr(ModuleLLM, name) is it for name, it in _ORIGINAL.items())
+
+
+def _has_key(model: str) -> bool:
+    """True if the environment has a key where Mesa-LLM looks for one."""
+    return f"{model.partition('/')[0].upper()}_API_KEY" in os.environ
 
 
 def is_replaced(llm: Any, name: str) -> bool:
