@@ -273,10 +273,12 @@ class Names:
         unique_id = _attribute(agent, "unique_id")
         if not is_id(unique_id):
             return
-        known = self._agents.get(unique_id)
+        known, called = self._agents.get(unique_id), self._called.get(unique_id)
         if known is None or known() is not agent:
             self._agents[unique_id] = weakref.ref(agent)
-        self._note_name(unique_id, agent)
+            called = None
+        if called is None or called[0] is not _attribute(agent, "name"):
+            self._note_name(unique_id, agent)
         self._minds[unique_id] = (
             _attribute(agent, "memory") is not None
             or _attribute(agent, "llm") is not None
@@ -285,6 +287,8 @@ class Names:
     def _note_name(self, unique_id: Any, agent: Any) -> None:
         name = own_name(agent)
         if name or unique_id in self._names:
+            if self._names.get(unique_id) != name:
+                self._called.pop(unique_id, None)
             self._names[unique_id] = name
 
     def departed(self) -> list[list]:

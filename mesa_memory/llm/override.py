@@ -47,7 +47,8 @@ def would_be_own(model: str | None, api_base: str | None) -> bool:
     """
     if not model or (model, api_base, _has_key(model)) not in _made:
         return False
-    return all(getattr(ModuleLLM, name) is it for name, it in _ORIGINAL.items())
+    own = ModuleLLM.generate is _ORIGINAL["generate"]
+    return own and ModuleLLM.agenerate is _ORIGINAL["agenerate"]
 
 
 def _has_key(model: str) -> bool:

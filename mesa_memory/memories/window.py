@@ -215,20 +215,27 @@ class Window(Layer):
 
     def sizes(self) -> list[int]:
         """``size`` of each of its entries, oldest first."""
-        return [self.size(entry) for entry in self.held]
+        known = [getattr(entry, "size", None) for entry in self.held]
+        sizes = [size for size in known if size is not None]
+        if len(sizes) < len(known):
+            sizes = [self.size(entry) for entry in self.held]
+        return sizes
 
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""
-        return _chars_of(entry, self.size(entry))
+        return _chars_of([entry], [self.size(entry)])[0]
 
     def lengths(self, sizes: Sequence[int]) -> list[int]:
         """``chars`` of each of its entries, whose ``sizes`` are known."""
-        return list(map(_chars_of, self.held, sizes))
+        return _chars_of(self.held, sizes)
 
 
-def _chars_of(entry: Any, tokens: int) -> int:
-    events = len(entry.events) if isinstance(entry, Entry) else 1
-    return 4 * tokens + _HEADING + _BULLET * events
+def _chars_of(entries: Iterable[Any], sizes: Iterable[int]) -> list[int]:
+    return [
+        4 * tokens + _HEADING
+        + _BULLET * (len(entry.events) if isinstance(entry, Entry) else 1)
+        for entry, tokens in zip(entries, sizes, strict=True)
+    ]  # fmt: skip
 
 
 def _fitting(lengths: Iterable[int], chars: int) -> int:

@@ -1,5 +1,7 @@
 """An agent that has a name is called by it."""
 
+import gc
+
 import mesa
 from click.testing import CliRunner
 from mesa_llm.llm_agent import LLMAgent
@@ -114,6 +116,22 @@ def test_whoever_has_left_keeps_the_name():
     ada.remove()
     street.step()
     assert "Ada (Agent 1) says: Farewell!" in bob.memory.get_prompt_ready()
+
+
+def test_whoever_has_left_keeps_the_last_name_even_if_it_was_the_first_too():
+    street = Street()
+    ada, bob, _ = street.people
+    ada.send_message("Farewell!", [bob])
+    first = ada.name
+    for name in (first, "Lady Lovelace", first):
+        ada.name = name
+        ada.memory.add_to_memory("action", {"did": "something"})
+        if name is first:
+            assert "- Ada (Agent 1) says" in bob.memory.get_prompt_ready()
+    ada.remove()
+    del ada, street.people[0]
+    gc.collect()
+    assert "- Ada (Agent 1) says: Farewell!" in bob.memory.get_prompt_ready()
 
 
 def test_a_name_is_one_short_line_and_need_not_be_a_text():
