@@ -10,7 +10,7 @@ import math
 import re
 from ast import literal_eval
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -304,10 +304,14 @@ def _known(key: Any, naming: Naming) -> str:
     return text if named in (plain, text) else named.replace(plain, text)
 
 
-@lru_cache(maxsize=4096, typed=True)
-def id_of(key: Hashable) -> Any:
+def id_of(key: Any) -> Any:
     """The unique id in a key such as ``Citizen 8``."""
-    last = str(key).rpartition(" ")[2]
+    return _id_in(key if type(key) is str else str(key))
+
+
+@lru_cache(maxsize=4096)
+def _id_in(text: str) -> Any:
+    last = text.rpartition(" ")[2]
     return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
 
 

@@ -227,9 +227,12 @@ class Names:
         if agent is None:
             return self._text(unique_id)
         given, called = _attribute(agent, "name"), self._called.get(unique_id)
-        if called is None or called[0] is not given:
-            called = self._called[unique_id] = (given, self._text(unique_id))
-        return called[1]
+        if called is not None and called[0] is given:
+            return called[1]
+        text = self._text(unique_id)
+        if given is None or type(given) is str:  # anything else may hold the agent
+            self._called[unique_id] = (given, text)
+        return text
 
     def _text(self, unique_id: Any) -> str:
         name, plain = self.name(unique_id), by_id(unique_id)
