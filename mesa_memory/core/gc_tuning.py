@@ -8,11 +8,15 @@ everything here without it.
 
 import gc
 import threading
+import time
+import weakref
 
 from mesa_memory.core.at_fork import at_fork
 
 #: number of new objects after which garbage is collected; it takes about 10 ms
 COLLECT_EVERY = 100_000
+#: longest wait, in seconds, for another thread that collects garbage
+OTHERS_S = 10.0
 
 
 class GarbageCollector:
@@ -48,6 +52,29 @@ class GarbageCollector:
             if gc.get_threshold()[0] == COLLECT_EVERY:  # nobody else has changed it
                 gc.set_threshold(*self._before)
             self._before = None
+
+    def collect(self) -> None:
+        """Collects all garbage there is, waiting for a thread that is at it already.
+
+        Python's own function returns at once then, and has collected nothing.
+        """
+        until = time.monotonic() + OTHERS_S
+        gone = _garbage()
+        gc.collect()
+        while gone() is not None and time.monotonic() < until:
+            time.sleep(0.01)
+            gc.collect()
+
+
+class _Circle:
+    """Refers to itself."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+def _garbage() -> weakref.ref:
+    return weakref.ref(_Circle())
 
 
 #: that of this process
