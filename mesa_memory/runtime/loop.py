@@ -79,6 +79,8 @@ class BackgroundLoop:
         """Forgets the loop in a child process, where its threads did not come along."""
         self._lock = threading.Lock()
         self._loop = self.thread = None
+        for work, _ in self._new:
+            work.close()  # whoever put it here takes it up again
         self._tasks, self._new, self._woken = set(), deque(), False
 
     def _running(self) -> asyncio.AbstractEventLoop:

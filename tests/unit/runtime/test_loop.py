@@ -1,7 +1,9 @@
 """The background loop: work from many threads, and whom it tells that work has ended."""
 
 import asyncio
+import inspect
 import threading
+import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 
@@ -107,3 +109,34 @@ def test_another_thread_tells_at_once(loop):
     told = []
     loop.soon(told.append, 1)
     assert told == [1]
+
+
+def test_a_child_process_forgets_what_is_not_begun_without_a_word(loop):
+    busy, go_on = Future(), threading.Event()
+
+    async def first():
+        busy.set_result(None)
+        go_on.wait(HUNG)
+
+    async def later():
+        raise AssertionError("it is the parent's")
+
+    loop.spawn(first(), copy_context())
+    busy.result(HUNG)
+    parent, thread, work = loop._loop, loop.thread, later()
+    loop.spawn(work, copy_context())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loop.forked()
+        assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
+    assert loop.thread is None
+    again = Future()
+
+    async def anew():
+        again.set_result(None)
+
+    loop.spawn(anew(), copy_context())
+    again.result(HUNG)
+    go_on.set()
+    parent.call_soon_threadsafe(parent.stop)
+    thread.join(HUNG)
