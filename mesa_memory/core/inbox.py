@@ -113,11 +113,11 @@ class Inbox:
         if the clock was moved in between; earlier events keep their own step.
         """
         with self.lock:
-            events = self.draw()
+            oldest, events = self._oldest, self.draw()
             began, self._began = self._began, None
             self._hooked = now
         inside = math.inf if began is None else began
-        if all(event.step >= inside for event in events):  # as nearly always
+        if oldest >= inside or not events:
             return [(now, events)] if events else []
         return _grouped((now if e.step >= inside else e.step, e) for e in events)
 

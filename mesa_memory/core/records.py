@@ -124,15 +124,16 @@ class RecordBus:
 
     Attributes:
         observers: told of every record opened, graded and closed.
+        places: counts the places in the order.
     """
 
     def __init__(self) -> None:
         self.observers: list[Observer] = []
-        self._places = itertools.count(1)
+        self.places = itertools.count(1)
 
     def next_place(self) -> int:
         """The next place in the order; from any thread."""
-        return next(self._places)
+        return next(self.places)
 
 
 class Part(NamedTuple):
@@ -254,6 +255,27 @@ class RecordLog:
             observer.opened(record)
         return record
 
+    def open_event(
+        self,
+        agent: Any,
+        kind: str,
+        step: float,
+        content: dict,
+        subject: Any = None,
+        origin: str = EVENT,
+    ) -> MemoryRecord:
+        """``open`` for what has just happened to the agent, in a third of its time."""
+        layer, numbers = self.layer, self.numbers
+        with self._lock:
+            number = numbers[kind] = numbers[kind] + 1
+            key, place = f"{agent}/{layer}/{kind}/{number}", (next(self.bus.places), 0)
+            about = (None, subject, (), origin, step, None, None, None, place)
+            record = MemoryRecord(key, agent, layer, kind, step, content, *about)
+            self._current[key] = record
+        for observer in self.bus.observers:
+            observer.opened(record)
+        return record
+
     def _place(self, among: int | None, part: "Part | None") -> tuple[int, int]:
         """Where a new record stands; parts of one memory follow one another."""
         if among is None:
@@ -292,7 +314,8 @@ class RecordLog:
         )
         with self._lock:
             self._current.pop(key, None)
-            self.stale.pop(key, None)
+            if self.stale:
+                self.stale.pop(key, None)
             if same and by is not None:
                 self._evidence.move(key, by)
             if wrong:

@@ -203,6 +203,8 @@ class Names:
     """
 
     _of: ClassVar[weakref.WeakKeyDictionary[Any, "Names"]] = weakref.WeakKeyDictionary()
+    #: a model and its names, asked for last: with each event it is the same one
+    _last: ClassVar[tuple[Callable[[], Any], Any]] = (lambda: None, None)
 
     def __init__(self, model: Any) -> None:
         self._model = weakref.ref(model)
@@ -217,8 +219,13 @@ class Names:
     @classmethod
     def of(cls, model: Any) -> "Names":
         """Those of ``model``, made on first use."""
+        last, names = cls._last
+        if last() is model and names is not None:
+            return names
         found = cls._of.get(model)
-        return found if found is not None else cls._of.setdefault(model, cls(model))
+        names = found if found is not None else cls._of.setdefault(model, cls(model))
+        cls._last = (weakref.ref(model), names)
+        return names
 
     def __call__(self, unique_id: Any) -> str:
         """What a text calls the agent."""
@@ -229,6 +236,10 @@ class Names:
         given, called = _attribute(agent, "name"), self._called.get(unique_id)
         if called is not None and called[0] is given:
             return called[1]
+        return self._call(unique_id, given)
+
+    def _call(self, unique_id: Any, given: Any) -> str:
+        """What a text calls an agent whose ``name`` is this; both are noted."""
         text = self._text(unique_id)
         if given is None or type(given) is str:  # anything else may hold the agent
             self._called[unique_id] = (given, text)
@@ -280,12 +291,11 @@ class Names:
         if known is None or known() is not agent:
             self._agents[unique_id] = weakref.ref(agent)
             called = None
-        if called is None or called[0] is not _attribute(agent, "name"):
-            self._note_name(unique_id, agent)
-        self._minds[unique_id] = (
-            _attribute(agent, "memory") is not None
-            or _attribute(agent, "llm") is not None
-        )
+        given = _attribute(agent, "name")
+        if called is None or called[0] is not given:
+            self._call(unique_id, given)
+        thinks = _attribute(agent, "memory") is not None
+        self._minds[unique_id] = thinks or _attribute(agent, "llm") is not None
 
     def _note_name(self, unique_id: Any, agent: Any) -> None:
         name = own_name(agent)

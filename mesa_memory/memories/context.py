@@ -133,6 +133,7 @@ class LayerContext:
     """What all layers of one memory share.
 
     Attributes:
+        agent: the agent that remembers; set by the memory.
         log: makes, closes and numbers the records.
         inbox: the events that have arrived since the last finished step.
         outside: who is asked, and who is told; set by the memory.
@@ -150,6 +151,7 @@ class LayerContext:
             recorder; None if it has none.
     """
 
+    agent: Any
     outside: Any = None
     event_chars = 1000
     section_chars = 8000
@@ -165,11 +167,6 @@ class LayerContext:
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
         self.additive_event_types: set[str] = {"message", "action"}
-
-    @property
-    def agent(self) -> Any:
-        """The agent that remembers."""
-        return self.outside.memory.agent
 
     @property
     def block(self) -> int:
@@ -201,7 +198,8 @@ class LayerContext:
     @property
     def clock(self) -> float:
         """The model's clock; the agent's own steps, while that stands still at 0."""
-        return max(clock(self.agent.model), self.lived)
+        now, lived = clock(self.agent.model), self.lived
+        return now if now >= lived else lived
 
     @property
     def now(self) -> float:
@@ -230,9 +228,9 @@ class LayerContext:
         Args:
             content: plain data.
         """
-        me, self.log.bus = self.agent.unique_id, self.outside.bus
-        about = counterpart(kind, content, me)
-        record = self.log.open(me, kind, step, content, subject=about, origin=origin)
+        me, log = self.agent.unique_id, self.log
+        log.bus, about = self.outside.bus, counterpart(kind, content, me)
+        record = log.open_event(me, kind, step, content, about, origin)
         if kind == "message":
             self.history.log.append(record)
         return record

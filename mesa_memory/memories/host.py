@@ -248,11 +248,13 @@ class MemoryModule(MemoryReads):
         """
         faults = []
         for layer in self.layers:
+            if type(layer).remember is Layer.remember:  # it does not think
+                continue
             try:
                 yield from layer.remember()
             except FAULTS as fault:
                 faults.append(fault)
-        if worst := first_fault(faults):
+        if faults and (worst := first_fault(faults)):
             raise worst
 
     async def aprepare(self, kind: str, once: bool = False) -> None:

@@ -5,6 +5,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter
 from typing import Any
 
 from mesa_memory.core import render
@@ -41,6 +42,13 @@ class MemoryReads(Memory):
     layer_context: LayerContext
     steady = True
     _state: MemoryState
+    agent = property(
+        attrgetter(
+            "layer_context.agent"
+        ),  # a call of Python less, with each look at it
+        lambda memory, agent: setattr(memory.layer_context, "agent", agent),
+        doc="The agent that owns the memory.",
+    )
     event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
     section_chars = PassedOn("layer_context", "Longest text of a prompt's section.")
     display = PassedOn("layer_context", "Whether new entries are printed.")

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextvars import copy_context
-from typing import Any, cast
+from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.redaction import logger as logger_of
@@ -102,13 +102,13 @@ class CommitQueue:
 
         What needs no waiting (most steps need no model at all) is done here and now.
         """
-        performer = self._performer()
         if not self._enter():
             return
-        flow, context = self._flow(), copy_context()
+        performer, flow, context = None, self._flow(), copy_context()
         self._runner = threading.get_ident()
         try:
-            effect = context.run(next, flow)
+            effect = context.run(next, flow)  # most flows end here
+            performer = self._performer()
             instant = performer.instant()
             if instant:
                 context.run(run, flow, performer, effect)
@@ -196,8 +196,9 @@ class CommitQueue:
             self._running = True
             return True
 
-    def _leave(self, performer: Handler, error: Exception | None = None) -> None:
-        performer.release()
+    def _leave(self, performer: Handler | None, error: Exception | None = None) -> None:
+        if performer is not None:
+            performer.release()
         with self._lock:
             self._error = error or self._error
             self._running, self._begun = False, None
@@ -243,7 +244,8 @@ class CommitQueue:
 
     def guarded(self, flow: Flow[None]) -> Flow[None]:
         """A flow that holds the guard whenever it is not waiting for an answer."""
-        return cast(Flow[None], _Guarded(flow, self._guard))
+        guarded: Any = _Guarded(flow, self._guard)
+        return guarded
 
     def _flow(self) -> Flow[None]:
         return self.guarded(self._drain())

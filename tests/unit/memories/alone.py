@@ -58,6 +58,7 @@ def joined(layer):
     """The layer, as a part of a memory."""
     context = LayerContext("test")
     context.outside = Outside()
+    context.agent = context.outside.agent
     layer.join(context)
     return layer
 
