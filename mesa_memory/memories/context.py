@@ -1,6 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,7 +22,8 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.subjects import counterpart
-from mesa_memory.hosts.mesa import Names, clock
+from mesa_memory.hosts.mesa import clock
+from mesa_memory.hosts.mesa_names import Names
 from mesa_memory.memories.history import MessageHistory
 from mesa_memory.memories.own_state import own_records
 
@@ -43,7 +44,7 @@ class Mark:
 
     def on(self, memory: Any, value: Any = True) -> "Marked":
         """Puts a value on the object meanwhile."""
-        return Marked(memory, ((self, value),))
+        return Marked(self, memory, value)
 
     def put(self, memory: Any, value: Any) -> None:
         """Puts a value on the object; None takes it away."""
@@ -54,27 +55,22 @@ class Mark:
 
 
 class Marked:
-    """Puts values on an object meanwhile.
+    """Puts a value on an object meanwhile.
 
-    A class: a generator would take thrice as long, several times in each step.
+    A class: a generator would take thrice as long.
     """
 
-    __slots__ = ("_before", "_memory", "_values")
+    __slots__ = ("_before", "_mark", "_memory", "_value")
 
-    def __init__(self, memory: Any, values: Iterable[tuple[Mark, Any]]) -> None:
-        self._memory, self._values = memory, values
+    def __init__(self, mark: Mark, memory: Any, value: Any) -> None:
+        self._mark, self._memory, self._value = mark, memory, value
 
     def __enter__(self) -> None:
-        memory, self._before = self._memory, []
-        for mark, value in self._values:
-            before = mark.of(memory)
-            if before is not value:  # hardly ever, where a value is taken away
-                mark.put(memory, value)
-                self._before.append((mark, before))
+        self._before = self._mark.of(self._memory)
+        self._mark.put(self._memory, self._value)
 
     def __exit__(self, *_: object) -> None:
-        for mark, before in reversed(self._before):
-            mark.put(self._memory, before)
+        self._mark.put(self._memory, self._before)
 
 
 #: the batch of steps that is being settled; on a memory's context
@@ -123,10 +119,16 @@ class Outside(Protocol):
         """The finished steps that are not admitted yet."""
 
 
-def settling(context: "LayerContext", commit: Commit) -> Marked:
-    """A batch of steps is taken up; whoever waits for it may be reading, it is not."""
-    marks = ((SETTLING, commit), (UNNOTICED, None), (LAID_OUT, None))
-    return Marked(context, marks)
+def settle(context: "LayerContext", commit: Commit) -> None:
+    """From now on this flow takes up a batch of steps.
+
+    A flow has a ``contextvars.Context`` of its own, so nothing needs to be taken back.
+    Whoever waits for it may be reading; the flow is not.
+    """
+    SETTLING.put(context, commit)
+    for mark in (UNNOTICED, LAID_OUT):
+        if mark.of(context) is not None:
+            mark.put(context, None)
 
 
 class LayerContext:

@@ -18,8 +18,8 @@ from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
 from mesa_memory.core.subjects import is_id
-from mesa_memory.hosts.mesa import Names, own_name
 from mesa_memory.hosts.mesa_llm import MemoryEntry
+from mesa_memory.hosts.mesa_names import Names, own_name
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
 

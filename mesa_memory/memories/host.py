@@ -22,7 +22,7 @@ from mesa_memory.core.validate import check_agent, whole
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMAgent
 from mesa_memory.memories.alone import Alone
-from mesa_memory.memories.context import LayerContext, settling
+from mesa_memory.memories.context import LayerContext, settle
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.layer import Layer, entries_of, named
 from mesa_memory.memories.layers import new_layer
@@ -290,12 +290,12 @@ class MemoryModule(MemoryReads):
     def _settle(self, commit: Commit) -> Flow[None]:
         """One batch, as of the time when it was committed."""
         context = self.layer_context
-        with settling(context, commit):
-            for step, events in commit.groups:
-                for layer in self.layers:
-                    layer.admit(step, events)
-            yield from self.remember()
-            context.close_dropped()
+        settle(context, commit)
+        for step, events in commit.groups:
+            for layer in self.layers:
+                layer.admit(step, events)
+        yield from self.remember()
+        context.close_dropped()
 
     def _turn(self, pre_step: bool) -> None:
         """The agent's step begins or ends."""

@@ -11,7 +11,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode, newest
 from mesa_memory.core.snapshot import held as held_in
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.hosts.mesa import Names
+from mesa_memory.hosts.mesa_names import Names
 from mesa_memory.memories.carried import PastMemory, take_over
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.runs.recording.stored_records import StoredRecords
