@@ -13,8 +13,9 @@ import enum
 import math
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any, TypeGuard
 
 #: nested content deeper than this is shown as text
@@ -88,17 +89,21 @@ def plain(value: Any, depth: int = 0) -> Any:
     surrogates become ``"\ufffd"``, and any other object its text without address.
     """
     kind = type(value)
-    if kind in _ATOMS:
-        return value
+    if kind is dict and depth < MAX_DEPTH:  # as every event, and most of what it holds
+        return _plain_dict(value, depth + 1)
     if kind is int:
         return value if -_LONG < value < _LONG else _long_text(value)
     if kind is str:
         return _encodable(value)
+    if kind in _ATOMS:
+        return value
     if depth >= MAX_DEPTH:
         return _text(value)
     depth += 1
-    if kind is list or kind is tuple:
-        return kind([plain(item, depth) for item in value])
+    if kind is list:
+        return [plain(item, depth) for item in value]
+    if kind is tuple:
+        return tuple([plain(item, depth) for item in value])
     if kind is dict or isinstance(value, Mapping):
         return _plain_dict(value, depth)
     return _other(value, depth)
@@ -111,10 +116,12 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
         kind = type(item)
         if kind is str:
             copy = item if item.isascii() and "\0" not in item else _encodable(item)
-        elif kind in _ATOMS or (kind is int and -_SHORT < item < _SHORT):
-            copy = item
+        elif kind is int:
+            copy = item if -_SHORT < item < _SHORT else plain(item, depth)
         elif kind is dict and depth < MAX_DEPTH:
             copy = _plain_dict(item, depth + 1)
+        elif kind in _ATOMS:
+            copy = item
         else:
             copy = plain(item, depth)
         copied[key if type(key) is str and key.isascii() else _key(key)] = copy
@@ -284,23 +291,42 @@ def tokens_of(chars: int) -> int:
 
 def value_text(value: Any) -> str:
     """Any plain value on one line, compact, without quotes."""
+    kind = type(value)
+    if kind is str:  # as nearly all are, and clean
+        return value if value.isascii() and value.isprintable() else one_line(value)
+    if kind is int or kind in _ATOMS:
+        return str(value)
+    if kind is list or kind is tuple:
+        return _items(value)
     if isinstance(value, str):
         return one_line(value)
-    if type(value) is int or type(value) in _ATOMS:
-        return str(value)
     if is_mapping(value):
         return "{" + pairs(value) + "}"
+    return _items(value) if isinstance(value, list | tuple) else one_line(str(value))
+
+
+def _items(values: Iterable) -> str:
     # A tuple that was stored comes back as a list; prompts must not tell them apart.
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(value_text, value)) + "]"
-    return one_line(str(value))
+    return "[" + ", ".join([value_text(value) for value in values]) + "]"
 
 
-def pairs(mapping: Mapping) -> str:
-    """The keys and values of a mapping, in order."""
+def pairs(mapping: Mapping, without: Container = ()) -> str:
+    """The keys and values of a mapping, in order.
+
+    Args:
+        without: keys that are left out.
+    """
     return ", ".join(
-        [f"{one_line(str(k))}: {value_text(v)}" for k, v in mapping.items()]
+        [
+            f"{_key_line(k) if type(k) is str else one_line(str(k))}: {value_text(v)}"
+            for k, v in mapping.items()
+            if k not in without
+        ]
     )
+
+
+#: the same keys come in nearly all events
+_key_line = lru_cache(maxsize=1024)(one_line)
 
 
 def is_mapping(value: Any) -> TypeGuard[Mapping]:

@@ -29,7 +29,6 @@ type Naming = Callable[[Any], str]
 
 #: longest unique id in a text, in characters
 ID_CHARS = 80
-_MESSAGE_KEYS = ("sender", "recipients", "importance")
 _SELF, _NEAR = "self_state", "local_state"
 _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 #: a tool call in the text of a reply of litellm
@@ -41,9 +40,15 @@ _BECAME = "plan_execution"
 _ROUTINE = ("observation", "plan", _BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
-#: what a state has besides its place, and what a text says of it elsewhere or not at all
+#: what a text says elsewhere or not at all: of a state, and of other events
 _SAID = frozenset({"internal_state", "importance"})
 _OWN_SAID, _NEAR_SAID = _SAID | {"location", "agent_unique_id"}, _SAID | {"position"}
+_SIGHT_SAID = frozenset({_SELF, _NEAR, "importance"})
+_UNTOLD = frozenset({"recipients", "importance"})
+_MESSAGE_SAID = _UNTOLD | {"sender"}
+_DONE_SAID = frozenset({"name", "arguments", "rationale", "importance"})
+_CALL_SAID = frozenset({"name", "response"})
+_CALLS_SAID = frozenset({"tool_calls", "importance"})
 
 
 def by_id(unique_id: Any) -> str:
@@ -60,24 +65,22 @@ def message_text(content: Any, limit: float = math.inf, naming: Naming = by_id) 
         limit: longest text of a value, in characters; see ``content.ends``.
         naming: who said it.
     """
-    return _message(content, _Ends(limit), naming)
+    return _message(_cut("message", content, limit)[0], naming)
 
 
 def event_text(kind: str, content: Any, limit: int, naming: Naming = by_id) -> str:
     """One event on one line, at most about ``limit`` characters."""
-    # A huge text is cut before it is escaped: the rest would be thrown away anyway.
-    cut = _Ends(limit)
+    content, left_out = _cut(kind, content, limit)
     if kind == "message":
-        return shorten(_message(content, cut, naming), limit, cut.left_out)
-    if is_mapping(content):
-        content = cut.all(content)
+        line = _message(content, naming)
+    elif is_mapping(content):
         said = _sentence(kind, content, naming)
-        if said and len(said) + cut.left_out > limit and is_state(kind, content):
+        if said and len(said) + left_out > limit and is_state(kind, content):
             said = _state(content, naming, brief=True)
         line = said or f"{one_line(str(kind))}: {pairs(content)}"
     else:
-        line = f"{one_line(str(kind))}: {value_text(cut(content))}"
-    return shorten(line, limit, cut.left_out)
+        line = f"{one_line(str(kind))}: {value_text(content)}"
+    return shorten(line, limit, left_out)
 
 
 def is_state(kind: str, content: Any) -> bool:
@@ -172,39 +175,34 @@ def folds(kind: str) -> bool:
     return kind in _ROUTINE
 
 
-class _Ends:
-    """Cuts huge texts, see ``content.ends``, and adds up what is left out."""
+def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:
+    """An event's content without the middle of huge texts, and how much that was.
 
-    def __init__(self, limit: float) -> None:
-        self.limit, self.left_out = limit, 0
-
-    def __call__(self, value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        text, missing = ends(value, self.limit)
-        self.left_out += missing
-        return text
-
-    def all(self, mapping: Mapping) -> Mapping:
-        most = 4 * self.limit
-        for value in mapping.values():
-            if isinstance(value, str) and len(value) > most:
-                return {key: self(value) for key, value in mapping.items()}
-        return mapping  # as nearly always
-
-
-def _message(content: Any, cut: _Ends, naming: Naming) -> str:
+    They are cut before they are escaped: the rest would be thrown away anyway.
+    """
     if not is_mapping(content):
-        return value_text(cut(content))
-    text, sender = content.get("message"), content.get("sender")
-    if text is None:
-        rest = {k: v for k, v in content.items() if k not in _MESSAGE_KEYS}
-        said = pairs(cut.all(rest))
+        return ends(content, limit) if isinstance(content, str) else (content, 0)
+    most = 4 * limit
+    for value in content.values():
+        if isinstance(value, str) and len(value) > most:
+            break
     else:
-        said = value_text(cut(text))
-    if sender is None:
-        return said
-    return f"{naming(cut(sender))} says: {said}"
+        return content, 0  # as nearly always
+    if kind == "message":
+        given = content.get("message") is not None
+        told = {"message", "sender"} if given else content.keys() - _UNTOLD
+        content = {key: value for key, value in content.items() if key in told}
+    texts = {k: ends(v, limit) for k, v in content.items() if isinstance(v, str)}
+    short = {key: text for key, (text, _) in texts.items()}
+    return {**content, **short}, sum(missing for _, missing in texts.values())
+
+
+def _message(content: Any, naming: Naming) -> str:
+    if not is_mapping(content):
+        return value_text(content)
+    text, sender = content.get("message"), content.get("sender")
+    said = pairs(content, _MESSAGE_SAID) if text is None else value_text(text)
+    return said if sender is None else f"{naming(sender)} says: {said}"
 
 
 def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
@@ -238,15 +236,10 @@ def _done(action: Any, result: Any) -> str | None:
     said = f"Did {value_text(action['name'])}"
     said += f" ({_given(given)})" if given else ""
     said += f": {answer}" if answer else ""
-    rest = {**_without(action, "name", "arguments", "rationale")}
-    said += f", {pairs(rest)}" if rest else ""
+    rest = pairs(action, _DONE_SAID)
+    said += f", {rest}" if rest else ""
     reason = action.get("rationale")
     return said + (f". Reason: {_flat(reason)}" if reason else "")
-
-
-def _without(content: Mapping, *keys: str) -> dict:
-    left_out = {*keys, "importance"}
-    return {k: v for k, v in content.items() if k not in left_out}
 
 
 def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
@@ -255,9 +248,10 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
     said = []
     if is_mapping(own):
         where, how = _condition(own, "location", _OWN_SAID)
-        parts = [f"Was at {where}"] * bool(where) + [how] * bool(how)
-        own_state = parts if where else ["Own state", *parts]
-        said += [": ".join(own_state) + "."] * bool(parts)
+        if where:
+            said.append(f"Was at {where}: {how}." if how else f"Was at {where}.")
+        elif how:
+            said.append(f"Own state: {how}.")
     elif own is not None:
         said.append(f"{value_text(own)}.")
     if is_mapping(near):
@@ -266,8 +260,9 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
         said.append(f"Saw {', '.join(seen) or 'nobody'}{note}.")
     elif near is not None:
         said.append(f"Saw {value_text(near)}.")
-    rest = _without(content, _SELF, _NEAR)
-    return " ".join([*said, *([f"{pairs(rest)}."] if rest else [])])
+    if rest := pairs(content, _SIGHT_SAID):
+        said.append(f"{rest}.")
+    return " ".join(said)
 
 
 def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, str]:
@@ -278,30 +273,39 @@ def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, s
     """
     where = state.get(place)
     inner = state.get("internal_state")
-    how: list[str] = []
+    how = pairs(state, said)
     if inner is not None:
         items = inner if isinstance(inner, list | tuple) else [inner]
-        texts = [value_text(item) for item in items if item is not None]
-        how = [text for text in dict.fromkeys(texts) if text]
-    rest = {key: value for key, value in state.items() if key not in said}
-    if rest:
-        how.append(pairs(rest))
-    return "" if where is None else value_text(where), ", ".join(how)
+        texts = dict.fromkeys([value_text(item) for item in items if item is not None])
+        how = ", ".join([text for text in (*texts, how) if text])
+    return "" if where is None else value_text(where), how
 
 
 def _seen(who: str, state: Any, brief: bool) -> str:
     if not is_mapping(state):
         return who if brief else f"{who} ({value_text(state)})"
     where, how = _condition(state, "position", _NEAR_SAID)
-    how = "" if brief else how
-    return who + (f" at {where}" if where else "") + (f" ({how})" if how else "")
+    if where:
+        who = f"{who} at {where}"
+    return f"{who} ({how})" if how and not brief else who
 
 
 def _known(key: Any, naming: Naming) -> str:
     """An agent by its key in an observation, with its name if it has one."""
-    text, unique_id = value_text(key), id_of(key)
-    plain, named = by_id(unique_id), naming(unique_id)
+    look = _look_at_text if type(key) is str else _look_at
+    text, unique_id, plain = look(key)
+    named = naming(unique_id)
     return text if named in (plain, text) else named.replace(plain, text)
+
+
+def _look_at(key: Any) -> tuple[str, Any, str]:
+    """A key on one line, the unique id in it, and that agent without its name."""
+    unique_id = id_of(key)
+    return value_text(key), unique_id, by_id(unique_id)
+
+
+#: of texts alone, as anything else might keep a model alive
+_look_at_text = lru_cache(maxsize=4096)(_look_at)
 
 
 def id_of(key: Any) -> Any:
@@ -365,19 +369,21 @@ def _given(arguments: Any) -> str:
 def _calls(kind: str, content: Mapping) -> str | None:
     """Mesa-LLM's ``{"tool_calls": [{"name", "response"}]}``; None for all else."""
     calls = content.get("tool_calls")
-    if not isinstance(calls, list) or not all(
-        is_mapping(call) and "name" in call for call in calls
-    ):
+    if not isinstance(calls, list):
         return None
-    texts = []
     for call in calls:
-        rest = {k: v for k, v in call.items() if k not in ("name", "response")}
-        given = f" ({pairs(rest)})" if rest else ""
-        answer = value_text(call.get("response", ""))
-        if "np." in answer:
-            answer = _NUMPY.sub(r"\1", answer)
-        texts.append(f"{value_text(call['name'])}{given}{': ' * bool(answer)}{answer}")
-    others = _without(content, "tool_calls")
-    said = "; ".join(texts) or "no tool"
+        if not is_mapping(call) or "name" not in call:
+            return None
+    said = "; ".join([_used(call) for call in calls]) or "no tool"
+    others = pairs(content, _CALLS_SAID)
     verb = "Used" if kind == "action" else f"{one_line(str(kind))}:"
-    return f"{verb} {said}" + (f", {pairs(others)}" if others else "")
+    return f"{verb} {said}, {others}" if others else f"{verb} {said}"
+
+
+def _used(call: Mapping) -> str:
+    given = pairs(call, _CALL_SAID)
+    given = f" ({given})" if given else ""
+    answer = value_text(call.get("response", ""))
+    if "np." in answer:
+        answer = _NUMPY.sub(r"\1", answer)
+    return f"{value_text(call['name'])}{given}{': ' if answer else ''}{answer}"
