@@ -16,6 +16,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from mesa_memory.core.environment import environment
+
 #: what stands in the place of a secret
 MARK = "[secret]"
 _WORDS = frozenset(
@@ -128,8 +130,8 @@ def scrub_data(value: Any) -> Any:
 
 def scrub_reply(reply: Any) -> Any:
     """A language model's reply without known secrets, in its text and raw response."""
-    if isinstance(reply.text, str) and holds_secret(reply.text):
-        reply = replace(reply, text=scrub(reply.text))
+    if isinstance(reply.text, str) and (clean := scrub(reply.text)) != reply.text:
+        reply = replace(reply, text=clean)
     for choice in getattr(reply.raw, "choices", None) or ():
         message = getattr(choice, "message", None)
         parts = [message, *(getattr(message, "tool_calls", None) or ())]
@@ -169,12 +171,11 @@ def cause(error: BaseException) -> BaseException | None:
 
 def secrets() -> tuple[str, ...]:
     """Every secret known by its value, the longest first."""
-    # Python's own mapping behind it says the same as its items, and much sooner.
-    environment = getattr(os.environ, "_data", None) or dict(os.environ)
+    variables = environment()
     seen, known, found = _last[0]
-    if known != len(_known) or seen != environment:
+    if known != len(_known) or seen != variables:
         found, known = _secrets(), len(_known)
-        _last[0] = (dict(environment), known, found)
+        _last[0] = (dict(variables), known, found)
     return found
 
 

@@ -4,9 +4,10 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any
 
+from mesa_memory.core.environment import is_set
 from mesa_memory.errors import HostChanged
 from mesa_memory.hosts import wire
 from mesa_memory.hosts.changed import changed
@@ -106,7 +107,7 @@ def hooks() -> list[str]:
     found = [n for n in _HOOKS if value(n)] if any(map(value, _HOOKS)) else []
     if litellm.acompletion is not _acompletion():
         found.append("acompletion")
-    if os.environ.get("USE_LITELLM_PROXY"):
+    if is_set("USE_LITELLM_PROXY") and os.environ.get("USE_LITELLM_PROXY"):
         found.append("USE_LITELLM_PROXY")
     return found
 
@@ -144,6 +145,7 @@ def tls() -> Any:
     return get_ssl_configuration()
 
 
+@lru_cache
 def finish_reason(said: str) -> str:
     """Why a model stopped, in OpenAI's words."""
     from litellm.litellm_core_utils.core_helpers import map_finish_reason

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from mesa_memory.core import redaction
 from mesa_memory.core.recorder import Asked
@@ -38,8 +38,7 @@ CLIENTS = ("auto", "lean", "litellm")
 SENT = ("temperature", "seed", "max_tokens")
 
 
-@dataclass(frozen=True)
-class Attempt:
+class Attempt(NamedTuple):
     """One HTTP request that is to be sent.
 
     Attributes:

@@ -103,7 +103,7 @@ class ProviderClient:
         failures: list[LLMError] = []
         for name in (request.model, *self.settings.fallbacks):
             try:
-                return await self._ask(name, request)
+                return await self._ask(_Course(name, request, self.settings.deadline))
             except LLMError as error:
                 failures.append(error)
         # If only one of them may answer later, then the request may succeed later.
@@ -113,28 +113,28 @@ class ProviderClient:
         """What the model's tokens cost; None if unknown."""
         return pricing.price(model) if model else None
 
-    async def _ask(self, model: str, request: LLMRequest) -> Reply:
+    async def _ask(self, course: "_Course") -> Reply:
         """The reply of one model, within its attempts and the deadline."""
         if keeping.wanted:
             await keeping.ready(self._of)
-        started, tried = time.monotonic(), _Tried()
-        patience = Patience(self.settings.deadline)
+        started, patience = time.monotonic(), course.patience
         while True:
             try:
-                reply = await self._attempt(model, request, patience, tried)
+                reply = await self._attempt(course)
             except Exception as error:
-                wait = self._wait(tried.attempts, error)
-                last = tried.attempts >= self.settings.attempts or wait >= patience.left
+                wait = self._wait(course.attempts, error)
+                tried = course.attempts >= self.settings.attempts
+                last = tried or wait >= patience.left
                 if last or not _worth_another_try(error):
                     raise provider_errors.typed(
-                        *(error, model, request, tried.requests),
+                        *(error, course.model, course.request, course.requests),
                         self.settings.deadline,
                     ) from redaction.cause(error)
             else:
-                route = tried.route
+                route = course.route
                 return alike(
                     reply,
-                    attempts=tried.requests,
+                    attempts=course.requests,
                     latency=time.monotonic() - started,
                     client=route.client,
                     form=route.form,
@@ -142,72 +142,68 @@ class ProviderClient:
                 )
             await patience.sleep(wait)
 
-    async def _attempt(
-        self, model: str, request: LLMRequest, patience: Patience, tried: "_Tried"
-    ) -> Reply:
+    async def _attempt(self, course: "_Course") -> Reply:
         """The reply to the next attempt, which waits for its turn."""
-        slot = self._turn_now(model, request, tried.refused)
-        if slot is None:
-            slot = await self._turn(model, request, patience, tried.refused)
-        tried.attempts, status = tried.attempts + 1, None
+        slot = self._turn_now(course) or await self._turn(course)
+        course.attempts, status = course.attempts + 1, None
+        patience, began = course.patience, time.monotonic()
         try:
-            async with patience.attempt(self.settings.timeout):
-                reply = await self._send(model, request, tried)
+            async with asyncio.timeout(min(self.settings.timeout, patience.left)):
+                reply = await self._send(course)
             status = 200
             return reply
         except Exception as error:
             status = getattr(error, "status_code", None)
             self._ways.clear()  # a key or an address may be another one by now
-            self._close(model, request, error)
+            self._close(course, error)
             raise
         finally:
-            tried.refused = status in OVERLOADED
+            patience.left -= time.monotonic() - began
+            course.refused = status in OVERLOADED
             self._slots.release(slot, status)
 
-    async def _until_open(
-        self, model: str, request: LLMRequest, patience: Patience
-    ) -> None:
+    async def _until_open(self, course: "_Course") -> None:
         """Waits until a provider that named a time may be asked again.
 
         Raises:
             Closed: if then the request has no time for a whole attempt any more.
         """
-        left = self._closed_for(model, request)
+        left = self._closed_for(course)
         if left <= 0:
             return
-        if left + self.settings.timeout >= patience.left:
-            raise provider_errors.Closed(model, left)
-        await patience.sleep(left)
+        if left + self.settings.timeout >= course.patience.left:
+            raise provider_errors.Closed(course.model, left)
+        await course.patience.sleep(left)
 
-    def _closed_for(self, model: str, request: LLMRequest) -> float:
+    def _closed_for(self, course: "_Course") -> float:
         if not self._closed:
             return 0.0
-        until = self._closed.get((model, _base_for(model, request)), 0.0)
-        return until - time.monotonic()
+        return self._closed.get(course.place, 0.0) - time.monotonic()
 
-    def _close(self, model: str, request: LLMRequest, error: Exception) -> None:
+    def _close(self, course: "_Course", error: Exception) -> None:
         """Notes how long a provider asks to wait; nobody asks it before."""
         wait = provider_errors.retry_after(error)
         if not wait or not provider_errors.passing(error):
             return
-        key, until = (model, _base_for(model, request)), time.monotonic() + wait
-        self._closed[key] = max(until, self._closed.get(key, 0.0))
+        place, until = course.place, time.monotonic() + wait
+        self._closed[place] = max(until, self._closed.get(place, 0.0))
         if wait > self.settings.deadline:
             logger.warning(
                 "model %r asks to wait %.4g s, longer than a request may take "
                 "(deadline=%g s). It is not asked again before; until then the run "
                 "goes on, and what needs the model stays pending.",
-                model,
+                course.model,
                 wait,
                 self.settings.deadline,
             )
 
-    async def _send(self, model: str, request: LLMRequest, tried: "_Tried") -> Reply:
+    async def _send(self, course: "_Course") -> Reply:
         """The reply to one attempt; refused forms and settings are replaced at once."""
-        base, settings = _base_for(model, request), self.settings.sent
-        given = request.arguments
-        sender, address = self._way(model, base, {**settings, **given})
-        forms, server = self._negotiation(model, base), address and address.base
+        (model, base), request = course.place, course.request
+        settings, given = self.settings.sent, request.arguments
+        whole = {**settings, **given} if given else settings
+        sender, address = self._way(model, base, whole)
+        forms, server = self._negotiation(course), address and address.base
         key = key_for(model, server or base, request)
         while True:
             plan = forms.plan(sender.name, request.schema)
@@ -223,31 +219,33 @@ class ProviderClient:
             except Exception as error:
                 if not forms.refused(plan, settings, error):
                     raise
-                self._tell(model, base, plan, error)
-                tried.more += 1
+                self._tell(course, plan, error)
+                course.more += 1
             else:
                 self._answered = time.monotonic()
                 forms.answered(plan)
-                tried.route = plan.route
+                course.route = plan.route
                 return reply
 
-    def _negotiation(self, model: str, base: str | None) -> Negotiation:
+    def _negotiation(self, course: "_Course") -> Negotiation:
         """What the model at an address takes, as far as it was found out by now."""
-        found = self._forms.get((model, base))
+        found = self._forms.get(course.place)
         if found is None:
-            known = pricing.takes_schema(model) or speaks_openai(model, base)
+            model = course.model
+            known = pricing.takes_schema(model) or speaks_openai(*course.place)
             found = Negotiation(FORMS[0] if known else PLAIN)
-            self._forms[model, base] = found
+            self._forms[course.place] = found
         return found
 
-    def _tell(self, model: str, base: str | None, plan: Plan, error: Exception) -> None:
-        forms = self._negotiation(model, base)
+    def _tell(self, course: "_Course", plan: Plan, error: Exception) -> None:
+        forms = self._negotiation(course)
         route = forms.plan(plan.route.client, plan.schema).route
         if route != plan.route:
             logger.info(
                 "requests to model %r take another form from now on (%s, without %s), as "
                 "it refused %s: %s",
-                *(model, route.form, route.without or "nothing", plan.form, error),
+                *(course.model, route.form, route.without or "nothing"),
+                *(plan.form, error),
             )
 
     def _way(
@@ -284,43 +282,37 @@ class ProviderClient:
             self._ways[key] = (now + LOOK_UP_S, found)
         return found
 
-    def _turn_now(self, model: str, request: LLMRequest, refused: bool) -> Slot | None:
+    def _turn_now(self, course: "_Course") -> Slot | None:
         """The turn that ``_turn`` waits for, if there is nothing to wait for."""
         if self._closed or self._requests or self._tokens:
             return None
-        return self._slots.take((model, _base_for(model, request)), refused)
+        return self._slots.take(course.place, course.refused)
 
-    async def _turn(
-        self, model: str, request: LLMRequest, patience: Patience, refused: bool
-    ) -> Slot:
-        """Waits until the provider, rates and concurrency allow one more attempt.
-
-        Args:
-            refused: the last attempt came when there was too much to do.
-        """
-        await self._until_open(model, request, patience)
+    async def _turn(self, course: "_Course") -> Slot:
+        """Waits until the provider, rates and concurrency allow one more attempt."""
+        await self._until_open(course)
         if self._requests:
             await self._requests.acquire()
         if tokens := self._tokens:
-            texts = [str(m.get("content") or "") for m in request.messages()]
+            texts = [str(m.get("content") or "") for m in course.request.messages()]
             size = sum(map(count_tokens, texts))
             await tokens.acquire(min(size, tokens.max_rate))
         while True:
-            slot = await self._slot(model, request, refused)
-            if self._closed_for(model, request) <= 0:
+            slot = await self._slot(course)
+            if self._closed_for(course) <= 0:
                 return slot
             # That was said while the request waited for its turn.
             self._slots.release(slot, None)
-            await self._until_open(model, request, patience)
+            await self._until_open(course)
 
-    async def _slot(self, model: str, request: LLMRequest, refused: bool) -> Slot:
+    async def _slot(self, course: "_Course") -> Slot:
         """Waits for a slot as long as others get answers, and one deadline more.
 
         Raises:
             NoTurn: if nobody gets an answer.
         """
-        key = (model, _base_for(model, request))
-        if (slot := self._slots.take(key, refused)) is not None:
+        place, refused = course.place, course.refused
+        if (slot := self._slots.take(place, refused)) is not None:
             return slot
         began = time.monotonic()
         while True:
@@ -328,7 +320,7 @@ class ProviderClient:
             try:
                 async with asyncio.timeout(until - time.monotonic()):
                     return await self._slots.acquire(
-                        key, lambda: _order(request), refused
+                        place, lambda: _order(course.request), refused
                     )
             except TimeoutError as error:
                 if self._answered + self.settings.deadline <= time.monotonic():
@@ -345,10 +337,12 @@ class ProviderClient:
         return max(jittered, provider_errors.retry_after(error))
 
 
-class _Tried:
-    """What was done for one request so far.
+class _Course:
+    """What is done for one request to get the reply of one model.
 
     Attributes:
+        place: the model, and its address if that is not the usual one.
+        patience: how long it may still take.
         attempts: begun.
         more: requests sent besides, as the server refused their form.
         refused: True if the last attempt came when there was too much to do.
@@ -357,6 +351,19 @@ class _Tried:
 
     attempts, more, refused = 0, 0, False
     route = Route("")
+
+    def __init__(self, model: str, request: LLMRequest, deadline: float) -> None:
+        base, asked = request.api_base, request.model or ""
+        # A fallback of another provider has an address of its own.
+        if model != asked and model.partition("/")[0] != asked.partition("/")[0]:
+            base = None
+        self.place, self.request = (model, base), request
+        self.patience = Patience(deadline)
+
+    @property
+    def model(self) -> str:
+        """The request's own, or a fallback."""
+        return self.place[0]
 
     @property
     def requests(self) -> int:
@@ -390,9 +397,3 @@ def _limiter(per_minute: float | None) -> AsyncLimiter | None:
     if per_minute is None:
         return None
     return AsyncLimiter(max(1.0, per_minute), 60 * max(1.0, 1 / per_minute))
-
-
-def _base_for(model: str, request: LLMRequest) -> str | None:
-    """The request's address, also for a fallback of the same provider."""
-    provider = (request.model or "").partition("/")[0]
-    return request.api_base if model.partition("/")[0] == provider else None

@@ -6,6 +6,7 @@ A budget goes by the most that a call may use; this is what it is expected to us
 import threading
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import partial
 
 from mesa_memory.core.alike import alike
 from mesa_memory.core.requests import LLMRequest
@@ -19,17 +20,17 @@ REPLY_TOKENS = 100
 
 @dataclass
 class _Ratio:
-    """Two sums and their ratio."""
+    """Two sums and their ratio, which is given until something is counted."""
 
+    ratio: float = 1.0
     counted: float = 0.0
     expected: float = 0.0
-
-    def of(self, default: float) -> float:
-        return self.counted / self.expected if self.expected else default
 
     def add(self, counted: float, expected: float) -> None:
         self.counted += counted
         self.expected += expected
+        if self.expected:
+            self.ratio = self.counted / self.expected
 
 
 class Forecaster:
@@ -43,7 +44,7 @@ class Forecaster:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._prompts: dict[str, _Ratio] = defaultdict(_Ratio)
-        self._replies: dict[tuple, _Ratio] = defaultdict(_Ratio)
+        self._replies: dict[tuple, _Ratio] = defaultdict(partial(_Ratio, REPLY_TOKENS))
         self._cached: dict[str, _Ratio] = defaultdict(_Ratio)
         self._begun = Beginnings()
 
@@ -73,19 +74,25 @@ class Forecaster:
         """
         model = request.model or ""
         with self._lock:
-            ratio = self._prompts[model].of(1.0)
+            ratio = self._prompts[model].ratio
             prompt = round(request.tokens * ratio)
             cached = 0
             if price is not None and price.cached is not None:
                 begun = self._begun.read(request) * ratio
-                cached = round(begun * self._cached[model].of(1.0))
-            reply = self._reply(request.purpose, model)
+                cached = round(begun * self._cached[model].ratio)
+            reply = round(self._replies[model, request.purpose].ratio)
         reply = reply if max_tokens is None else min(reply, max_tokens)
         cached = min(cached, prompt)
         cost = None if price is None else price.cost(prompt, reply, cached, tier)
-        tokens = {"prompt_tokens": prompt, "completion_tokens": reply}
-        known = {"cost": cost, "cached_tokens": cached}
-        return alike(NOTHING, calls=1, attempts=1, **tokens, **known)
+        return alike(
+            NOTHING,
+            calls=1,
+            attempts=1,
+            prompt_tokens=prompt,
+            completion_tokens=reply,
+            cost=cost,
+            cached_tokens=cached,
+        )
 
     def learn(self, request: LLMRequest, expected: Usage, used: Usage) -> None:
         """Takes up what an answered request used, if it was expected at all."""
@@ -93,13 +100,11 @@ class Forecaster:
             return
         model = request.model or ""
         with self._lock:
-            ratio = self._prompts[model].of(1.0)
-            self._prompts[model].add(used.prompt_tokens, request.tokens)
+            prompts = self._prompts[model]
+            ratio = prompts.ratio
+            prompts.add(used.prompt_tokens, request.tokens)
             self._replies[model, request.purpose].add(used.completion_tokens, 1)
             hit = self._cached[model]
             if expected.cached_tokens or used.cached_tokens:
-                begun = expected.cached_tokens / (hit.of(1.0) or 1.0)
+                begun = expected.cached_tokens / (hit.ratio or 1.0)
                 hit.add(used.cached_tokens, begun or used.cached_tokens / ratio)
-
-    def _reply(self, purpose: str, model: str) -> int:
-        return round(self._replies[model, purpose].of(REPLY_TOKENS))

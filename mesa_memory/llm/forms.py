@@ -9,8 +9,8 @@ does not know: the next attempt then takes the next form, which stays if it work
 import re
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -56,8 +56,7 @@ _UNKNOWN = re.compile(
 REPLY_TOOL = "reply"
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """How one request is sent.
 
     Attributes:
@@ -77,7 +76,9 @@ class Plan:
         sent = {k: v for k, v in settings.items() if k not in self.route.without}
         if self.renamed and "max_tokens" in sent:
             sent[_OTHER_LIMIT] = sent.pop("max_tokens")
-        return sent if self.schema is None else sent | asking(self.schema, self.form)
+        if self.schema is not None:
+            sent.update(asking(self.schema, self.route.form))
+        return sent
 
     @property
     def form(self) -> str:
@@ -113,13 +114,15 @@ class Negotiation:
                 form = len(FORMS) - 1
             elif self._again is not None:
                 form, self._again = self._again, None
-            route = Route(client, FORMS[form], self._without)
+            route = _route(client, FORMS[form], self._without)
             return Plan(route, schema, self._version, self._renamed)
 
     def answered(self, plan: Plan) -> None:
         """A request that was sent so had an answer."""
-        form = FORMS.index(plan.form)
-        if plan.schema is None or (self._proven and form == self._form):
+        if plan.schema is None:
+            return
+        form = FORMS.index(plan.route.form)
+        if self._proven and form == self._form:
             return
         with self._lock:
             if form == self._trial:
@@ -180,6 +183,10 @@ class Negotiation:
             self._renamed = True
             names = [name for name in names if name != "max_tokens"]
         self._without = tuple(sorted({*self._without, *names}))
+
+
+#: the same for all requests that go alike
+_route = lru_cache(Route)
 
 
 def _about(form: str, said: str) -> bool:

@@ -11,11 +11,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import orjson
+from multidict import CIMultiDict
 from yarl import URL
 
 from mesa_memory.core import redaction
 from mesa_memory.core.content import plain
 from mesa_memory.core.proxies import proxy_of
+from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import Reply
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
@@ -61,15 +63,13 @@ class LeanSender:
             StateError: if the server refuses, or its answer cannot be read.
             ConnectionError: if there is no connection, or it is lost.
         """
-        headers, url, method = target.headers(attempt.options), target.url, "POST"
+        headers, asked = target.headers(attempt.options), attempt.asked
+        url, method = target.url, "POST"
         try:
             for _ in range(REDIRECTS + 1):
-                data = body if method == "POST" else b""
-                sent = (method, url, headers, data)
-                answer = await _kept(target, attempt, *sent)
-                if answer is None:
-                    answer = await _answered(target, *sent)
-                status, there = answer
+                sent = (method, url, headers, body if method == "POST" else b"")
+                answer = await _kept(target, attempt, asked, *sent) if asked else None
+                status, there = answer or await _answered(target, *sent)
                 if isinstance(there, bytes):
                     return there
                 url = _followed(url, there)
@@ -91,7 +91,7 @@ async def _answered(
     target: "_Target", method: str, url: URL, headers: Mapping[str, str], data: bytes
 ) -> _Answered:
     """The answer to one HTTP request."""
-    async with connections.session().request(
+    response = await connections.session().request(
         method,
         url,
         data=data or None,
@@ -99,23 +99,26 @@ async def _answered(
         allow_redirects=False,
         proxy=target.proxy,
         ssl=target.tls,
-    ) as response:
+    )
+    try:
         return response.status, await _read(response)
+    finally:
+        if not response.closed:  # as it is when all was read
+            response.release()
 
 
 async def _kept(
     target: "_Target",
     attempt: Attempt,
+    asked: Asked,
     method: str,
     url: URL,
     headers: Mapping[str, str],
     data: bytes,
 ) -> _Answered | None:
     """The answer from a keeper; None if there is no keeper."""
-    if not attempt.asked:
-        return None
     sent = Sent(method, str(url), headers, data, target.tls, attempt.timeout)
-    answer = await keeping.ask(attempt.asked, sent)
+    answer = await keeping.ask(asked, sent)
     return None if answer is None else (answer.status, await _read(answer))
 
 
@@ -141,12 +144,13 @@ class _Target:
         self.url = URL(base if whole else f"{base}/chat/completions")
         self.proxy = proxy_of(urlsplit(str(self.url)))
         self.tls = host.tls() if self.url.scheme == "https" else True
-        self._headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
+        headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}
         if address.key is not None:
             if address.key != _NO_KEY:
                 redaction.learn(address.key)
-            self._headers["Authorization"] = f"Bearer {address.key}"
-        self._headers |= _of_the_owner(address.provider, organization)
+            headers["Authorization"] = f"Bearer {address.key}"
+        headers |= _of_the_owner(address.provider, organization)
+        self._headers = CIMultiDict(headers)  # as aiohttp wants it
 
     def headers(self, options: Mapping[str, Any]) -> Mapping[str, str]:
         """The headers of a request."""
@@ -207,7 +211,7 @@ async def _read(response: aiohttp.ClientResponse | Answer) -> bytes | str:
         body.add(response.body)
     else:
         content = response.content
-        while (part := await content.readany()) and body.add(part):
+        while not content.at_eof() and body.add(await content.readany()):
             pass
     if body.refusal:
         response.close()

@@ -129,7 +129,7 @@ class Ledger:
         self.budget = budget or UNLIMITED
         #: a budget that is shared with other runs; None if there is no such budget
         self.account: Account | None = None
-        self._routes: dict[str, Route] = {}
+        self._routes: dict[str, tuple[str, str, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
         self._usage: dict[tuple, Tally] = {}  # by purpose, model and agent
         self._older: dict[tuple, Tally] = {}  # the part of it before the newest steps
@@ -151,12 +151,12 @@ class Ledger:
     @property
     def routes(self) -> dict[str, Route]:
         """By model, how its last answered request went to it, in order of first use."""
-        return dict(self._routes)
+        return {model: Route(*went) for model, went in self._routes.items()}
 
-    def went(self, model: str, route: Route | None) -> None:
-        """Notes how an answered request went to its model; None is no provider's."""
-        if route is not None:
-            self._routes[model] = route
+    def went(self, model: str, reply: Reply) -> None:
+        """Notes how an answered request went to its model, if that is a provider's."""
+        if reply.client:
+            self._routes[model] = (reply.client, reply.form, reply.without)
 
     @property
     def total(self) -> Usage:

@@ -8,12 +8,13 @@ the replacement is asked, in Mesa-LLM's way.
 import asyncio
 import inspect
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import Any
 
 from mesa_memory.core import redaction
+from mesa_memory.core.environment import is_set
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.policy import PROVIDER, enable
@@ -53,7 +54,12 @@ def would_be_own(model: str | None, api_base: str | None) -> bool:
 
 def _has_key(model: str) -> bool:
     """True if the environment has a key where Mesa-LLM looks for one."""
-    return f"{model.partition('/')[0].upper()}_API_KEY" in os.environ
+    return is_set(_key_of(model))
+
+
+@lru_cache
+def _key_of(model: str) -> str:
+    return f"{model.partition('/')[0].upper()}_API_KEY"
 
 
 def is_replaced(llm: Any, name: str) -> bool:

@@ -44,10 +44,12 @@ def obstacle(arguments: Mapping[str, Any]) -> str:
     """
     if set_there := host.hooks():
         return f"litellm.{set_there[0]} is set"
+    if KNOWN.issuperset(arguments):
+        return ""
     unknown = arguments.keys() - KNOWN
     if unknown == {"think"} and arguments["think"] is False:
         return ""  # Mesa-LLM's word for Ollama; the protocol has one, too
-    return f"only litellm knows the option {min(unknown)!r}" if unknown else ""
+    return f"only litellm knows the option {min(unknown)!r}"
 
 
 def destination(

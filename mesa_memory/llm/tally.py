@@ -33,9 +33,10 @@ class Tally:
         if self.cost is not None:
             self.cost = None if used.cost is None else self.cost + used.cost
         self.latency += used.latency
-        self.failures += used.failures
-        self.cached_tokens += used.cached_tokens
-        self.kept += used.kept
+        if used.failures or used.cached_tokens or used.kept:  # most have none
+            self.failures += used.failures
+            self.cached_tokens += used.cached_tokens
+            self.kept += used.kept
         return self
 
     def take(self, part: "Usage") -> None:

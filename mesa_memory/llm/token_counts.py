@@ -1,16 +1,14 @@
 """The tokens of one call, as its provider counted them."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 #: where providers say how many prompt tokens they read from their cache: Anthropic,
 #: DeepSeek; OpenAI and all who speak its protocol say it among the details
 _CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
 
 
-@dataclass(frozen=True)
-class TokenCounts:
+class TokenCounts(NamedTuple):
     """Tokens of one call; None where the provider does not say.
 
     Attributes:
@@ -26,37 +24,36 @@ class TokenCounts:
     @classmethod
     def of(cls, usage: Any) -> "TokenCounts":
         """The counts in a reply's ``usage``: a mapping or an object; None has none."""
-        prompt = _count(usage, "prompt_tokens")
-        cached = _count(_inside(usage, "prompt_tokens_details"), "cached_tokens")
+        said = _getter(usage)
+        prompt, cached = _whole(said("prompt_tokens")), None
+        if details := said("prompt_tokens_details"):
+            cached = _whole(_getter(details)("cached_tokens"))
         for name in _CACHED:
-            if cached is not None:
-                break
-            cached = _count(usage, name)
+            if cached is None and (given := said(name)) is not None:
+                cached = _whole(given)
         if cached is not None and prompt is not None:
             cached = min(cached, prompt)
-        return cls(prompt, _count(usage, "completion_tokens"), cached)
+        return cls(prompt, _whole(said("completion_tokens")), cached)
 
 
 def tier_of(response: Any) -> str:
     """The service tier that was served, as a response says; empty if it does not."""
-    for said in (response, _inside(response, "usage")):
-        tier = _inside(said, "service_tier")
-        if isinstance(tier, str):
-            return tier
-    return ""
+    said = _getter(response)
+    tier = said("service_tier")
+    if not isinstance(tier, str):
+        tier = _getter(said("usage"))("service_tier")
+    return tier if isinstance(tier, str) else ""
 
 
-def _count(usage: Any, name: str) -> int | None:
-    """A number of tokens; None if what stands there is not one."""
-    value = _inside(usage, name)
+def _whole(value: Any) -> int | None:
+    """A number of tokens; None if this is not one."""
     whole = isinstance(value, int) and not isinstance(value, bool)
     return value if whole and value >= 0 else None
 
 
-def _inside(given: Any, name: str) -> Any:
+def _getter(given: Any) -> Callable[[str], Any]:
+    """Gives what stands in a mapping or an object under a name; None for nothing."""
     # The commonest first: to ask for an abstract class takes its time.
-    if given is None:
-        return None
     if type(given) is dict or isinstance(given, Mapping):
-        return given.get(name)
-    return getattr(given, name, None)
+        return given.get
+    return lambda name: getattr(given, name, None)

@@ -121,10 +121,10 @@ class Connection:
 
     def target(self) -> tuple[str | None, str | None]:
         """The model that is asked, and the address of its provider."""
-        agents = getattr(self.memory.agent, "llm", None)
         chosen = self.model_name or self.services.model
         if chosen:
             return chosen, self.api_base
+        agents = getattr(self.memory.agent, "llm", None)
         name = getattr(agents, "llm_model", None)
         base = getattr(agents, "api_base", None)
         base = self.api_base or (base if isinstance(base, str) else None)
@@ -136,12 +136,13 @@ class Connection:
 
     def replaced(self) -> LLMOverride | None:
         """What a user put in place of Mesa-LLM's llm object, if anything."""
-        if self.services.replay is not None:
+        services = self.services
+        if services.replay is not None:
             return None
         if self._llm is None:  # nobody has looked at it, nor put anything there
             model, base = self.target()
             offline = (model or "").startswith("offline/")
-            if self.services.llm or offline or would_be_own(model, base):
+            if services.llm or offline or would_be_own(model, base):
                 return None
         try:
             return override(self.llm)

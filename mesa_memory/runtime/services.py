@@ -343,7 +343,7 @@ class Services:
             used = Usage(calls=1, attempts=1, failures=1)
         else:
             used = usage_of(request, reply, price_of(client, model))
-            self.ledger.went(model, reply.route)
+            self.ledger.went(model, reply)
             if set_aside.expected.calls:
                 self.forecaster.learn(request, set_aside.expected, used)
         self.ledger.settle(request, model, set_aside, used)
