@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
-from operator import itemgetter
+from itertools import chain, compress, filterfalse
 from typing import NamedTuple
 from unicodedata import numeric
 
@@ -24,15 +24,17 @@ _MARKS = "\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0df
 #: words and numbers; scripts without spaces are taken in runs
 _TOKEN = re.compile(
     rf"[{_HAN}]+|[{_KANA}]+|[{_THAI}]+|[{_HIRAGANA}]+"
-    rf"|(?:(?![{_HAN}{_KANA}{_THAI}{_HIRAGANA}])(?:[^\W_]|[{_MARKS}]))+"
+    rf"|(?:[^\W_{_HAN}{_KANA}{_THAI}{_HIRAGANA}]+|[{_MARKS}]+)+"
 )
 #: the same in a text without those scripts and signs, and faster
 _LETTERS = re.compile(r"[^\W_]+")
 _SPECIAL = re.compile(f"[{_HAN}{_KANA}{_THAI}{_HIRAGANA}{_MARKS}]")
-#: the same in ASCII, and much faster: spaces for all that is no letter and no digit
-_ASCII_TOKENS = bytes(code if chr(code).isalnum() else 32 for code in range(128)) * 2
-#: what stands in no text of ASCII with the usual dashes, quotes and dots
-_NOT_PLAIN = re.compile("[^\0-\x7f\u2013\u2014\u2018\u2019\u201c\u201d\u2022\u2026]")
+#: the same in Latin-1, and much faster: spaces for all that is no letter and no digit
+_LATIN_1 = bytes(code if chr(code).isalnum() else 32 for code in range(256))
+#: the usual dashes, quotes and dots, which alone would make a text another one
+_PLAIN = "\u2013\u2014\u2018\u2019\u201c\u201d\u201e\u2022\u2026"
+_BEYOND_LATIN_1 = re.compile("[^\0-\xff]")
+_BEYOND_LATIN = re.compile("[^\0-\u024f]+")
 _RUN = re.compile(rf"[{_HAN}{_THAI}]")
 _HAN_RUN = re.compile(rf"[{_HAN}]")
 #: "one" is also an article
@@ -88,7 +90,7 @@ def _function_words() -> dict[str, frozenset[str]]:
     """The function words of each language, English first."""
     names = sorted(AVAILABLE_LANGUAGES, key=lambda name: (name != ENGLISH, name))
     return {
-        name: frozenset(part for word in get_stop_words(name) for part in _split(word))
+        name: frozenset(_tokens(" ".join(get_stop_words(name)).lower()))
         for name in names
     }
 
@@ -103,43 +105,47 @@ def _languages_of() -> dict[str, tuple[int, ...]]:
     return found
 
 
-def _language(words: Iterable[str]) -> str:
+def _language(text: str, tokens: Iterable[str], foreign: Iterable[bool]) -> str:
     """The language that small words are most likely of.
 
     A few words may belong to any language; they are taken for English.
+
+    Args:
+        tokens: of the text.
+        foreign: of each token, whether it is a word that only other languages have.
     """
-    known = list(filter(None, map(_languages_of().get, set(words))))
-    if not any(map(itemgetter(0), known)):
+    words: Iterable[str] = map(str.lower, tokens)
+    if "\u0130" in text or "\u03a3" in text:  # whose small letters may need the text
+        words = _tokens(text.lower())
+    elif not any(foreign):
         return ENGLISH  # as no other language can have more of them
-    places = Counter([place for languages in known for place in languages])
-    most = max(places.values())
-    best = min(p for p in places if places[p] == most) if most > 1 else 0
-    return list(_function_words())[best]
+    known = filter(None, map(_languages_of().get, set(words)))
+    counts = Counter(chain.from_iterable(known))
+    best = max(sorted(counts), key=counts.__getitem__, default=0)
+    return list(_function_words())[best if counts[best] > 1 else 0]
 
 
-def _in_ascii(text: str) -> str:
-    """With question marks for dashes, quotes and dots, if that makes it ASCII."""
-    if text.isascii() or _NOT_PLAIN.search(text):
+def _plainly(text: str) -> str:
+    """With question marks for the usual dashes, quotes and dots."""
+    if text.isascii():
         return text
-    return text.encode("ascii", "replace").decode()
+    for sign in _PLAIN:
+        text = text.replace(sign, "?")
+    return text
 
 
 def _uncounted(text: str) -> str:
     """Without numbers of lines; most texts have none, which is seen at once."""
-    steps = not text.isascii() or "step " in text.lower()
-    if steps or _LISTED.search(f"\n{text}"):
+    # Not all of "step", as its first letter has another form, which lower() keeps.
+    if "tep " in text.lower() or _LISTED.search(f"\n{text}"):
         return _COUNTERS.sub(" ", text)
     return text
 
 
 def _tokens(text: str) -> list[str]:
-    if text.isascii():
-        return text.encode().translate(_ASCII_TOKENS).decode().split()
+    if text.isascii() or not _BEYOND_LATIN_1.search(text):
+        return text.encode("latin-1").translate(_LATIN_1).decode("latin-1").split()
     return (_TOKEN if _SPECIAL.search(text) else _LETTERS).findall(text)
-
-
-def _split(text: str) -> list[str]:
-    return _tokens(text.lower())
 
 
 class _Word(NamedTuple):
@@ -149,9 +155,11 @@ class _Word(NamedTuple):
         sound: in small Latin letters.
         decimal: true for a number.
         run: true for a run of a script without spaces.
-        small: as function words are written; None if it never says anything.
+        small: as function words are written; None if it never says anything, or is a
+            run, whose pieces may.
         stem: of the sound.
-        capital: true with a capital, and in a script that has none.
+        name: the sound, with a capital and in a script that has none.
+        foreign: true if it is a function word, and not of English.
     """
 
     sound: str
@@ -159,16 +167,24 @@ class _Word(NamedTuple):
     run: bool
     small: str | None
     stem: str
-    capital: bool
+    name: str | None
+    foreign: bool
 
 
 @lru_cache(maxsize=4096)
 def _word(token: str) -> _Word:
-    sound, decimal = anyascii(token).lower(), token.isdecimal()
-    mute = decimal or len(sound) < 2 or _GRAMMAR.match(token) or sound in _GENERIC
-    small = None if mute else token.lower()
+    sound, decimal, lower = anyascii(token).lower(), token.isdecimal(), token.lower()
     run, capital = bool(_RUN.match(token)), token[0].upper() == token[0]
-    return _Word(sound, decimal, run, small, stem(sound), capital or token[0].isupper())
+    mute = decimal or len(sound) < 2 or _GRAMMAR.match(token) or sound in _GENERIC
+    return _Word(
+        sound,
+        decimal,
+        run,
+        None if mute or run else lower,
+        stem(sound),
+        sound if capital or token[0].isupper() else None,
+        _languages_of().get(lower, (0,))[0] > 0,
+    )
 
 
 @dataclass(frozen=True)
@@ -212,38 +228,31 @@ class Terms:
     @classmethod
     def once(cls, text: str) -> "Terms":
         """The terms of a text that nobody will ask for again."""
-        words: set[str] = set()
-        names: set[str] = set()
-        numbers: set[str] = set()
-        tokens: set[str] = set()
-        runs: list[str] = []
-        cleaned = _INSIDE.sub("", _uncounted(_in_ascii(text)))
-        ascii, found = cleaned.isascii(), _tokens(cleaned)
+        cleaned = _INSIDE.sub("", _uncounted(_plainly(text)))
+        found = _tokens(cleaned)
+        if not found:
+            return cls(language=(ENGLISH, True))
         different = dict.fromkeys(found)
-        language = _language(map(str.lower, different) if ascii else _split(cleaned))
+        columns = zip(*map(_word, different), strict=False)
+        sounds, decimals, runs, smalls, stems, heard, foreign = columns
+        language = _language(cleaned, different, foreign)
         empty = _function_words()[language]
-        for token in different:
-            sound, decimal, run, small, begins, capital = _word(token)
-            tokens.add(sound)
-            if decimal:
-                numbers.add(sound)
-            if run:
-                runs.append(sound)
-                words.update(pair for pair in _pieces(token) if pair not in empty)
-            elif small is not None and small not in empty:
-                words.add(begins)
-                if capital:
-                    names.add(sound)
-        if not ascii:
+        telling = [small and small not in empty for small in smalls]
+        words = frozenset(compress(stems, telling))
+        numbers, latin = frozenset(compress(sounds, decimals)), cleaned.isascii()
+        if not latin:
+            latin = _mostly_latin(found)
+            pieces = chain.from_iterable(map(_pieces, compress(different, runs)))
+            words |= {piece for piece in pieces if piece not in empty}
             signs = [sign for sign in _HAN_NUMBERS if sign in cleaned]
-            numbers.update(str(int(numeric(sign))) for sign in signs)
+            numbers |= {str(int(numeric(sign))) for sign in signs}
         return cls(
-            frozenset(words),
-            frozenset(names),
-            frozenset(numbers),
-            frozenset(tokens),
-            " ".join(runs),
-            (language, ascii or _mostly_latin(found)),
+            words,
+            frozenset(filter(None, compress(heard, telling))),
+            numbers,
+            frozenset(sounds),
+            "" if cleaned.isascii() else " ".join(compress(sounds, runs)),
+            (language, latin),
         )
 
     def without(self, other: "Terms") -> "Terms":
@@ -270,8 +279,8 @@ class Terms:
 
 
 def _mostly_latin(tokens: Iterable[str]) -> bool:
-    letters = "".join(token for token in tokens if not token.isdecimal())
-    return sum(x < "\u0250" for x in letters) * 2 >= len(letters)
+    letters = "".join(filterfalse(str.isdecimal, tokens))
+    return len(_BEYOND_LATIN.sub("", letters)) * 2 >= len(letters)
 
 
 def _pieces(run: str) -> Iterable[str]:
@@ -314,7 +323,7 @@ def _sounds(name: str, other: str) -> bool:
 @lru_cache(maxsize=1024)
 def plain_words(text: str) -> tuple[str, ...]:
     """All words and numbers of a text, in order, in small Latin letters."""
-    text = _in_ascii(text)
+    text = _plainly(text)
     if text.isascii():
-        return tuple(_split(text))
-    return tuple(_word(token).sound for token in _tokens(text))
+        return tuple(_tokens(text.lower()))
+    return tuple([_word(token).sound for token in _tokens(text)])
