@@ -26,7 +26,7 @@ FULL_CHARS = 1000
 QUOTED = 4
 
 #: what kind of event it was
-_KIND = re.compile(r"^\w+: ")
+_KIND = re.compile(r"\w++: ")
 #: who spoke, or what kind of event it was
 _HEAD = re.compile(r"^(?:agent \S+ says|[\w ]{1,30}):\s*", re.IGNORECASE)
 
@@ -43,7 +43,10 @@ def check_summary(text: str, lines: Sequence[str], known: str, max_chars: int) -
     Raises:
         Unusable: worded for the model that wrote it.
     """
-    bare = list(map(_without_kind, lines))
+    kinds = map(_KIND.match, lines)
+    bare = [
+        k.string[k.end() :] if k else line for k, line in zip(kinds, lines, strict=True)
+    ]
     new, old, events = Terms.of(text), Terms.of(known), Terms.once("\n".join(bare))
     if not len(events):
         return
@@ -60,11 +63,6 @@ def check_summary(text: str, lines: Sequence[str], known: str, max_chars: int) -
             raise Unusable(
                 "summary is a quotation from one event; tell what all of them say"
             )
-
-
-def _without_kind(line: str) -> str:
-    kind = _KIND.match(line)
-    return line[kind.end() :] if kind else line
 
 
 def _check_repeated(fresh: Terms, full: bool) -> None:
@@ -117,9 +115,11 @@ def _quotes(text: str, lines: Sequence[str]) -> bool:
     if len(quote) < QUOTED:
         return False
     least = sum(map(len, quote))
-    for line in lines:
-        if len(line) < least and line.isascii():  # whose sound is no longer
-            continue
+    # The sound of a line in ASCII is no longer than the line.
+    long = [line for line in lines if len(line) >= least or not line.isascii()]
+    if not long or not set(plain_words("\n".join(long))).issuperset(quote):
+        return False  # as nearly always
+    for line in long:
         said = plain_words(_HEAD.sub("", line, count=1))
         ends = range(len(said) - len(quote) + 1)
         if len(said) < len(quote) + 2 or quote[0] not in said:
