@@ -53,17 +53,16 @@ def folded(
     for place, (_, kind, line) in enumerate(told):
         if folds(kind):
             found.setdefault((kind, line), []).append(place)
-    notes = {
-        places[-1]: times(len(places), first)
-        for places in found.values()
-        if len(places) > 1
-        for first in [told[places[0]][0]]
-    }
-    gone = {place for places in found.values() for place in places[:-1]}
+    notes: dict[int, str | None] = {}  # None for what is told in a later place
+    for places in found.values():
+        if len(places) > 1:
+            notes |= dict.fromkeys(places)
+            notes[places[-1]] = times(len(places), told[places[0]][0])
     shown: dict[Any, list[str]] = {}
     for place, (step, _, line) in enumerate(told):
-        if place not in gone:
-            shown.setdefault(step, []).append(line + notes.get(place, ""))
+        note = notes.get(place, "")
+        if note is not None:
+            shown.setdefault(step, []).append(line + note)
     return list(shown.items())
 
 

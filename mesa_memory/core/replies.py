@@ -7,7 +7,6 @@ a reason that can be shown to the model.
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -163,14 +162,16 @@ def _reason(error: ValidationError) -> str:
 
 def _json_values(text: str) -> list[Any]:
     """The JSON objects and lists in ``text``, in order, lists before objects."""
-    found = list(_scan(text))
+    found = _scan(text)
     if len(found) < 2:
         return found
     return sorted(found, key=lambda value: isinstance(value, dict))
 
 
-def _scan(text: str) -> Iterator[Any]:
+def _scan(text: str) -> list[Any]:
+    found: list[Any] = []
     position, budget = 0, SCAN_CHARS
+    escapes = "\\" in text  # nothing else brings control characters in
     while budget > 0 and (start := _OPENING.search(text, position)):
         position = start.start()
         try:
@@ -184,7 +185,8 @@ def _scan(text: str) -> Iterator[Any]:
         else:
             budget -= end - position + TRY_CHARS
             position = end
-            yield _cleaned(value)
+            found.append(_cleaned(value) if escapes else value)
+    return found
 
 
 def _cleaned(value: Any, depth: int = 4) -> Any:

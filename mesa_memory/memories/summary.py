@@ -241,16 +241,16 @@ class RunningSummary(Layer):
         blocks = render.folded(told)
         # Only a summary that somebody has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
-        flow = ask_for_summary(
-            self.context,
-            self.task,
-            summary=known,
-            lines=[(step, line) for step, lines in blocks for line in lines],
-            max_chars=self.summary_chars,
-            **({"anew": True} if before else {}),
-            **({"stale": True} if self._is_stale else {}),
-        )
-        return (yield from flow)
+        inputs = {
+            "summary": known,
+            "lines": [(step, line) for step, lines in blocks for line in lines],
+            "max_chars": self.summary_chars,
+        }
+        if before:
+            inputs["anew"] = True
+        if self._is_stale:
+            inputs["stale"] = True
+        return ask_for_summary(self.context, self.task, **inputs)
 
 
 def ask_for_summary(context: LayerContext, task: Task, **inputs: Any) -> Flow[Summary]:
@@ -266,4 +266,4 @@ def ask_for_summary(context: LayerContext, task: Task, **inputs: Any) -> Flow[Su
         own = context.outside.replaced() is not None
         return reply if own else task.check(reply, inputs)
 
-    return (yield from task.ask(request, proved))
+    return task.ask(request, proved)

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 import mesa_memory.tasks.registry as registry
 from mesa_memory.core import requests
+from mesa_memory.core.alike import alike
 from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.validate import whole
@@ -108,6 +109,7 @@ class Task:
         self.origin = f"{_name(schema)}, {_name(prompt)}"
         self._schema, self._system, self._prompt = schema, system, prompt
         self._check, self._offline = check, offline
+        self._blank = LLMRequest(purpose, None, 0, "", "", None)
         registry.register(self)
 
     def __repr__(self) -> str:
@@ -147,23 +149,33 @@ class Task:
         return text
 
     def request(
-        self, inputs: Inputs, *, system: str | None = None, **whose: Any
+        self,
+        inputs: Inputs,
+        *,
+        agent: Any,
+        step: Any,
+        system: str | None = None,
+        model: str | None = None,
+        api_base: str | None = None,
     ) -> LLMRequest:
         """The request that asks this of a model.
 
         Args:
             inputs: what system text and prompt are made of.
+            agent, step: who asks, and when.
             system: the whole system text, in place of this task's own.
-            **whose: ``agent`` and ``step``; ``model`` and ``api_base`` if they are
-                known.
+            model, api_base: if they are known.
         """
-        return LLMRequest(
-            self.purpose,
+        return alike(
+            self._blank,
+            agent=agent,
+            step=step,
             system=self.system(inputs) if system is None else system,
             prompt=self.prompt(inputs),
             schema=self.schema(inputs),
             inputs=inputs,
-            **whose,
+            model=model,
+            api_base=api_base,
         )
 
     def ask(
@@ -185,9 +197,9 @@ class Task:
         inputs = request.inputs
         passes = check or (lambda reply: self.check(reply, inputs))
         if request.schema is None:
-            return passes((yield from self._text(request)))
+            return self._text(request, passes)
         most = inputs.get("max_chars", self.max_chars)
-        return (yield from requests.ask(request, most, passes, repairs))
+        return requests.ask(request, most, passes, repairs)
 
     def check(self, reply: Any, inputs: Inputs) -> Any:
         """What a reply of the schema comes to; without a check the reply itself.
@@ -202,7 +214,7 @@ class Task:
         """The answer without a model, a function of the inputs; None if none is given."""
         return self._offline
 
-    def _text(self, request: LLMRequest) -> Flow[str]:
+    def _text(self, request: LLMRequest, passes: Callable[[str], Any]) -> Flow[Any]:
         reply = yield request
         text = (reply.text or "").strip()
         if not text:
@@ -212,7 +224,7 @@ class Task:
                 agent=request.agent,
                 step=request.step,
             )
-        return text
+        return passes(text)
 
 
 def bulleted(lines: Sequence[str]) -> list[str]:
@@ -225,7 +237,7 @@ def by_step(lines: Iterable[tuple[Any, str]]) -> str:
     found: dict[Any, list[str]] = {}
     for step, line in lines:
         found.setdefault(step, []).append(line)
-    return "\n".join(step_text(step, told) for step, told in found.items())
+    return "\n".join([step_text(step, told) for step, told in found.items()])
 
 
 def numbered(lines: Sequence[str]) -> list[str]:
