@@ -37,7 +37,7 @@ _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
 _BECAME = "plan_execution"
 #: those whose repetitions say nothing new
-_ROUTINE = ("observation", "plan", _BECAME, "action")
+ROUTINE = ("observation", "plan", _BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
 #: what a text says elsewhere or not at all: of a state, and of other events
@@ -172,7 +172,7 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
 
 def folds(kind: str) -> bool:
     """True if a repetition of such an event may be shown as a number."""
-    return kind in _ROUTINE
+    return kind in ROUTINE
 
 
 def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:
@@ -285,9 +285,8 @@ def _seen(who: str, state: Any, brief: bool) -> str:
     if not is_mapping(state):
         return who if brief else f"{who} ({value_text(state)})"
     where, how = _condition(state, "position", _NEAR_SAID)
-    if where:
-        who = f"{who} at {where}"
-    return f"{who} ({how})" if how and not brief else who
+    how = "" if brief else how
+    return who + (f" at {where}" if where else "") + (f" ({how})" if how else "")
 
 
 def _known(key: Any, naming: Naming) -> str:

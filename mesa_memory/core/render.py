@@ -11,7 +11,7 @@ from mesa_memory.core.content import (
     tokens_of,
     value_text,
 )
-from mesa_memory.core.events import event_text, folds, message_text
+from mesa_memory.core.events import ROUTINE, event_text, folds, message_text
 
 __all__ = (
     "BLOCK", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
@@ -35,7 +35,7 @@ _NOTE = re.compile(
 
 def step_text(step: Any, lines: Iterable[str]) -> str:
     """A step's heading and its events, one line each."""
-    return "\n".join([f"Step {value_text(step)}:", *(f"- {line}" for line in lines)])
+    return "\n- ".join([f"Step {value_text(step)}:", *lines])
 
 
 def folded(
@@ -51,7 +51,7 @@ def folded(
     told = [(step, kind, line) for step, lines in steps for kind, line in lines]
     found: dict[tuple[str, str], list[int]] = {}
     for place, (_, kind, line) in enumerate(told):
-        if folds(kind):
+        if kind in ROUTINE:
             found.setdefault((kind, line), []).append(place)
     notes: dict[int, str | None] = {}  # None for what is told in a later place
     for places in found.values():

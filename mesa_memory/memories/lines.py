@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.events import ROUTINE
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry, entry_told
@@ -84,20 +85,18 @@ def folded(lines: Sequence[Line]) -> list[Line]:
     """
     found: dict[tuple[str, str], list[int]] = {}
     for place, line in enumerate(lines):
-        if render.folds(line.kind):
+        if line.kind in ROUTINE:
             found.setdefault((line.kind, line.text), []).append(place)
     last = {p: places for places in found.values() if len(places) > 1 for p in places}
     kept: list[Line] = []
     for place, line in enumerate(lines):
-        places = last.get(place, [place])
-        if place != places[-1]:
-            continue
-        if len(places) > 1:
+        places = last.get(place)
+        if places is None:  # it comes once
+            kept.append(line)
+        elif place == places[-1]:
             records = tuple(r for p in places for r in lines[p].records)
             note = render.times(len(places), lines[places[0]].step)
             kept.append(replace(line, text=line.text + note, records=records))
-        else:
-            kept.append(line)
     return kept
 
 
