@@ -4,7 +4,7 @@ import copy
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, ClassVar
 
 from rich.console import Console
@@ -24,7 +24,7 @@ from mesa_memory.hosts.mesa_names import Names, own_name
 _ORIGINAL_DISPLAY = MemoryEntry.display
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class _Lines:
     """The events of an entry as lines, and what these depend on besides.
 
@@ -100,9 +100,15 @@ class Entry(MemoryEntry, SnapshotPart):
             if begun is None or not begun.hold(limit, naming):
                 begun = _Lines([], limit, {})
             names = dict(begun.names)
-            later = self.events[len(begun.told) :]
-            noted = partial(_noted, naming, names)
-            told = _lines_of([(e.kind, e.content) for e in later], limit, noted)
+
+            def noted(unique_id: Any) -> str:
+                name = naming(unique_id)
+                if type(unique_id) is int or is_id(unique_id):
+                    names[unique_id] = name
+                return name  # anything else has no name that could change
+
+            later = [(e.kind, e.content) for e in self.events[len(begun.told) :]]
+            told = _lines_of(merged(later) if self.calls else later, limit, noted)
             self._lines = _Lines([*begun.told, *told], limit, names)
         return self._lines.told
 
@@ -129,9 +135,10 @@ class Entry(MemoryEntry, SnapshotPart):
         cls, agent: Any, step: float, events: Sequence[MemoryRecord], additive: set[str]
     ) -> "Entry":
         """The entry of one step; replaced observations are left out."""
-        old = set(map(id, superseded(events, additive)))
-        kept = [event for event in events if id(event) not in old] if old else events
-        return cls(agent, step, kept, additive=additive)
+        if old := superseded(events, additive):
+            gone = set(map(id, old))
+            events = [event for event in events if id(event) not in gone]
+        return cls(agent, step, events, additive=additive)
 
     def parts(self, count: int, lengths: Sequence[int]) -> "tuple[Entry, Entry]":
         """The oldest ``count`` events and the others, as two entries of its step.
@@ -251,21 +258,13 @@ def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
     naming = by_id if model is None else Names.of(model)
     if isinstance(entry, Entry):
         return entry.told(limit, naming)
-    return _lines_of(entry_events(entry), limit, naming)
+    return _lines_of(merged(entry_events(entry)), limit, naming)
 
 
 def _lines_of(
     events: Sequence[tuple[str, Any]], limit: int, naming: Naming
 ) -> list[tuple[str, str]]:
-    return [(k, render.event_text(k, c, limit, naming)) for k, c in merged(events)]
-
-
-def _noted(naming: Naming, names: dict[Any, str], unique_id: Any) -> str:
-    """An agent's name, which is noted."""
-    name = naming(unique_id)
-    if is_id(unique_id):  # anything else has no name that could change
-        names[unique_id] = name
-    return name
+    return [(k, render.event_text(k, c, limit, naming)) for k, c in events]
 
 
 def entry_snapshot(entry: MemoryEntry) -> Any:

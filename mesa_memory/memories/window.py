@@ -153,8 +153,9 @@ class Window(Layer):
         if earlier is not None:
             entry.go_on_from(earlier)
         held.append(entry)
-        for event in superseded(events, self.context.additive_event_types):
-            self.context.let_go(event, SUPERSEDED, step)
+        if len(entry.events) < len(events):  # else it holds them all
+            for event in superseded(events, self.context.additive_event_types):
+                self.context.let_go(event, SUPERSEDED, step)
         return entry
 
     def entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
@@ -215,11 +216,8 @@ class Window(Layer):
 
     def sizes(self) -> list[int]:
         """``size`` of each of its entries, oldest first."""
-        known = [getattr(entry, "size", None) for entry in self.held]
-        sizes = [size for size in known if size is not None]
-        if len(sizes) < len(known):
-            sizes = [self.size(entry) for entry in self.held]
-        return sizes
+        held = [(entry, getattr(entry, "size", None)) for entry in self.held]
+        return [self.size(entry) if size is None else size for entry, size in held]
 
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""
