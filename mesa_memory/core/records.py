@@ -264,7 +264,10 @@ class RecordLog:
         subject: Any = None,
         origin: str = EVENT,
     ) -> MemoryRecord:
-        """``open`` for what has just happened to the agent, in a third of its time."""
+        """``open`` for what has just happened to the agent, as often as that is done.
+
+        An event rests on nothing and is the newest record of the run.
+        """
         layer, numbers = self.layer, self.numbers
         with self._lock:
             number = numbers[kind] = numbers[kind] + 1
