@@ -1,15 +1,17 @@
-"""How often Python looks for garbage while a model steps, and while a run is recorded.
+"""How often Python looks for garbage while there is a model, or a run is recorded.
 
 Its collector starts whenever some hundred more objects were made than freed. What a step
 remembers, and records that wait for the writer, look like that: it would go through them
 and through all libraries again and again, and find nothing. Reference counts free nearly
-everything here without it.
+everything here without it. It does still look, so models that are done with are freed:
+150 of them, one after the other, took 57 MB more at most.
 """
 
 import gc
 import threading
 import time
 import weakref
+from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
 
@@ -26,10 +28,23 @@ class GarbageCollector:
         self.renew_lock()
         self._wanted_by = 0
         self._before: tuple[int, int, int] | None = None
+        self._alive: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def renew_lock(self) -> None:
         """In a child process, somebody may have held it who did not come along."""
-        self._lock = threading.Lock()
+        # Reentrant: a garbage collection may end a model's life at any time.
+        self._lock = threading.RLock()
+
+    def look_less_for(self, model: Any) -> None:
+        """Until the model is gone, it looks less often; again changes nothing.
+
+        Taking it back after each step would have it look at once at all that the step
+        has left.
+        """
+        if model not in self._alive:
+            self._alive.add(model)
+            self.look_less()
+            weakref.finalize(model, self.look_as_before).atexit = False
 
     def look_less(self) -> None:
         """Until ``look_as_before``, which has to follow, it looks less often.

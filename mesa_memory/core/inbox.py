@@ -35,7 +35,7 @@ class Commit(NamedTuple):
 
 
 class Inbox:
-    """Events between arrival and commitment. Every method is atomic.
+    """Events between arrival and commitment. Every method but ``add`` is atomic.
 
     Attributes:
         lock: reentrant, taken around each change; hold it to do more in one go.
@@ -72,16 +72,14 @@ class Inbox:
             self._oldest = _oldest(self._events)
 
     def add(self, event: MemoryRecord) -> None:
-        """Appends an event."""
-        with self.lock:
-            self._events.append(event)
-            if event.step < self._oldest:
-                self._oldest = event.step
+        """Appends an event; whoever calls it holds the ``lock``, as for its record."""
+        self._events.append(event)
+        if event.step < self._oldest:
+            self._oldest = event.step
 
     def events(self) -> list[MemoryRecord]:
         """Everything staged, oldest first."""
-        with self.lock:
-            return self._events.copy()
+        return self._events.copy()  # in one go, so without the lock
 
     def arrived(self) -> list[MemoryRecord]:
         """What has come since ``freeze``, oldest first."""
@@ -113,20 +111,23 @@ class Inbox:
         if the clock was moved in between; earlier events keep their own step.
         """
         with self.lock:
-            oldest, events = self._oldest, self.draw()
+            oldest, events = self._oldest, self._draw()
             began, self._began = self._began, None
             self._hooked = now
         inside = math.inf if began is None else began
         if oldest >= inside or not events:
             return [(now, events)] if events else []
-        return _grouped((now if e.step >= inside else e.step, e) for e in events)
+        return _grouped([(now if e.step >= inside else e.step, e) for e in events])
 
     def draw(self) -> list[MemoryRecord]:
         """Takes everything staged; the agent's step, if it has begun, goes on."""
         with self.lock:
-            events, self._events = self._events, []
-            self._frozen, self._oldest = 0, math.inf
-            return events
+            return self._draw()
+
+    def _draw(self) -> list[MemoryRecord]:
+        events, self._events = self._events, []
+        self._frozen, self._oldest = 0, math.inf
+        return events
 
     def has_finished(self, now: float) -> bool:
         """True if ``take_finished`` would give something; asked for with each event."""
@@ -149,7 +150,7 @@ class Inbox:
             self._frozen -= sum(e.step < now for e in frozen)
             self._events = [e for e in self._events if e.step >= now]
             self._oldest = _oldest(self._events)
-        return _grouped((e.step, e) for e in finished)
+        return _grouped([(e.step, e) for e in finished])
 
 
 def _oldest(events: Iterable[MemoryRecord]) -> float:
@@ -159,8 +160,11 @@ def _oldest(events: Iterable[MemoryRecord]) -> float:
 def _grouped(events: Iterable[tuple[float, MemoryRecord]]) -> list[Group]:
     groups: dict[float, list[MemoryRecord]] = {}
     for step, event in events:
-        groups.setdefault(step, []).append(event)
-    return sorted(groups.items(), key=lambda group: group[0])
+        if step in groups:
+            groups[step].append(event)
+        else:
+            groups[step] = [event]
+    return [(step, groups[step]) for step in sorted(groups)]
 
 
 def by_kind(events: Iterable[MemoryRecord], additive: Container[str]) -> dict:

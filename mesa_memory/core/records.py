@@ -272,8 +272,10 @@ class RecordLog:
         with self._lock:
             number = numbers[kind] = numbers[kind] + 1
             key, place = f"{agent}/{layer}/{kind}/{number}", (next(self.bus.places), 0)
-            about = (None, subject, (), origin, step, None, None, None, place)
-            record = MemoryRecord(key, agent, layer, kind, step, content, *about)
+            record = MemoryRecord(
+                key, agent, layer, kind, step, content, None, subject, (), origin,
+                step, None, None, None, place,
+            )  # fmt: skip
             self._current[key] = record
         for observer in self.bus.observers:
             observer.opened(record)
@@ -332,6 +334,27 @@ class RecordLog:
             observer.closed(record)
         for other in resting:
             self.mark_stale(other, step)
+
+    def close_all(
+        self, records: Iterable[MemoryRecord], step: float, because: str
+    ) -> None:
+        """``close`` for each; nothing takes their place."""
+        if because in (ERASED, EDITED):  # what rests on them is looked for
+            for record in records:
+                self.close(record, step, because)
+            return
+        ended = [record for record in records if record.valid_to is None]
+        with self._lock:
+            for record in ended:
+                self._current.pop(record.id, None)
+                self._evidence.forget(record.id)
+            if self.stale:
+                for record in ended:
+                    self.stale.pop(record.id, None)
+        for record in ended:
+            record.valid_to, record.closed_because = step, because
+            for observer in self.bus.observers:
+                observer.closed(record)
 
     def mark_stale(self, record: MemoryRecord, step: float) -> None:
         """Notes since when something that a record rests on does not hold any more."""

@@ -20,7 +20,7 @@ def subjects(kind: str, content: Any) -> list[Any]:
         return []
     if kind == "message":
         recipients = content.get("recipients") or ()
-        several = recipients if isinstance(recipients, list | tuple) else [recipients]
+        several = recipients if isinstance(recipients, (list, tuple)) else [recipients]
         return [i for i in (content.get("sender"), *several) if is_id(i)]
     seen = content.get("local_state")
     return [id_of(key) for key in seen] if is_mapping(seen) else []
@@ -44,9 +44,14 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
         seen = content.get("local_state")
         if is_mapping(seen) and len(seen) > 2:
             return None  # a crowd, which would take long to look through
-    met = dict.fromkeys(subjects(kind, content))
-    others = [agent for agent in met if agent != me]
-    return others[0] if len(others) == 1 else None
+    other = None
+    for agent in subjects(kind, content):
+        if agent in (me, other):
+            continue
+        if other is not None:
+            return None
+        other = agent
+    return other
 
 
 def is_id(value: Any) -> bool:

@@ -142,15 +142,13 @@ class StepGuard(Around):
 
     def __call__(self) -> None:
         """One step."""
-        gc_tuning.collector.look_less()
+        gc_tuning.collector.look_less_for(self._model())
         try:
             self.inner()
         except BaseException:  # Ctrl-C, too: in a notebook, the model stays
             _plan_next(self._model())
             self._failed()
             raise
-        finally:
-            gc_tuning.collector.look_as_before()
 
 
 def guard(model: Any, failed: Callable[[], None]) -> None:

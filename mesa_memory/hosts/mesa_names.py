@@ -49,11 +49,18 @@ class Names:
 
     def __call__(self, unique_id: Any) -> str:
         """What a text calls the agent."""
-        known = self._agents.get(unique_id) if is_id(unique_id) else None
+        kind = type(unique_id)
+        if kind is not int and kind is not str and not is_id(unique_id):
+            return self._text(unique_id)
+        known = self._agents.get(unique_id)
         agent = None if known is None else known()
         if agent is None:
             return self._text(unique_id)
-        given, called = _attribute(agent, "name"), self._called.get(unique_id)
+        try:
+            given = getattr(agent, "name", None)
+        except Exception:  # a user's property may do anything
+            given = None
+        called = self._called.get(unique_id)
         if called is not None and called[0] is given:
             return called[1]
         return self._call(unique_id, given)

@@ -1,6 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import partial
@@ -261,6 +261,16 @@ class LayerContext:
             self.leaving[record.id] = max(known, because, key=_REASONS.index)
         elif record.valid_to is None:
             self.log.close(record, self.now if step is None else step, because)
+
+    def let_go_all(
+        self, records: Sequence[MemoryRecord], because: str, step: float
+    ) -> None:
+        """``let_go`` of each."""
+        if self.shared:
+            for record in records:
+                self.let_go(record, because, step)
+        else:
+            self.log.close_all(records, step, because)
 
     def supersede(
         self, old: MemoryRecord, new: MemoryRecord, same: bool = False

@@ -95,22 +95,28 @@ class Entry(MemoryEntry, SnapshotPart):
 
     def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""
-        if self._lines is None or not self._lines.hold(limit, naming):
-            begun, self._begun = self._begun, None
-            if begun is None or not begun.hold(limit, naming):
-                begun = _Lines([], limit, {})
-            names = dict(begun.names)
+        lines = self._lines
+        if lines is None or not lines.hold(limit, naming):
+            lines, self._begun = self._begun, None
+            if lines is None or not lines.hold(limit, naming):
+                lines = _Lines([], limit, {})
+            self._lines = lines = self._more(lines, limit, naming)
+        return lines.told
 
-            def noted(unique_id: Any) -> str:
-                name = naming(unique_id)
-                if type(unique_id) is int or is_id(unique_id):
-                    names[unique_id] = name
-                return name  # anything else has no name that could change
+    def _more(self, begun: _Lines, limit: int, naming: Naming) -> _Lines:
+        """The lines of all events, of which the first are known."""
+        names = dict(begun.names)
 
-            later = [(e.kind, e.content) for e in self.events[len(begun.told) :]]
-            told = _lines_of(merged(later) if self.calls else later, limit, noted)
-            self._lines = _Lines([*begun.told, *told], limit, names)
-        return self._lines.told
+        def noted(unique_id: Any) -> str:
+            if type(unique_id) is not int and not is_id(unique_id):
+                return naming(unique_id)  # it has no name that could change
+            if unique_id not in names:
+                names[unique_id] = naming(unique_id)
+            return names[unique_id]
+
+        later = [(e.kind, e.content) for e in self.events[len(begun.told) :]]
+        told = _lines_of(merged(later) if self.calls else later, limit, noted)
+        return _Lines([*begun.told, *told], limit, names)
 
     def go_on_from(self, earlier: "Entry") -> None:
         """Takes over the lines of an entry of this step, to which events were added."""

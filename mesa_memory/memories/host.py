@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
 from mesa_memory.core.content import plain
-from mesa_memory.core.inbox import Commit, Group, Inbox
+from mesa_memory.core.inbox import Commit, Inbox
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
@@ -184,12 +184,13 @@ class MemoryModule(MemoryReads):
                 f"got {content.__class__.__name__}: {content!r}"
             )
         context = self.layer_context
+        inbox = context.inbox
         context.names.meet(self.agent)
         now, kept = context.clock, plain(content)
         with self._lock:
             event = context.open_event(str(kind), now, kept, origin)
-            context.inbox.add(event)
-        if context.inbox.has_finished(now):
+            inbox.add(event)
+        if inbox.has_finished(now):
             self._commit_finished(now)
         return event
 
@@ -203,11 +204,12 @@ class MemoryModule(MemoryReads):
             MemoryStalled: if nobody answered for too many steps.
         """
         self._settle_all()
-        self._turn(pre_step)
+        services = self.services
+        self._turn(pre_step, services)
         self._awaited = False
         if pre_step:
             return
-        if self.services.deferred:
+        if services.deferred:
             self._work.begin()
         else:
             self._settle_all()
@@ -215,12 +217,13 @@ class MemoryModule(MemoryReads):
     async def aprocess_step(self, pre_step: bool = False) -> None:
         """``process_step``, without blocking the event loop."""
         await self._work.asettle()
-        self._turn(pre_step)
+        services = self.services
+        self._turn(pre_step, services)
         self._awaited = pre_step
         if pre_step:
             await self.aprepare("observation", once=True)
             return
-        if self.services.deferred:
+        if services.deferred:
             self._work.begin()
         else:
             await self._work.asettle()
@@ -297,24 +300,21 @@ class MemoryModule(MemoryReads):
         yield from self.remember()
         context.close_dropped()
 
-    def _turn(self, pre_step: bool) -> None:
+    def _turn(self, pre_step: bool, services: Services) -> None:
         """The agent's step begins or ends."""
         context = self.layer_context
         # The user's clock is read first: whoever adds an event never waits for it.
-        now, stands = context.now, not clock(self.agent.model)
-        with self.alone():
+        now, stands = context.now, not pre_step and not clock(self.agent.model)
+        with self._alone:
             if pre_step:
                 self.step_begins(now, context.inbox.freeze(now))
                 return
             self.step_ends(now)
-            self._work.max_failures = self.services.failures_allowed
-            self._put(now, context.inbox.take(now))
+            self._work.max_failures = services.failures_allowed
+            groups = context.inbox.take(now)
+            self._work.put(Commit(now, groups, services.bus.next_place()))
             if stands:  # nobody moves the clock: the agent's steps count
                 context.lived += 1
-
-    def _put(self, now: float, groups: list[Group]) -> None:
-        """Queues a batch of finished steps."""
-        self._work.put(Commit(now, groups, self.services.bus.next_place()))
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
@@ -322,8 +322,9 @@ class MemoryModule(MemoryReads):
             groups = self.layer_context.inbox.take_finished(now)
             if not groups:
                 return
-            self._put(now, groups)
-        if self.services.deferred:
+            services = self.services
+            self._work.put(Commit(now, groups, services.bus.next_place()))
+        if services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:
             self._work.run_here()

@@ -13,6 +13,7 @@ from mesa_memory.memories.entry import (
     Entry,
     entry_lines,
     entry_snapshots,
+    entry_told,
     moved_entries,
     restored,
 )
@@ -139,9 +140,7 @@ class Window(Layer):
 
     def end(self, entry: Any, because: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
-        let_go, now = self.context.let_go, self.now
-        for event in getattr(entry, "events", ()):
-            let_go(event, because, now)
+        self.context.let_go_all(getattr(entry, "events", ()), because, self.now)
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
@@ -193,7 +192,8 @@ class Window(Layer):
         if entry.lengths is not None:
             return entry.lengths
         if not entry.calls:  # else a call and the action that came of it make one line
-            return [len(line) for line in entry_lines(entry, self.context.event_chars)]
+            told = entry_told(entry, self.context.event_chars)
+            return [len(line) for _, line in told]
         return [len(self.context.line(event)) for event in entry.events]
 
     def line_lengths(self, entry: Any) -> Sequence[int]:
@@ -216,8 +216,7 @@ class Window(Layer):
 
     def sizes(self) -> list[int]:
         """``size`` of each of its entries, oldest first."""
-        held = [(entry, getattr(entry, "size", None)) for entry in self.held]
-        return [self.size(entry) if size is None else size for entry, size in held]
+        return [getattr(e, "size", None) or self.size(e) for e in self.held]
 
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""

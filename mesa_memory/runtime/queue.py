@@ -38,6 +38,8 @@ def execution_of(name: str | None) -> str:
     return name or "deferred"
 
 
+#: a flow has asked for nothing more
+_ENDED = object()
 _works: weakref.WeakSet["CommitQueue"] = weakref.WeakSet()
 _forking = threading.Lock()
 _held: list["CommitQueue"] = []
@@ -82,14 +84,12 @@ class CommitQueue:
 
     def put(self, batch: Any) -> None:
         """Queues a batch."""
-        with self._lock:
-            self._batches.append(batch)
+        self._batches.append(batch)
 
     @property
     def waiting(self) -> list[Any]:
         """The batches not yet begun, oldest first."""
-        with self._lock:
-            return list(self._batches) if self._batches else []
+        return list(self._batches) if self._batches else []
 
     @property
     def idle(self) -> bool:
@@ -104,26 +104,29 @@ class CommitQueue:
         """
         if not self._enter():
             return
-        performer, flow, context = None, self._flow(), copy_context()
+        performer, flow, context = None, self._drain(), copy_context()
         self._runner = threading.get_ident()
         try:
-            effect = context.run(next, flow)  # most flows end here
-            performer = self._performer()
-            instant = performer.instant()
-            if instant:
-                context.run(run, flow, performer, effect)
-        except StopIteration:
-            self._leave(performer)
+            effect = context.run(self._first, flow)
+            if effect is not _ENDED:
+                performer, flow = self._performer(), self.guarded(flow)
+                if performer.instant():
+                    context.run(run, flow, performer, effect)
+                else:
+                    self._runner = None
+                    going_on = self._continue(flow, performer, effect)
+                    background.spawn(going_on, context)
+                    return
         except Exception as error:
             flow.close()
             self._leave(performer, error)
         else:
-            if instant:
-                self._leave(performer)
-            else:
-                self._runner = None
-                going_on = self._continue(flow, performer, effect)
-                background.spawn(going_on, context)
+            self._leave(performer)
+
+    def _first(self, flow: Flow[None]) -> Any:
+        """What a flow asks for first; most ask for nothing."""
+        with self._guard:
+            return next(flow, _ENDED)
 
     def settle(self, deferred: bool) -> None:
         """Waits until everything queued is settled.
@@ -168,7 +171,7 @@ class CommitQueue:
             return
         self._runner = threading.get_ident()
         try:
-            copy_context().run(run, self._flow(), performer)
+            copy_context().run(run, self.guarded(self._drain()), performer)
         except Exception as error:
             self._leave(performer, error)
         except BaseException:  # Ctrl-C: free the memory, then let it through
@@ -220,7 +223,7 @@ class CommitQueue:
 
     def unfinished(self) -> list[Any]:
         """The batches that a copy of the memory has yet to settle, oldest first."""
-        with self._lock:
+        with self._guard, self._lock:
             return self._broken_off() + list(self._batches)
 
     def hold(self) -> None:
@@ -247,15 +250,9 @@ class CommitQueue:
         guarded: Any = _Guarded(flow, self._guard)
         return guarded
 
-    def _flow(self) -> Flow[None]:
-        return self.guarded(self._drain())
-
     def _drain(self) -> Flow[None]:
-        while True:
-            with self._lock:
-                if not self._batches:
-                    return
-                batch = self._begun = self._batches.popleft()
+        while self._batches:  # nobody else takes one out
+            batch = self._begun = self._batches.popleft()
             try:
                 yield from self._settle(batch)
             except (LLMError, EmbedderError) as error:

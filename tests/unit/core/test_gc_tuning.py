@@ -1,6 +1,7 @@
 """While something wants it, Python's collector looks less often; then as before."""
 
 import gc
+import weakref
 
 import pytest
 from mesa import Model
@@ -52,24 +53,52 @@ def test_what_somebody_else_sets_meanwhile_stays(collector):
     assert gc.get_threshold() == (1234, 5, 6)
 
 
-def test_while_a_model_steps_garbage_is_looked_for_less_often(collector):
-    class Street(Model):
-        def step(self):
-            self.seen = gc.get_threshold()[0]
+class Street(Model):
+    """Notes what it sees in a step."""
 
-    street = Street()
-    configure(street, llm="offline")
-    street.step()
-    assert (street.seen, gc.get_threshold()) == (COLLECT_EVERY, USUAL)
+    seen, rough = 0, False
 
-
-def test_a_step_that_fails_takes_it_back_too(collector):
-    class Street(Model):
-        def step(self):
+    def step(self):
+        self.seen = gc.get_threshold()[0]
+        if self.rough:
             raise RuntimeError("no road")
 
+
+def test_from_its_first_step_until_a_model_is_gone(collector):
+    streets = [Street(), Street()]
+    for street in streets:
+        configure(street, llm="offline")
+        assert street.seen == 0
+        for _ in range(3):
+            street.step()
+        assert street.seen == gc.get_threshold()[0] == COLLECT_EVERY
+    del street
+    while streets:
+        assert gc.get_threshold()[0] == COLLECT_EVERY
+        streets.pop()
+        gc.collect()
+    assert gc.get_threshold() == USUAL
+
+
+def test_a_model_whose_step_fails_is_let_go_of_too(collector):
     street = Street()
+    street.rough = True
     configure(street, llm="offline")
     with pytest.raises(RuntimeError, match="no road"):
         street.step()
+    assert street.seen == COLLECT_EVERY
+    del street
+    gc.collect()
     assert gc.get_threshold() == USUAL
+
+
+def test_models_that_are_done_with_are_still_collected(collector):
+    """They refer to themselves, so nothing but the collector ends them."""
+    gone = []
+    for _ in range(40):
+        street = Street()
+        street.houses = [[street] for _ in range(10_000)]
+        configure(street, llm="offline")
+        street.step()
+        weakref.finalize(street, gone.append, None)
+    assert len(gone) > 20
