@@ -106,7 +106,7 @@ def is_call(kind: str, content: Any) -> bool:
 def any_call(events: Sequence[tuple[str, Any]]) -> bool:
     """True if one of the events, (kind, content), is a call; see ``is_call``."""
     calls = [what for kind, what in events if kind == _BECAME]
-    return any(is_call(_BECAME, what) for what in calls)
+    return bool(calls) and any(is_call(_BECAME, what) for what in calls)
 
 
 def sight(content: Mapping, naming: Naming = by_id) -> str:

@@ -49,21 +49,30 @@ def folded(
         steps: step, and (kind, line) of its events, oldest first.
     """
     told = [(step, kind, line) for step, lines in steps for kind, line in lines]
+    notes = _repeated(told)
+    shown: dict[Any, list[str]] = {}
+    for place, (step, _, line) in enumerate(told):
+        note = notes.get(place, "") if notes else ""
+        if note is not None:
+            shown.setdefault(step, []).append(line + note)
+    return list(shown.items())
+
+
+def _repeated(told: Sequence[tuple[Any, str, str]]) -> dict[int, str | None]:
+    """By place, what is said of repetitions; None for what is told in a later place."""
+    routine = [(kind, line) for _, kind, line in told if kind in ROUTINE]
+    if len(set(routine)) == len(routine):  # as mostly
+        return {}
     found: dict[tuple[str, str], list[int]] = {}
     for place, (_, kind, line) in enumerate(told):
         if kind in ROUTINE:
             found.setdefault((kind, line), []).append(place)
-    notes: dict[int, str | None] = {}  # None for what is told in a later place
+    notes: dict[int, str | None] = {}
     for places in found.values():
         if len(places) > 1:
             notes |= dict.fromkeys(places)
             notes[places[-1]] = times(len(places), told[places[0]][0])
-    shown: dict[Any, list[str]] = {}
-    for place, (step, _, line) in enumerate(told):
-        note = notes.get(place, "")
-        if note is not None:
-            shown.setdefault(step, []).append(line + note)
-    return list(shown.items())
+    return notes
 
 
 def says_nothing(line: str) -> bool:

@@ -7,7 +7,7 @@ from mesa_memory.core.content import is_mapping
 from mesa_memory.core.events import id_of, is_state, only_of
 
 #: the kinds of events that name agents
-_ABOUT_AGENTS = ("message", "observation")
+ABOUT_AGENTS = ("message", "observation")
 
 
 def subjects(kind: str, content: Any) -> list[Any]:
@@ -16,12 +16,13 @@ def subjects(kind: str, content: Any) -> list[Any]:
     Messages name sender and recipients; observations have the agents seen as keys of
     ``local_state``, ``"ClassName 7"``.
     """
-    if kind not in _ABOUT_AGENTS or not is_mapping(content):
+    if kind not in ABOUT_AGENTS or not is_mapping(content):
         return []
     if kind == "message":
         recipients = content.get("recipients") or ()
         several = recipients if isinstance(recipients, (list, tuple)) else [recipients]
-        return [i for i in (content.get("sender"), *several) if is_id(i)]
+        named = (content.get("sender"), *several)
+        return [i for i in named if type(i) is int or is_id(i)]
     seen = content.get("local_state")
     return [id_of(key) for key in seen] if is_mapping(seen) else []
 
@@ -34,12 +35,12 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
     Args:
         me: unique id of the agent that remembers the event.
     """
-    if kind not in _ABOUT_AGENTS or not is_mapping(content):
+    if kind not in ABOUT_AGENTS or not is_mapping(content):
         return None
     if kind == "message":
         sender = content.get("sender")
-        if sender != me and is_id(sender):  # as of most messages
-            return sender
+        if sender != me and (type(sender) is int or is_id(sender)):
+            return sender  # as of most messages
     else:
         seen = content.get("local_state")
         if is_mapping(seen) and len(seen) > 2:

@@ -112,7 +112,7 @@ class Names:
     def meet(self, agent: Any) -> None:
         """Takes note of an agent as it is now."""
         unique_id, given, thinks = _looks(agent)
-        if not is_id(unique_id):
+        if type(unique_id) is not int and not is_id(unique_id):
             return
         known, called = self._agents.get(unique_id), self._called.get(unique_id)
         if known is None or known() is not agent:
@@ -171,8 +171,8 @@ def _looks(agent: Any) -> tuple[Any, Any, bool]:
     """An agent's id, its name if it has one, and whether it has a memory or a model."""
     get: Any = getattr
     try:
-        thinks = get(agent, "memory", None) is not None
-        thinks = thinks or get(agent, "llm", None) is not None
+        mind = get(agent, "memory", None)
+        thinks = mind is not None or get(agent, "llm", None) is not None
         return get(agent, "unique_id", None), get(agent, "name", None), thinks
     except Exception:  # one of them is a user's property: each is asked for alone
         names = ("unique_id", "name", "memory", "llm")

@@ -64,6 +64,7 @@ class Entry(MemoryEntry, SnapshotPart):
     agent: ClassVar[Any]
     events: tuple[MemoryRecord, ...]
     size: int | None = None  #: tokens, once a consolidation policy has asked
+    chars: int | None = None  #: about its length, once ``size`` is known
     lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
     _lines: _Lines | None = None
     _begun: _Lines | None = None  # of its first events

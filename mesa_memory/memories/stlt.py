@@ -38,27 +38,23 @@ class Consolidation:
         if policy is None:
             window.keep(max(0, self.capacity))
             return 0
-        sizes = window.sizes()
-        return policy.due(sizes, self.capacity) or unseen(window, sizes)
+        return policy.due(window.sizes(), self.capacity) or unseen(window)
 
 
 #: checked once: it is asked for at each step
 _every = lru_cache(maxsize=None, typed=True)(EveryBatch)
 
 
-def unseen(window: Window, sizes: Sequence[int]) -> int:
+def unseen(window: Window) -> int:
     """How many of the oldest entries the next step will push out of the section.
 
     That step is taken to be as long as the newest one.
-
-    Args:
-        sizes: of the window's entries, in tokens.
     """
     held, limit = window.held, window.context.section_chars
-    chars, half = window.lengths(sizes), limit // 2
+    chars, half = window.lengths(), limit // 2
     if held and chars[-1] > half and isinstance(held[-1], Entry):
         window.split(held[-1], -half)
-        chars = window.lengths(window.sizes())
+        chars = window.lengths()
     room = limit - min(half, chars[-1] if chars else 0)
     if sum(chars) <= room:  # as nearly always
         return 0

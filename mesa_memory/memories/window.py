@@ -74,7 +74,10 @@ class Window(Layer):
 
     def records(self) -> list[MemoryRecord]:
         """The records of its entries."""
-        return [event for entry in self.held for event in getattr(entry, "events", ())]
+        found: list[MemoryRecord] = []
+        for entry in self.held:
+            found += getattr(entry, "events", ())
+        return found
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
@@ -205,34 +208,29 @@ class Window(Layer):
 
     def size(self, entry: Any) -> int:
         """Tokens of an entry; an own entry does not change, so it is counted once."""
-        known = getattr(entry, "size", None)
-        if known is not None:
-            return known
-        lengths = self.line_lengths(entry)
-        size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
-        if isinstance(entry, Entry):
-            entry.size = size
-        return size
+        return getattr(entry, "size", None) or self._measured(entry)[0]
 
     def sizes(self) -> list[int]:
         """``size`` of each of its entries, oldest first."""
-        return [getattr(e, "size", None) or self.size(e) for e in self.held]
+        return [getattr(e, "size", None) or self._measured(e)[0] for e in self.held]
 
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""
-        return _chars_of([entry], [self.size(entry)])[0]
+        return getattr(entry, "chars", None) or self._measured(entry)[1]
 
-    def lengths(self, sizes: Sequence[int]) -> list[int]:
-        """``chars`` of each of its entries, whose ``sizes`` are known."""
-        return _chars_of(self.held, sizes)
+    def lengths(self) -> list[int]:
+        """``chars`` of each of its entries."""
+        return [getattr(e, "chars", None) or self._measured(e)[1] for e in self.held]
 
-
-def _chars_of(entries: Iterable[Any], sizes: Iterable[int]) -> list[int]:
-    return [
-        4 * tokens + _HEADING
-        + _BULLET * (len(entry.events) if isinstance(entry, Entry) else 1)
-        for entry, tokens in zip(entries, sizes, strict=True)
-    ]  # fmt: skip
+    def _measured(self, entry: Any) -> tuple[int, int]:
+        """Tokens and characters of an entry."""
+        lengths, own = self.line_lengths(entry), isinstance(entry, Entry)
+        size = render.tokens_of(sum(lengths) + max(0, len(lengths) - 1))
+        count = len(entry.events) if own else 1
+        chars = 4 * size + _HEADING + _BULLET * count
+        if own:
+            entry.size, entry.chars = size, chars
+        return size, chars
 
 
 def _fitting(lengths: Iterable[int], chars: int) -> int:
