@@ -35,9 +35,9 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
-_BECAME = "plan_execution"
+BECAME = "plan_execution"
 #: those whose repetitions say nothing new
-ROUTINE = ("observation", "plan", _BECAME, "action")
+ROUTINE = ("observation", "plan", BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
 #: what a text says elsewhere or not at all: of a state, and of other events
@@ -97,7 +97,7 @@ def is_dump(kind: str, content: Any) -> bool:
 
 def is_call(kind: str, content: Any) -> bool:
     """True for what a plan became, if that is a reply of litellm as Python."""
-    if kind != _BECAME or not is_mapping(content):
+    if kind != BECAME or not is_mapping(content):
         return False
     text = content.get("content")
     return isinstance(text, str) and text.startswith("Message(")
@@ -105,8 +105,7 @@ def is_call(kind: str, content: Any) -> bool:
 
 def any_call(events: Sequence[tuple[str, Any]]) -> bool:
     """True if one of the events, (kind, content), is a call; see ``is_call``."""
-    calls = [what for kind, what in events if kind == _BECAME]
-    return bool(calls) and any(is_call(_BECAME, what) for what in calls)
+    return True in [is_call(kind, what) for kind, what in events if kind == BECAME]
 
 
 def sight(content: Mapping, naming: Naming = by_id) -> str:
@@ -218,7 +217,7 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
         return _state(content, naming)
     if kind == "plan":
         return _plan(content)
-    if kind == _BECAME:
+    if kind == BECAME:
         return _execution(content)
     chosen = kind == "action" and "result" in content
     if chosen and content.keys() - {"importance"} == {"action", "result"}:

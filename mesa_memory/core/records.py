@@ -326,7 +326,7 @@ class RecordLog:
             if wrong:
                 resting = self._evidence.end(key, by)
             else:
-                self._evidence.forget(key)
+                self._evidence.forget([key])
         record.valid_to = step
         record.closed_because = because
         record.superseded_by = by.id if by else None
@@ -344,16 +344,19 @@ class RecordLog:
                 self.close(record, step, because)
             return
         ended = [record for record in records if record.valid_to is None]
+        keys = [record.id for record in ended]
         with self._lock:
-            for record in ended:
-                self._current.pop(record.id, None)
-                self._evidence.forget(record.id)
+            for key in keys:
+                self._current.pop(key, None)
             if self.stale:
-                for record in ended:
-                    self.stale.pop(record.id, None)
+                for key in keys:
+                    self.stale.pop(key, None)
+            self._evidence.forget(keys)
+        observers = self.bus.observers
         for record in ended:
-            record.valid_to, record.closed_because = step, because
-            for observer in self.bus.observers:
+            record.valid_to = step
+            record.closed_because = because
+            for observer in observers:
                 observer.closed(record)
 
     def mark_stale(self, record: MemoryRecord, step: float) -> None:

@@ -49,12 +49,10 @@ class Names:
 
     def __call__(self, unique_id: Any) -> str:
         """What a text calls the agent."""
-        kind = type(unique_id)
-        if kind is not int and kind is not str and not is_id(unique_id):
+        if type(unique_id) is not int and not is_id(unique_id):
             return self._text(unique_id)
         known = self._agents.get(unique_id)
-        agent = None if known is None else known()
-        if agent is None:
+        if known is None or (agent := known()) is None:
             return self._text(unique_id)
         try:
             given = getattr(agent, "name", None)

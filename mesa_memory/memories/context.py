@@ -149,6 +149,7 @@ class LayerContext:
         leaving: why a layer has let go of an event that another one holds, by id.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
+        met: the clock when the model's ``names`` took note of the agent last.
         budget_used: what became of the budget of a text that is being read, for the
             recorder; None if it has none.
     """
@@ -158,6 +159,7 @@ class LayerContext:
     event_chars = 1000
     section_chars = 8000
     lived = 0
+    met: float | None = None
     before: Mapping[str, int] = {}
     budget_used: Mapping[str, Any] | None = None
     display = False

@@ -127,7 +127,7 @@ class MemoryModule(MemoryReads):
         """Takes up a state; the entries belong to this memory's agent again."""
         batches = state.get("_batches", ())
         self.__dict__.update({k: v for k, v in state.items() if k != "_batches"})
-        self.layer_context.inbox.lock = self._lock
+        self.layer_context.inbox.lock, self.layer_context.met = self._lock, None
         self._connection.renew(self._work)
         for batch in batches:
             self._work.put(batch)
@@ -185,8 +185,10 @@ class MemoryModule(MemoryReads):
             )
         context = self.layer_context
         inbox = context.inbox
-        context.names.meet(self.agent)
         now, kept = context.clock, plain(content)
+        if context.met != now:
+            context.names.meet(self.agent)
+            context.met = now
         with self._lock:
             event = context.open_event(str(kind), now, kept, origin)
             inbox.add(event)
