@@ -5,6 +5,8 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from rich.console import Console
@@ -22,6 +24,7 @@ from mesa_memory.hosts.mesa_llm import MemoryEntry
 from mesa_memory.hosts.mesa_names import Names, own_name
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
+_EVENTS = attrgetter("events")
 
 
 @dataclass(slots=True)
@@ -253,6 +256,15 @@ def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
         for kind, contents in entry.content.items()
         for content in (contents if isinstance(contents, list) else [contents])
     ]
+
+
+def records_of(entries: Iterable[MemoryEntry]) -> list[MemoryRecord]:
+    """The records behind entries, in order; those made elsewhere have none."""
+    entries = list(entries)
+    try:
+        return list(chain.from_iterable(map(_EVENTS, entries)))
+    except AttributeError:  # hardly ever, and asked for at each step
+        return [event for entry in entries for event in getattr(entry, "events", ())]
 
 
 def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:

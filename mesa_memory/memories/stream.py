@@ -17,6 +17,7 @@ from mesa_memory.memories.entry import (
     entry_snapshot,
     importance_of,
     moved_entries,
+    records_of,
     restored,
 )
 from mesa_memory.memories.grading import Doubts, Grader
@@ -132,8 +133,7 @@ class EventStream(Layer):
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
-        entries = (*self.held, *self._fresh)
-        return [event for entry in entries for event in getattr(entry, "events", ())]
+        return records_of([*self.held, *self._fresh])
 
     def entries(self) -> Sequence[Any]:
         """The stream."""

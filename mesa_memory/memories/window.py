@@ -15,6 +15,7 @@ from mesa_memory.memories.entry import (
     entry_snapshots,
     entry_told,
     moved_entries,
+    records_of,
     restored,
 )
 from mesa_memory.memories.layer import Layer
@@ -74,10 +75,7 @@ class Window(Layer):
 
     def records(self) -> list[MemoryRecord]:
         """The records of its entries."""
-        found: list[MemoryRecord] = []
-        for entry in self.held:
-            found += getattr(entry, "events", ())
-        return found
+        return records_of(self.held)
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
