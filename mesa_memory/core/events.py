@@ -36,7 +36,7 @@ _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
 BECAME = "plan_execution"
-#: those whose repetitions say nothing new
+#: kinds whose repetitions say nothing new, and may be shown as a number
 ROUTINE = ("observation", "plan", BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
@@ -167,11 +167,6 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
         }
         full.append({**call, **news})
     return {**content, "tool_calls": full}
-
-
-def folds(kind: str) -> bool:
-    """True if a repetition of such an event may be shown as a number."""
-    return kind in ROUTINE
 
 
 def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:

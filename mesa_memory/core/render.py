@@ -11,11 +11,11 @@ from mesa_memory.core.content import (
     tokens_of,
     value_text,
 )
-from mesa_memory.core.events import ROUTINE, event_text, folds, message_text
+from mesa_memory.core.events import ROUTINE, event_text, message_text
 
 __all__ = (
     "BLOCK", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
-    "event_text", "folded", "folds", "message_text", "newest", "one_line", "says_nothing", "section", "shorten",
+    "event_text", "folded", "message_text", "newest", "one_line", "says_nothing", "section", "shorten",
     "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.events import folds
+from mesa_memory.core.events import ROUTINE
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.trail import beyond
 
@@ -64,7 +64,7 @@ def appended(steps: Iterable[tuple[Any, Sequence[Line]]]) -> list[str]:
         said = []
         for line in lines:
             key = (line.kind, line.text)
-            before = first.setdefault(key, step) if folds(line.kind) else step
+            before = first.setdefault(key, step) if line.kind in ROUTINE else step
             said.append(line.text if before == step else _again(line.text, before))
         texts.append(render.step_text(step, said))
     return texts
