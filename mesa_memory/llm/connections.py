@@ -75,7 +75,7 @@ class _Connector(aiohttp.TCPConnector):
     async def connect(self, *given: Any, **named: Any) -> Any:
         """See ``aiohttp.BaseConnector``; the connection reads few bytes at once."""
         connection = await super().connect(*given, **named)
-        transport = connection.transport
+        transport: Any = connection.transport
         if hasattr(transport, "max_size"):  # TLS has a buffer of its own
             transport.max_size = READ_BYTES
         return connection
