@@ -14,6 +14,8 @@ CHARS = 4
 #: most beginnings of prompts that are remembered, the newest
 BEGINNINGS = 50_000
 
+_written = json.JSONEncoder(default=str, ensure_ascii=False).encode
+
 
 class Beginnings:
     """Remembers how prompts began, in blocks of ``CACHED_TOKENS``."""
@@ -26,9 +28,8 @@ class Beginnings:
 
         Fewer than ``LEAST_CACHED`` count as 0. The prompt is remembered, too.
         """
-        text = json.dumps(
-            [request.arguments, request.messages()], default=str, ensure_ascii=False
-        ).encode("utf-8", "surrogatepass")
+        sent = _written([request.arguments, request.messages()])
+        text = sent.encode("utf-8", "surrogatepass")
         step, known = CACHED_TOKENS * CHARS, 0
         digest = hashlib.blake2b((request.model or "").encode())
         for end in range(step, len(text) + 1, step):

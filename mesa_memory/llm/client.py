@@ -207,9 +207,10 @@ class ProviderClient:
         key = key_for(model, server or base, request)
         while True:
             plan = forms.plan(sender.name, request.schema)
+            arguments = plan.arguments(settings)
             attempt = Attempt(
                 *(model, base, address, request),
-                {**key, **plan.arguments(settings), **given},
+                {**key, **arguments, **given} if key or given else arguments,
                 self.settings.options,
                 self.settings.timeout,
                 keeping.asked(self._of, request) if keeping.wanted else None,
@@ -290,7 +291,8 @@ class ProviderClient:
 
     async def _turn(self, course: "_Course") -> Slot:
         """Waits until the provider, rates and concurrency allow one more attempt."""
-        await self._until_open(course)
+        if self._closed:
+            await self._until_open(course)
         if self._requests:
             await self._requests.acquire()
         if tokens := self._tokens:
@@ -312,8 +314,6 @@ class ProviderClient:
             NoTurn: if nobody gets an answer.
         """
         place, refused = course.place, course.refused
-        if (slot := self._slots.take(place, refused)) is not None:
-            return slot
         began = time.monotonic()
         while True:
             until = max(began, self._answered) + self.settings.deadline

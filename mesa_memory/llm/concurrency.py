@@ -15,7 +15,7 @@ import itertools
 import math
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 #: requests at once to a server of which nothing is known
 FIRST = 32
@@ -173,7 +173,7 @@ class Slots:
         self.ceiling = ceiling
         self.levels: dict[Any, Level] = {}
         self._in_flight = 0
-        self._waiting: dict[Level, list[_Waiter]] = {}
+        self._waiting: dict[Level, list[tuple[tuple, _Waiter]]] = {}
         self._numbers = itertools.count()
 
     def set_ceiling(self, ceiling: int) -> None:
@@ -207,7 +207,7 @@ class Slots:
         level = self.levels[key]
         asked = asyncio.get_running_loop().create_future()
         place = (not refused_before, order(), next(self._numbers))
-        heapq.heappush(self._waiting[level], _Waiter(place, refused_before, asked))
+        heapq.heappush(self._waiting[level], (place, _Waiter(refused_before, asked)))
         self._let_through()
         try:
             return await asked
@@ -246,7 +246,7 @@ class Slots:
         """Lets those through who may go now; one server after the other."""
         for level, waiting in self._waiting.items():
             while waiting:
-                first = waiting[0]
+                first = waiting[0][1]
                 if first.asked.done():  # nobody waits for it any more
                     heapq.heappop(waiting)
                 elif self._free(level, first.refused_before):
@@ -256,13 +256,8 @@ class Slots:
                     break
 
 
-class _Waiter:
+class _Waiter(NamedTuple):
     """A request that waits for leave."""
 
-    def __init__(
-        self, place: tuple, refused_before: bool, asked: "asyncio.Future[Slot]"
-    ) -> None:
-        self.place, self.refused_before, self.asked = place, refused_before, asked
-
-    def __lt__(self, other: "_Waiter") -> bool:
-        return self.place < other.place
+    refused_before: bool
+    asked: "asyncio.Future[Slot]"

@@ -11,7 +11,7 @@ from functools import partial
 from mesa_memory.core.alike import alike
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.llm.beginnings import Beginnings
-from mesa_memory.llm.ledger import NOTHING, Usage
+from mesa_memory.llm.ledger import ONE, Usage
 from mesa_memory.llm.price import Price
 
 #: tokens of a reply, as long as no reply of the model is known
@@ -82,12 +82,10 @@ class Forecaster:
                 cached = round(begun * self._cached[model].ratio)
             reply = round(self._replies[model, request.purpose].ratio)
         reply = reply if max_tokens is None else min(reply, max_tokens)
-        cached = min(cached, prompt)
+        cached = min(cached, prompt) if cached else 0
         cost = None if price is None else price.cost(prompt, reply, cached, tier)
         return alike(
-            NOTHING,
-            calls=1,
-            attempts=1,
+            ONE,
             prompt_tokens=prompt,
             completion_tokens=reply,
             cost=cost,
@@ -104,7 +102,7 @@ class Forecaster:
             ratio = prompts.ratio
             prompts.add(used.prompt_tokens, request.tokens)
             self._replies[model, request.purpose].add(used.completion_tokens, 1)
-            hit = self._cached[model]
             if expected.cached_tokens or used.cached_tokens:
+                hit = self._cached[model]
                 begun = expected.cached_tokens / (hit.ratio or 1.0)
                 hit.add(used.cached_tokens, begun or used.cached_tokens / ratio)

@@ -52,6 +52,8 @@ _UNKNOWN = re.compile(
     r"|not\s+(?:permitted|allowed|implemented))",
     re.IGNORECASE | re.DOTALL,
 )
+#: most plans that are kept, as classes of replies may be made for each request
+PLANS = 100
 #: the function that a model calls with its reply, in the form of tools
 REPLY_TOOL = "reply"
 
@@ -64,21 +66,26 @@ class Plan(NamedTuple):
         schema: of the reply; None asks for any text.
         version: of what was known of the server then.
         renamed: True if the limit of the reply has its newer name here.
+        asked: the arguments that ask for the reply in this form.
     """
 
     route: Route
     schema: type[BaseModel] | None
     version: int
     renamed: bool
+    asked: Mapping[str, Any]
 
-    def arguments(self, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What goes with the messages: the settings that may go, and the form."""
+    def arguments(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+        """What goes with the messages: the settings that may go, and the form.
+
+        It is not to be changed, as it may be the same for other requests.
+        """
+        if not settings:
+            return self.asked
         sent = {k: v for k, v in settings.items() if k not in self.route.without}
         if self.renamed and "max_tokens" in sent:
             sent[_OTHER_LIMIT] = sent.pop("max_tokens")
-        if self.schema is not None:
-            sent.update(asking(self.schema, self.route.form))
-        return sent
+        return {**sent, **self.asked}
 
     @property
     def form(self) -> str:
@@ -105,17 +112,30 @@ class Negotiation:
         self._again: int | None = None  # the form before it, to be tried once more
         self._without: tuple[str, ...] = ()
         self._renamed = False  # max_tokens has another name here
+        # Of the lean way: by schema, until something else is found out.
+        self._plans: dict[type[BaseModel] | None, Plan] = {}
 
     def plan(self, client: str, schema: type[BaseModel] | None) -> Plan:
         """How the next request is to be sent."""
+        if client == "lean" and (known := self._plans.get(schema)) is not None:
+            return known
         with self._lock:
             form = self._form if self._trial is None else self._trial
+            once = schema is not None and self._again is not None
             if schema is None:
                 form = len(FORMS) - 1
             elif self._again is not None:
                 form, self._again = self._again, None
-            route = _route(client, FORMS[form], self._without)
-            return Plan(route, schema, self._version, self._renamed)
+            name = FORMS[form]
+            asked = {} if schema is None else asking(schema, name)
+            route = _route(client, name, self._without)
+            plan = Plan(route, schema, self._version, self._renamed, asked)
+            # litellm may change what it is given.
+            if client == "lean" and not once:
+                if len(self._plans) == PLANS:
+                    self._plans.clear()
+                self._plans[schema] = plan
+            return plan
 
     def answered(self, plan: Plan) -> None:
         """A request that was sent so had an answer."""
@@ -125,6 +145,7 @@ class Negotiation:
         if self._proven and form == self._form:
             return
         with self._lock:
+            self._plans.clear()
             if form == self._trial:
                 # It may have been the server, not the form: the better one is tried
                 # by one more request.
@@ -144,6 +165,7 @@ class Negotiation:
         status, said = getattr(error, "status_code", None), str(error)
         form, structured = FORMS.index(plan.form), plan.schema is not None
         with self._lock:
+            self._plans.clear()
             if status == 500 and structured:
                 return self._failed(form)
             if status not in _REFUSED or too_long(error):

@@ -154,6 +154,8 @@ class _Target:
 
     def headers(self, options: Mapping[str, Any]) -> Mapping[str, str]:
         """The headers of a request."""
+        if not options:
+            return self._headers
         own = {**(options.get("headers") or {}), **(options.get("extra_headers") or {})}
         return {**self._headers, **own} if own else self._headers
 
@@ -175,12 +177,14 @@ def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
 
 def _body(attempt: Attempt) -> dict[str, Any]:
     """What is sent, as a dict."""
+    messages = messages_for(attempt.model, attempt.request)
+    if not attempt.options and _NOT_SENT.isdisjoint(attempt.arguments):
+        return {"messages": messages, **attempt.arguments}
     given = {**attempt.arguments, **attempt.options}
     more = given.get("extra_body") or {}
     if given.get("think") is False:
         given.setdefault("reasoning_effort", "none")
     sent = {key: value for key, value in given.items() if key not in _NOT_SENT}
-    messages = messages_for(attempt.model, attempt.request)
     return {"messages": messages, **sent, **more}
 
 

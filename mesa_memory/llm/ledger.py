@@ -17,7 +17,7 @@ from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.account import Account, soon, wake
 from mesa_memory.llm.price import FREE, Price
-from mesa_memory.llm.tally import Tally
+from mesa_memory.llm.tally import Held, Tally
 
 #: what usage can be grouped by
 KEYS = ("purpose", "model", "agent", "step")
@@ -101,10 +101,8 @@ class Budget:
                 (number if item.name == "cost" else whole)(item.name, value, 0)
 
 
-#: what a budget may limit
-LIMITS = tuple(item.name for item in fields(Budget))
 UNLIMITED = Budget()
-NOTHING = Usage()
+NOTHING, ONE = Usage(), Usage(calls=1, attempts=1)
 
 
 @dataclass
@@ -135,8 +133,7 @@ class Ledger:
         self._older: dict[tuple, Tally] = {}  # the part of it before the newest steps
         self._steps: dict[float, dict[tuple, Tally]] = {}  # and in each of those
         self._total, self._expected = Tally(), Tally()
-        self._reserved = Tally()  # calls under way, as they were forecast
-        self._beyond = Tally()  # what they may use besides
+        self._held = Held()  # what is set aside for calls under way
         self._excess = NOTHING  # the most that a call has used beyond its forecast
         self._larger = (NOTHING, NOTHING, NOTHING)  # two of which it is the larger one
         self._waiting: list[Future] = []  # requests that want to know of an end
@@ -145,7 +142,7 @@ class Ledger:
     def forked(self) -> None:
         """In a child process: the calls that the parent is making are not made here."""
         self._lock = threading.Lock()
-        self._reserved, self._beyond = Tally(), Tally()
+        self._held = Held()
         self._waiting = []
 
     @property
@@ -223,10 +220,11 @@ class Ledger:
         """
         with self._lock:
             if self.budget is not UNLIMITED and self.budget != UNLIMITED:
-                after = Tally().add(self._total).add(self._reserved).add(forecast)
-                if crossed := self._crossed(after):
-                    raise _exceeded(request, crossed)
-                if self._reserved.calls and self._crossed(after.add(self._beyond)):
+                limits, held = vars(self.budget), self._held
+                after = held.after(self._total, forecast)
+                if over := crossed(after, limits):
+                    raise _exceeded(request, over)
+                if held.calls and crossed(held.beyond(after), limits):
                     ended: Future[None] = Future()
                     self._waiting.append(ended)
                     return ended
@@ -237,8 +235,7 @@ class Ledger:
                     return soon()
                 if shared:
                     raise _exceeded(request, shared, "study.run(budget=…)")
-            self._reserved.add(forecast)
-            self._beyond.add(beyond)
+            self._held.hold(forecast, beyond)
             return Reservation(forecast, beyond)
 
     def settle(
@@ -247,11 +244,7 @@ class Ledger:
         """Replaces what was set aside for a call by what it used of ``model``."""
         key, step = (request.purpose, model, request.agent), request.step
         with self._lock:
-            self._reserved.take(reserved.forecast)
-            self._beyond.take(reserved.beyond)
-            if not self._reserved.calls:  # exactly nothing, an unknown cost included
-                self._reserved.clear()
-                self._beyond.clear()
+            self._held.let_go(reserved.forecast, reserved.beyond)
             self._excess = _most(self._excess, used, reserved.forecast)
             _count(self._usage, key, used)
             newest = self._steps.get(step)
@@ -264,7 +257,8 @@ class Ledger:
             self._total.add(used)
             if not used.failures:
                 self._expected.add(reserved.expected)
-            waiting, self._waiting = self._waiting, []
+            if waiting := self._waiting:
+                self._waiting = []
             if self.account is not None:
                 self.account.settle(reserved.forecast, reserved.beyond, used)
         for ended in waiting:
@@ -281,10 +275,6 @@ class Ledger:
             most = _most(self._excess, reply, NOTHING)
             self._larger = (self._excess, reply, most)
         return most
-
-    def _crossed(self, after: Tally) -> str:
-        amount = {name: getattr(after, name) for name in LIMITS}
-        return crossed(amount, vars(self.budget))
 
 
 def _exceeded(
@@ -330,9 +320,8 @@ def forecast(
         tier: the service tier that is asked for; empty for none.
     """
     prompt, reply = request.tokens, max_tokens or 0
-    tokens = {"prompt_tokens": prompt, "completion_tokens": reply}
-    cost = _cost(price, prompt, reply, tier)
-    return alike(NOTHING, calls=1, attempts=1, cost=cost, **tokens)
+    cost = None if price is None else _cost(price, prompt, reply, tier)
+    return alike(ONE, prompt_tokens=prompt, completion_tokens=reply, cost=cost)
 
 
 def open_reply(price: Price | None, max_tokens: int | None, tier: str = "") -> Usage:
@@ -355,9 +344,15 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     cached, cost = reply.cached_tokens or 0, reply.cost
     if cost is None and price is not None:
         cost = price.cost(prompt, completion, cached, reply.tier)
-    tokens = {"prompt_tokens": prompt, "completion_tokens": completion}
-    times = {"attempts": reply.attempts, "latency": reply.latency}
-    return alike(NOTHING, calls=1, cost=cost, cached_tokens=cached, **tokens, **times)
+    return alike(
+        ONE,
+        attempts=reply.attempts,
+        prompt_tokens=prompt,
+        completion_tokens=completion,
+        cost=cost,
+        latency=reply.latency,
+        cached_tokens=cached,
+    )
 
 
 def _said(reply: Reply) -> str:

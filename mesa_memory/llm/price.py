@@ -72,7 +72,7 @@ class Price:
             cached_tokens: how many of them were read from the cache.
             tier: the service tier that was served; empty if unknown.
         """
-        own = self.in_tier(tier)
+        own = self.in_tier(tier) if self.tiers else self
         cached_tokens = min(cached_tokens, prompt_tokens)
         read = own.prompt if own.cached is None else own.cached
         fresh = prompt_tokens - cached_tokens

@@ -40,8 +40,8 @@ def tier_of(response: Any) -> str:
     """The service tier that was served, as a response says; empty if it does not."""
     said = _getter(response)
     tier = said("service_tier")
-    if not isinstance(tier, str):
-        tier = _getter(said("usage"))("service_tier")
+    if not isinstance(tier, str) and (usage := said("usage")) is not None:
+        tier = _getter(usage)("service_tier")
     return tier if isinstance(tier, str) else ""
 
 

@@ -1,6 +1,6 @@
 """What a request used: in the ledger of its run, and in the run's record."""
 
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.llm.ledger import Reservation
@@ -10,18 +10,13 @@ if TYPE_CHECKING:
 
 
 class Accounted:
-    """Around one request for which there is a budget.
+    """One request for which there is a budget, and which is about to be answered.
 
     Args:
         services: of the run.
         client: who answers the request.
         set_aside: for it, in the ledger.
-
-    Attributes:
-        reply: put here by whoever gets it.
     """
-
-    reply: Reply
 
     def __init__(
         self,
@@ -32,15 +27,11 @@ class Accounted:
     ) -> None:
         self._services, self._recorder = services, services.recorder
         self._request, self._client, self._set_aside = request, client, set_aside
+        self._turn = self._recorder.began(request) if self._recorder else ()
 
-    def __enter__(self) -> Self:
-        recorder = self._recorder
-        self._turn = recorder.began(self._request) if recorder else ()
-        return self
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def ended(self, reply: Reply | None, error: BaseException | None = None) -> None:
+        """It was answered, or failed: then there is no reply."""
         services, request, client = self._services, self._request, self._client
-        reply = None if error else self.reply
         services.settle(request, client, self._set_aside, reply)
         if self._recorder:
             self._recorder.called(

@@ -119,9 +119,9 @@ class Connection:
         if name and services.llm is None:
             self._llm = self.module_llm(name)
 
-    def target(self) -> tuple[str | None, str | None]:
+    def target(self, known: Services | None = None) -> tuple[str | None, str | None]:
         """The model that is asked, and the address of its provider."""
-        chosen = self.model_name or self.services.model
+        chosen = self.model_name or (known or self.services).model
         if chosen:
             return chosen, self.api_base
         agents = getattr(self.memory.agent, "llm", None)
@@ -140,7 +140,7 @@ class Connection:
         if services.replay is not None:
             return None
         if self._llm is None:  # nobody has looked at it, nor put anything there
-            model, base = self.target()
+            model, base = self.target(services)
             offline = (model or "").startswith("offline/")
             if services.llm or offline or would_be_own(model, base):
                 return None
@@ -153,8 +153,8 @@ class Connection:
 
     def asks_instantly(self) -> bool:
         """True if requests are answered without waiting."""
-        replaced = self.replaced() is not None
-        return self.services.instant(self.target()[0], replaced)
+        services, replaced = self.services, self.replaced() is not None
+        return services.instant(self.target(services)[0], replaced)
 
     def instant(self) -> bool:
         """True if all of the memory's work is done without waiting."""
@@ -272,11 +272,12 @@ class EffectHandler:
 
     def perform(self, effect: Effect) -> Any:
         """The answer, blocking."""
+        if isinstance(effect, LLMRequest):
+            request = self._numbered(effect)
+            return self._services.complete(request, self._connection.replaced())
         if isinstance(effect, Claim | Publish):
             return self._share(effect)
-        effect = self._numbered(effect)
-        if isinstance(effect, LLMRequest):
-            return self._services.complete(effect, self._connection.replaced())
+        self._effects += 1
         if isinstance(effect, EmbedRequest):
             return self._services.embed(effect)
         if isinstance(effect, Gather):
@@ -287,11 +288,12 @@ class EffectHandler:
 
     async def aperform(self, effect: Effect) -> Any:
         """The answer, without blocking the event loop."""
+        if isinstance(effect, LLMRequest):
+            request = self._numbered(effect)
+            return await self._services.acomplete(request, self._connection.replaced())
         if isinstance(effect, Claim | Publish):
             return self._share(effect)
-        effect = self._numbered(effect)
-        if isinstance(effect, LLMRequest):
-            return await self._services.acomplete(effect, self._connection.replaced())
+        self._effects += 1
         if isinstance(effect, EmbedRequest):
             return await self._services.aembed(effect)
         if isinstance(effect, Gather):
@@ -345,19 +347,17 @@ class EffectHandler:
     def _branches(self, effect: Gather) -> list[tuple["EffectHandler", Flow[Any]]]:
         """A performer of its own for each flow: what one leaves open ends with it."""
         self.release()
-        turn = (*self._turn, self._effects)
-        if not self._turn:
-            turn = (self._services.bus.next_place(),)
+        place = self._effects if self._turn else self._services.bus.next_place()
+        turn = (*self._turn, place)
         return [
             (EffectHandler(self._connection, (*turn, number)), flow)
             for number, flow in enumerate(effect.flows)
         ]
 
-    def _numbered(self, effect: Effect) -> Effect:
+    def _numbered(self, request: LLMRequest) -> LLMRequest:
         self._effects += 1
-        if self._turn and isinstance(effect, LLMRequest):
-            return alike(effect, turn=(*self._turn, self._effects))
-        return effect
+        turn = (*self._turn, self._effects)
+        return alike(request, turn=turn) if self._turn else request
 
     def _awaited(self, effect: Await) -> Any:
         """Somebody else's answer; who waits for it holds back nothing of others."""

@@ -232,9 +232,14 @@ class Services:
             return background.submit(self.acomplete(request, own)).result()
         while isinstance(set_aside := self._reserve(request, client), Future):
             set_aside.result()
-        with Accounted(self, request, client, set_aside) as answer:
-            answer.reply = scrub_reply(client.complete(request))
-        return answer.reply
+        account = Accounted(self, request, client, set_aside)
+        try:
+            reply = scrub_reply(client.complete(request))
+        except BaseException as error:
+            account.ended(None, error)
+            raise
+        account.ended(reply)
+        return reply
 
     async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
@@ -255,14 +260,20 @@ class Services:
         """A client's answer, within the budget; counted, recorded and maybe kept."""
         while isinstance(set_aside := self._reserve(request, client), Future):
             await asyncio.wrap_future(set_aside)
-        with Accounted(self, request, client, set_aside) as answer:
+        account = Accounted(self, request, client, set_aside)
+        try:
             if hasattr(client, "acomplete"):
                 reply = await client.acomplete(request)
             else:
                 reply = await asyncio.to_thread(client.complete, request)
             reply = scrub_reply(reply)
-            answer.reply = await claim.keep(reply) if claim else reply
-        return answer.reply
+            if claim is not None:
+                reply = await claim.keep(reply)
+        except BaseException as error:
+            account.ended(None, error)
+            raise
+        account.ended(reply)
+        return reply
 
     def _keeps(self, client: Any) -> bool:
         """True if a client's answers depend on the request and the settings alone."""
@@ -319,8 +330,9 @@ class Services:
     def _reserve(
         self, request: LLMRequest, client: Any
     ) -> "Reservation | Future[None]":
-        price, limit = price_of(client, request.model), self.settings.max_tokens
-        tier = str(self.settings.options.get("service_tier") or "")
+        limit, options = self.settings.max_tokens, self.settings.options
+        price = price_of(client, request.model)
+        tier = str(options.get("service_tier") or "") if options else ""
         most, terms = forecast(request, price, limit, tier), (price, limit, tier)
         known = self._open_replies.get(request.model)
         if known is None or known[0] != terms:
