@@ -73,8 +73,8 @@ class LLMRequest:
     def tokens(self) -> int:
         """Tokens of what is sent, at four characters to a token."""
         texts = [message["content"] or "" for message in self.messages()]
-        if self.arguments:
-            texts.append(json.dumps(self.arguments, default=str))
+        if arguments := self.arguments:
+            texts.append(json.dumps(arguments, default=str))
         return sum(map(count_tokens, texts))
 
     def messages(self) -> list[dict[str, str]]:

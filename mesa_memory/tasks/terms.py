@@ -291,7 +291,8 @@ def _terms(text: str) -> Terms:
     """The terms of a text without numbers of lines."""
     text = _joined(text)
     found = _tokens(text)
-    different = dict.fromkeys(found)
+    # Their order matters for runs only.
+    different = set(found) if text.isascii() else dict.fromkeys(found)
     known = [*map(_WORDS.__getitem__, different)]
     foreign = [word for word in known if word.foreign]
     language = _language(text, different, bool(foreign))
