@@ -171,7 +171,8 @@ def _json_values(text: str) -> list[Any]:
 def _scan(text: str) -> list[Any]:
     found: list[Any] = []
     position, budget = 0, SCAN_CHARS
-    escapes = "\\" in text  # nothing else brings control characters in
+    # Nothing else brings in what is cleaned away.
+    escapes = "\\u" in text or "\\b" in text or "\\f" in text
     while budget > 0 and (start := _OPENING.search(text, position)):
         position = start.start()
         try:

@@ -73,8 +73,8 @@ class LLMRequest:
     def tokens(self) -> int:
         """Tokens of what is sent, at four characters to a token."""
         texts = [message["content"] or "" for message in self.messages()]
-        if self.arguments:
-            texts.append(json.dumps(self.arguments, default=str))
+        if arguments := self.arguments:
+            texts.append(json.dumps(arguments, default=str))
         return sum(map(count_tokens, texts))
 
     def messages(self) -> list[dict[str, str]]:
@@ -298,9 +298,16 @@ def ask(
     if request.schema is None:
         raise TypeError(f"a request needs a schema to be read: {request.purpose}")
     schema = request.schema
+    last: Reply | None = None
+    value: Any = None
 
     def read(reply: Reply) -> Any:
-        return check(replies.read(reply, schema, max_chars))
+        # One that is kept for others is read before it is given, and then here.
+        nonlocal last, value
+        if reply is not last:
+            value = check(replies.read(reply, schema, max_chars))
+            last = reply
+        return value
 
     request = alike(request, accepts=read)
     while True:

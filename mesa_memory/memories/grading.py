@@ -290,14 +290,20 @@ class _Asking:
         return (yield from GRADE.ask(self.request(asked), known, repairs))
 
 
-def _key(scope: str, line: str) -> str:
-    """What a shared grade is kept under; short, as many are kept."""
-    return hashlib.sha256(f"{scope}|{line}".encode()).hexdigest()[:32]
+def _keys(scope: str, lines: Iterable[str]) -> list[str]:
+    """What shared grades of lines are kept under; short, as many are kept."""
+    begun = hashlib.sha256(f"{scope}|".encode())
+    keys = []
+    for line in lines:
+        key = begun.copy()
+        key.update(line.encode())
+        keys.append(key.hexdigest()[:32])
+    return keys
 
 
 def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[None]:
     """Grades, taking those that another agent has or is getting."""
-    place_of = {_key(scope, line): place for line, place in first.items()}
+    place_of = dict(zip(_keys(scope, first), first.values(), strict=True))
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades
     while open_keys:

@@ -137,10 +137,10 @@ _KIND_BASE = {"observation": 1, "action": 2, "plan": 2, "plan_execution": 1}
 
 def _whole(value: Any) -> int | None:
     """A whole number, also as text or as 3.0; None for anything else."""
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return int(value)
     if type(value) is int:  # also one that is too long for a float
         return value
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return int(value) if math.isfinite(value) and value == int(value) else None
@@ -169,6 +169,8 @@ class Grade(BaseModel):
     @classmethod
     def _any_names(cls, value: Any) -> Any:
         """Accepts a bare grade, and what else models call the two numbers."""
+        if isinstance(value, dict) and value.keys() == cls.model_fields.keys():
+            return value  # as it was asked for
         return named(value, event=_EVENT_NAMES, grade=_GRADE_NAMES)
 
 
@@ -190,14 +192,14 @@ class Grades(BaseModel):
     @classmethod
     def _any_form(cls, value: Any) -> Any:
         """Accepts a bare list, a single grade, and ``{"1": 3, "2": 4}``."""
-        if isinstance(value, dict):
-            if value and all(_NUMBERED.fullmatch(str(key)) for key in value):
-                return {"grades": _by_number(value)}
-            if "grades" not in value and "grade" in value:
-                return {"grades": [value]}
-            if isinstance(value.get("grades"), dict):
-                return {"grades": _by_number(value["grades"])}
-        return {"grades": value} if isinstance(value, list) else value
+        if not isinstance(value, dict):
+            return {"grades": value} if isinstance(value, list) else value
+        if "grades" in value:
+            given = value["grades"]
+            return {"grades": _by_number(given)} if isinstance(given, dict) else value
+        if value and all(_NUMBERED.fullmatch(str(key)) for key in value):
+            return {"grades": _by_number(value)}
+        return {"grades": [value]} if "grade" in value else value
 
     @classmethod
     def from_text(cls, text: str) -> "Grades | None":

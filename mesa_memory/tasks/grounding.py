@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 
 from mesa_memory.core.replies import Unusable
-from mesa_memory.tasks.terms import Terms, plain_words, stem
+from mesa_memory.tasks.terms import Terms, letters, plain_words, stem
 
 #: a shared name proves as much as two shared words or numbers; so much is enough
 ENOUGH = 2
@@ -43,20 +43,20 @@ def check_summary(text: str, lines: Sequence[str], known: str, max_chars: int) -
     Raises:
         Unusable: worded for the model that wrote it.
     """
-    kinds = map(_KIND.match, lines)
-    bare = [
-        k.string[k.end() :] if k else line for k, line in zip(kinds, lines, strict=True)
-    ]
+    bare = [line[k.end() :] if (k := _KIND.match(line)) else line for line in lines]
     new, old, events = Terms.of(text), Terms.of(known), Terms.once("\n".join(bare))
     if not len(events):
         return
-    if known and plain_words(text) == plain_words(known):
+    said = letters(text)
+    if said == letters(known) and known and plain_words(text) == plain_words(known):
         full = len(known) >= min(FULL_CHARS, max_chars // 2)
         _check_repeated(events.without(old), full)
         return
     _check_told(new, events)
     _check_kept(new, old)
-    if _quotes(text, lines):  # hardly ever, and only then each line is looked into
+    # The sound of a line in ASCII is no longer than the line.
+    long = [line for line in lines if len(line) >= len(said) or not line.isascii()]
+    if long and _quotes(text, long):  # hardly ever; then each line is looked into
         each = map(Terms.of, bare)
         best = max(each, key=lambda line: sum(map(len, new.shared(line))))
         if len(events.without(best)) or len(old.without(best)):
@@ -114,12 +114,9 @@ def _quotes(text: str, lines: Sequence[str]) -> bool:
     quote = plain_words(text)
     if len(quote) < QUOTED:
         return False
-    least = sum(map(len, quote))
-    # The sound of a line in ASCII is no longer than the line.
-    long = [line for line in lines if len(line) >= least or not line.isascii()]
-    if not long or not set(plain_words("\n".join(long))).issuperset(quote):
+    if not set(plain_words("\n".join(lines))).issuperset(quote):
         return False  # as nearly always
-    for line in long:
+    for line in lines:
         said = plain_words(_HEAD.sub("", line, count=1))
         ends = range(len(said) - len(quote) + 1)
         if len(said) < len(quote) + 2 or quote[0] not in said:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from mesa_memory.tasks.terms import Terms, plain_words
+from mesa_memory.tasks import terms
+from mesa_memory.tasks.terms import Terms, letters, plain_words
 
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
 
@@ -34,3 +35,35 @@ def test_a_language_is_told_also_where_its_words_are_others_too():
     assert Terms.of("Die Katze ist nicht in der Stadt").language == ("german", True)
     assert Terms.of("The cat is not in the city").language == ("english", True)
     assert Terms.of("Ada Bob 12").language == ("english", True)
+
+
+LAID_OUT = (
+    "Ada sold  12 fish.\n\nBob has 7.\tGPT-\n4 won",
+    "Анна\n продала\u30007 рыб",
+)
+
+
+@pytest.mark.parametrize("text", LAID_OUT)
+def test_a_summary_that_is_put_on_one_line_is_known_again(text):
+    assert Terms.of(" ".join(text.split())) is Terms.of(text)
+    assert Terms.of(text) == Terms.once(text)
+
+
+def test_what_counts_lines_counts_none_on_one_line():
+    listed = "Ada has\n7. fish"
+    assert Terms.of(listed).numbers == set()
+    assert Terms.of(" ".join(listed.split())).numbers == {"7"}
+
+
+@pytest.mark.parametrize("text", ["", SAID, f"{SAID}…", f"{SAID} é", *LAID_OUT])
+def test_letters_are_the_plain_words_in_one(text):
+    assert letters(text) == "".join(plain_words(text))
+
+
+def test_no_more_words_are_kept_than_there_is_room_for(monkeypatch):
+    monkeypatch.setattr(terms, "WORDS_KEPT", 3)
+    monkeypatch.setattr(terms, "_WORDS", type(terms._WORDS)())
+    assert plain_words("Ada é Bob Ö Carla ß Ada é") == (
+        "ada", "e", "bob", "o", "carla", "ss", "ada", "e",
+    )  # fmt: skip
+    assert len(terms._WORDS) <= 3
