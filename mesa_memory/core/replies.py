@@ -172,7 +172,7 @@ def _scan(text: str) -> list[Any]:
     found: list[Any] = []
     position, budget = 0, SCAN_CHARS
     # Nothing else brings in what is cleaned away.
-    escapes = "\\u" in text or "\\b" in text or "\\f" in text
+    escapes = "\\" in text and ("\\u" in text or "\\b" in text or "\\f" in text)
     while budget > 0 and (start := _OPENING.search(text, position)):
         position = start.start()
         try:
