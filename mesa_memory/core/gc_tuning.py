@@ -35,13 +35,13 @@ class GarbageCollector:
         # Reentrant: a garbage collection may end a model's life at any time.
         self._lock = threading.RLock()
 
-    def look_less_for(self, model: Any) -> None:
+    def look_less_for(self, model: Any | None) -> None:
         """Until the model is gone, it looks less often; again changes nothing.
 
         Taking it back after each step would have it look at once at all that the step
         has left.
         """
-        if model not in self._alive:
+        if model is not None and model not in self._alive:
             self._alive.add(model)
             self.look_less()
             weakref.finalize(model, self.look_as_before).atexit = False
