@@ -109,7 +109,8 @@ class CommitQueue:
         try:
             effect = context.run(self._first, flow)
             if effect is not _ENDED:
-                performer, flow = self._performer(), self.guarded(flow)
+                flow = self.guarded(flow)
+                performer = self._performer()
                 if performer.instant():
                     context.run(run, flow, performer, effect)
                 else:
