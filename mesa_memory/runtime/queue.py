@@ -121,6 +121,10 @@ class CommitQueue:
         except Exception as error:
             flow.close()
             self._leave(performer, error)
+        except BaseException:  # Ctrl-C: free the memory, then let it through
+            flow.close()
+            self._leave(performer)
+            raise
         else:
             self._leave(performer)
 
