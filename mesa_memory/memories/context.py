@@ -159,7 +159,6 @@ class LayerContext:
     event_chars = 1000
     section_chars = 8000
     lived = 0
-    met: float | None = None
     before: Mapping[str, int] = {}
     budget_used: Mapping[str, Any] | None = None
     display = False
@@ -167,6 +166,7 @@ class LayerContext:
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
         self.leaving: dict[str, str] = {}
+        self.met: float | None = None  # here: a copy may be made while this changes
         self.log = RecordLog(layer)
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
