@@ -316,12 +316,13 @@ def pairs(mapping: Mapping, without: Container = ()) -> str:
     Args:
         without: keys that are left out.
     """
-    told = [
-        f"{_key_line(k) if type(k) is str else one_line(str(k))}: {value_text(v)}"
-        for k, v in mapping.items()
-        if k not in without
-    ]
-    return ", ".join(told) if told else ""
+    return ", ".join(
+        [
+            f"{_key_line(k) if type(k) is str else one_line(str(k))}: {value_text(v)}"
+            for k, v in mapping.items()
+            if k not in without
+        ]
+    )
 
 
 #: the same keys come in nearly all events

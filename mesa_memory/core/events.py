@@ -35,9 +35,9 @@ _QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _CALL = re.compile(rf"Function\(arguments=({_QUOTED}), name=({_QUOTED})")
 _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
-BECAME = "plan_execution"
+_BECAME = "plan_execution"
 #: kinds whose repetitions say nothing new, and may be shown as a number
-ROUTINE = ("observation", "plan", BECAME, "action")
+ROUTINE = ("observation", "plan", _BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
 #: what a text says elsewhere or not at all: of a state, and of other events
@@ -73,7 +73,7 @@ def event_text(kind: str, content: Any, limit: int, naming: Naming = by_id) -> s
     content, left_out = _cut(kind, content, limit)
     if kind == "message":
         line = _message(content, naming)
-    elif type(content) is dict or is_mapping(content):
+    elif is_mapping(content):
         said = _sentence(kind, content, naming)
         if said and len(said) + left_out > limit and is_state(kind, content):
             said = _state(content, naming, brief=True)
@@ -97,7 +97,7 @@ def is_dump(kind: str, content: Any) -> bool:
 
 def is_call(kind: str, content: Any) -> bool:
     """True for what a plan became, if that is a reply of litellm as Python."""
-    if kind != BECAME or not is_mapping(content):
+    if kind != _BECAME or not is_mapping(content):
         return False
     text = content.get("content")
     return isinstance(text, str) and text.startswith("Message(")
@@ -105,7 +105,8 @@ def is_call(kind: str, content: Any) -> bool:
 
 def any_call(events: Sequence[tuple[str, Any]]) -> bool:
     """True if one of the events, (kind, content), is a call; see ``is_call``."""
-    return True in [is_call(kind, what) for kind, what in events if kind == BECAME]
+    may_be = _BECAME in [kind for kind, _ in events]
+    return may_be and any(is_call(kind, what) for kind, what in events)
 
 
 def sight(content: Mapping, naming: Naming = by_id) -> str:
@@ -174,7 +175,7 @@ def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:
 
     They are cut before they are escaped: the rest would be thrown away anyway.
     """
-    if type(content) is not dict and not is_mapping(content):
+    if not is_mapping(content):
         return ends(content, limit) if isinstance(content, str) else (content, 0)
     most = 4 * limit
     for value in content.values():
@@ -192,7 +193,7 @@ def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:
 
 
 def _message(content: Any, naming: Naming) -> str:
-    if type(content) is not dict and not is_mapping(content):
+    if not is_mapping(content):
         return value_text(content)
     text, sender = content.get("message"), content.get("sender")
     said = pairs(content, _MESSAGE_SAID) if text is None else value_text(text)
@@ -212,7 +213,7 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
         return _state(content, naming)
     if kind == "plan":
         return _plan(content)
-    if kind == BECAME:
+    if kind == _BECAME:
         return _execution(content)
     chosen = kind == "action" and "result" in content
     if chosen and content.keys() - {"importance"} == {"action", "result"}:
@@ -241,7 +242,7 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
     """An observation; if ``brief``, of the others only who and where they were."""
     own, near = content.get(_SELF), content.get(_NEAR)
     said = []
-    if type(own) is dict or is_mapping(own):
+    if is_mapping(own):
         where, how = _condition(own, "location", _OWN_SAID)
         if where:
             said.append(f"Was at {where}: {how}." if how else f"Was at {where}.")
@@ -249,7 +250,7 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
             said.append(f"Own state: {how}.")
     elif own is not None:
         said.append(f"{value_text(own)}.")
-    if type(near) is dict or is_mapping(near):
+    if is_mapping(near):
         seen = [_seen(_known(k, naming), value, brief) for k, value in near.items()]
         note = " (how they were is left out)" if brief else ""
         said.append(f"Saw {', '.join(seen) or 'nobody'}{note}.")
@@ -266,7 +267,8 @@ def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, s
     Args:
         said: the keys that are no part of the rest.
     """
-    where, inner = state.get(place), state.get("internal_state")
+    where = state.get(place)
+    inner = state.get("internal_state")
     how = pairs(state, said)
     if inner is not None:
         items = inner if isinstance(inner, list | tuple) else [inner]
@@ -276,7 +278,7 @@ def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, s
 
 
 def _seen(who: str, state: Any, brief: bool) -> str:
-    if type(state) is not dict and not is_mapping(state):
+    if not is_mapping(state):
         return who if brief else f"{who} ({value_text(state)})"
     where, how = _condition(state, "position", _NEAR_SAID)
     how = "" if brief else how
@@ -365,7 +367,7 @@ def _calls(kind: str, content: Mapping) -> str | None:
     if not isinstance(calls, list):
         return None
     for call in calls:
-        if (type(call) is not dict and not is_mapping(call)) or "name" not in call:
+        if not is_mapping(call) or "name" not in call:
             return None
     said = "; ".join([_used(call) for call in calls]) or "no tool"
     others = pairs(content, _CALLS_SAID)

@@ -7,7 +7,7 @@ from mesa_memory.core.content import is_mapping
 from mesa_memory.core.events import id_of, is_state, only_of
 
 #: the kinds of events that name agents
-ABOUT_AGENTS = ("message", "observation")
+_ABOUT_AGENTS = ("message", "observation")
 
 
 def subjects(kind: str, content: Any) -> list[Any]:
@@ -16,13 +16,12 @@ def subjects(kind: str, content: Any) -> list[Any]:
     Messages name sender and recipients; observations have the agents seen as keys of
     ``local_state``, ``"ClassName 7"``.
     """
-    if kind not in ABOUT_AGENTS or not is_mapping(content):
+    if kind not in _ABOUT_AGENTS or not is_mapping(content):
         return []
     if kind == "message":
         recipients = content.get("recipients") or ()
-        several = recipients if isinstance(recipients, (list, tuple)) else [recipients]
-        named = (content.get("sender"), *several)
-        return [i for i in named if type(i) is int or is_id(i)]
+        several = recipients if isinstance(recipients, list | tuple) else [recipients]
+        return [i for i in (content.get("sender"), *several) if is_id(i)]
     seen = content.get("local_state")
     return [id_of(key) for key in seen] if is_mapping(seen) else []
 
@@ -35,24 +34,19 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
     Args:
         me: unique id of the agent that remembers the event.
     """
-    if kind not in ABOUT_AGENTS or not is_mapping(content):
+    if kind not in _ABOUT_AGENTS or not is_mapping(content):
         return None
     if kind == "message":
         sender = content.get("sender")
-        if sender != me and (type(sender) is int or is_id(sender)):
-            return sender  # as of most messages
+        if sender != me and is_id(sender):  # as of most messages
+            return sender
     else:
         seen = content.get("local_state")
         if is_mapping(seen) and len(seen) > 2:
             return None  # a crowd, which would take long to look through
-    other = None
-    for agent in subjects(kind, content):
-        if agent in (me, other):
-            continue
-        if other is not None:
-            return None
-        other = agent
-    return other
+    met = dict.fromkeys(subjects(kind, content))
+    others = [agent for agent in met if agent != me]
+    return others[0] if len(others) == 1 else None
 
 
 def is_id(value: Any) -> bool:

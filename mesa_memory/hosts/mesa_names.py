@@ -49,16 +49,12 @@ class Names:
 
     def __call__(self, unique_id: Any) -> str:
         """What a text calls the agent."""
-        if type(unique_id) is not int and not is_id(unique_id):
+        if not is_id(unique_id):
             return self._text(unique_id)
         known = self._agents.get(unique_id)
         if known is None or (agent := known()) is None:
             return self._text(unique_id)
-        try:
-            given = getattr(agent, "name", None)
-        except Exception:  # a user's property may do anything
-            given = None
-        called = self._called.get(unique_id)
+        given, called = _attribute(agent, "name"), self._called.get(unique_id)
         if called is not None and called[0] is given:
             return called[1]
         return self._call(unique_id, given)
@@ -110,7 +106,7 @@ class Names:
     def meet(self, agent: Any) -> None:
         """Takes note of an agent as it is now."""
         unique_id, given, thinks = _looks(agent)
-        if type(unique_id) is not int and not is_id(unique_id):
+        if not is_id(unique_id):
             return
         known, called = self._agents.get(unique_id), self._called.get(unique_id)
         if known is None or known() is not agent:
@@ -169,8 +165,8 @@ def _looks(agent: Any) -> tuple[Any, Any, bool]:
     """An agent's id, its name if it has one, and whether it has a memory or a model."""
     get: Any = getattr
     try:
-        mind = get(agent, "memory", None)
-        thinks = mind is not None or get(agent, "llm", None) is not None
+        thinks = get(agent, "memory", None) is not None
+        thinks = thinks or get(agent, "llm", None) is not None
         return get(agent, "unique_id", None), get(agent, "name", None), thinks
     except Exception:  # one of them is a user's property: each is asked for alone
         names = ("unique_id", "name", "memory", "llm")

@@ -21,7 +21,7 @@ from mesa_memory.core.records import (
     RecordLog,
 )
 from mesa_memory.core.requests import Flow, LLMRequest
-from mesa_memory.core.subjects import ABOUT_AGENTS, counterpart
+from mesa_memory.core.subjects import counterpart
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_names import Names
 from mesa_memory.memories.history import MessageHistory
@@ -233,10 +233,7 @@ class LayerContext:
             content: plain data.
         """
         me, log = self.agent.unique_id, self.log
-        log.bus = self.outside.bus
-        about = None
-        if kind in ABOUT_AGENTS:
-            about = counterpart(kind, content, me)
+        log.bus, about = self.outside.bus, counterpart(kind, content, me)
         record = log.open_event(me, kind, step, content, about, origin)
         if kind == "message":
             self.history.log.append(record)

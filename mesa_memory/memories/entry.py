@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory.core import render
-from mesa_memory.core.events import BECAME, Naming, any_call, by_id, merged
+from mesa_memory.core.events import Naming, any_call, by_id, merged
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
@@ -95,8 +95,7 @@ class Entry(MemoryEntry, SnapshotPart):
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        plans = [(BECAME, e.content) for e in self.events if e.kind == BECAME]
-        return any_call(plans) if plans else False
+        return any_call([(event.kind, event.content) for event in self.events])
 
     def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""
@@ -113,7 +112,7 @@ class Entry(MemoryEntry, SnapshotPart):
         names = dict(begun.names)
 
         def noted(unique_id: Any) -> str:
-            if type(unique_id) is not int and not is_id(unique_id):
+            if not is_id(unique_id):
                 return naming(unique_id)  # it has no name that could change
             if unique_id not in names:
                 names[unique_id] = naming(unique_id)

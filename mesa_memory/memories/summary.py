@@ -13,7 +13,7 @@ from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply, LLMRejected, PromptTooLong
 from mesa_memory.memories.archive import EventArchive
 from mesa_memory.memories.context import LayerContext
-from mesa_memory.memories.entry import Entry, entry_told
+from mesa_memory.memories.entry import Entry, entry_told, records_of
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.window import Window
@@ -193,7 +193,7 @@ class RunningSummary(Layer):
             self._refused = True
             raise
         self._refused = False
-        events = [e for entry in covered for e in getattr(entry, "events", ())]
+        events = records_of(covered)
         text = render.one_line(" ".join(reply.summary.split()))
         self.replace(text, [*told, *events], same=True)
         if self.refresh_every:
