@@ -6,16 +6,18 @@ A local server, a process of its own, answers every request after ``latency`` se
 Mesa-LLM's classes are measured in the same run, one agent after the other and with its
 own asyncio stepping; where their time grows with the steps, on fewer of them. Processor
 time in the table is that of the whole process, all included, for each call: the agents,
-their memories and either way to a provider. Below it stands what a call of the client
-alone takes, beside bare litellm calls with the same messages: the least of several
-turns, as other programs disturb it. What a run leaves behind as garbage is collected
-before the next one begins, of either side.
+their memories and either way to a provider. The lean way's is measured with several
+towns: the first, the least and the median, as other programs disturb it by a third and
+more. Below it stands what a call of the client alone takes, beside bare litellm calls
+with the same messages: the least of several turns. What a run leaves behind as garbage is
+collected before the next one begins, of either side.
 """
 
 import argparse
 import asyncio
 import gc
 import json
+import statistics
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -59,6 +61,7 @@ class Row:
     Attributes:
         wall: our time for all steps.
         lean, litellm: our processor time, either way.
+        least, median: of the lean way, in ``TURNS`` towns.
         bare: processor time of a bare litellm call.
         calls, tokens: requests and prompt tokens for one agent and step.
         theirs, theirs_asyncio: Mesa-LLM's time for as many steps.
@@ -70,6 +73,8 @@ class Row:
     memory: str
     wall: float
     lean: float
+    least: float
+    median: float
     litellm: float
     bare: float
     calls: float
@@ -238,18 +243,22 @@ def compare(
     ours, their_class, few = PAIRS[name]
     fewer, base = few or steps, server.base
     bare = bare_call_ms(base)
-    runs = {}
-    for way in ("litellm", "lean"):
+    runs: dict[str, list[Run]] = {}
+    for way, turns in (("litellm", 1), ("lean", TURNS)):
         choose = partial(configure, client=way)
         step(Town(5, ours, base, choose), 10, server)  # loads what is loaded once
-        runs[way] = step(Town(agents, ours, base, choose), steps, server)
-    mine, make = runs["lean"], theirs(their_class, base)
+        runs[way] = [
+            step(Town(agents, ours, base, choose), steps, server) for _ in range(turns)
+        ]
+    mine, make = runs["lean"][0], theirs(their_class, base)
+    lean = [run.per_call for run in runs["lean"]]
     other = step(Town(agents, make, base), fewer, server)
     town = AsyncTown(agents, make, base, citizen=AsyncCitizen)
     together = step(town, fewer, server)
     walls = [run.wall * steps / fewer for run in (other, together)]
     return Row(
-        *(name, mine.wall, mine.per_call, runs["litellm"].per_call, bare),
+        *(name, mine.wall, mine.per_call, min(lean), statistics.median(lean)),
+        *(runs["litellm"][0].per_call, bare),
         mine.requests / (agents * steps),
         mine.prompt_tokens / (agents * steps),
         *(walls[0], walls[0] / mine.wall, walls[1], walls[1] / mine.wall),
