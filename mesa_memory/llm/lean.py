@@ -215,7 +215,7 @@ async def _read(response: aiohttp.ClientResponse | Answer) -> bytes | str:
         body.add(response.body)
     else:
         content = response.content
-        while not content.at_eof() and body.add(await content.readany()):
+        while body.add(await content.readany()) and not content.at_eof():
             pass
     if body.refusal:
         response.close()

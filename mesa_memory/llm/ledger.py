@@ -4,6 +4,7 @@ A cost is None when it is unknown, never zero: a sum with an unknown part is unk
 """
 
 import threading
+from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, fields
@@ -101,6 +102,8 @@ class Budget:
                 (number if item.name == "cost" else whole)(item.name, value, 0)
 
 
+type _Usages = defaultdict[tuple, Tally]
+
 UNLIMITED = Budget()
 NOTHING, ONE = Usage(), Usage(calls=1, attempts=1)
 
@@ -129,9 +132,9 @@ class Ledger:
         self.account: Account | None = None
         self._routes: dict[str, tuple[str, str, tuple[str, ...]]] = {}
         self._lock = threading.Lock()
-        self._usage: dict[tuple, Tally] = {}  # by purpose, model and agent
-        self._older: dict[tuple, Tally] = {}  # the part of it before the newest steps
-        self._steps: dict[float, dict[tuple, Tally]] = {}  # and in each of those
+        self._usage: _Usages = defaultdict(Tally)  # by purpose, model and agent
+        self._older: _Usages = defaultdict(Tally)  # of it, before the newest steps
+        self._steps: dict[float, _Usages] = {}  # and in each of those
         self._total, self._expected = Tally(), Tally()
         self._held = Held()  # what is set aside for calls under way
         self._excess = NOTHING  # the most that a call has used beyond its forecast
@@ -195,12 +198,12 @@ class Ledger:
         if unknown:
             raise ValueError(f"usage is kept by {KEYS}, not by {unknown}")
         positions = [KEYS.index(key) for key in keys]
-        grouped: dict[tuple, Tally] = {}
+        grouped: _Usages = defaultdict(Tally)
         with self._lock:
             usage = self._by_step() if "step" in keys else self._usage.items()
             for full, used in usage:
                 key = tuple(full[position] for position in positions)
-                _count(grouped, key, used)
+                grouped[key].add(used)
         return {key: Usage(*found.values) for key, found in grouped.items()}
 
     def reserve(
@@ -246,14 +249,14 @@ class Ledger:
         with self._lock:
             self._held.let_go(reserved.forecast, reserved.beyond)
             self._excess = _most(self._excess, used, reserved.forecast)
-            _count(self._usage, key, used)
+            self._usage[key].add(used)
             newest = self._steps.get(step)
             if newest is None:
-                newest = self._steps[step] = {}
-            _count(newest, key, used)
+                newest = self._steps[step] = defaultdict(Tally)
+            newest[key].add(used)
             if len(self._steps) > STEPS:
                 for old, part in self._steps.pop(min(self._steps)).items():
-                    _count(self._older, old, part)
+                    self._older[old].add(part)
             self._total.add(used)
             if not used.failures:
                 self._expected.add(reserved.expected)
@@ -287,13 +290,6 @@ def _exceeded(
         agent=request.agent,
         step=request.step,
     )
-
-
-def _count(usage: dict[tuple, Tally], key: tuple, used: Usage | Tally) -> None:
-    known = usage.get(key)
-    if known is None:
-        known = usage[key] = Tally()
-    known.add(used)
 
 
 def price_of(client: Any, model: str | None) -> Price | None:
@@ -357,6 +353,8 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
 
 def _said(reply: Reply) -> str:
     """A reply's text, and the tools that it calls."""
+    if reply.raw is None:
+        return reply.text or ""
     choices = getattr(reply.raw, "choices", None)
     message = getattr(choices[0], "message", None) if choices else None
     calls = getattr(message, "tool_calls", None) or ()
