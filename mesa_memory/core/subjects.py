@@ -19,11 +19,17 @@ def subjects(kind: str, content: Any) -> list[Any]:
     if kind not in _ABOUT_AGENTS or not is_mapping(content):
         return []
     if kind == "message":
-        recipients = content.get("recipients") or ()
-        several = recipients if isinstance(recipients, list | tuple) else [recipients]
-        return [i for i in (content.get("sender"), *several) if is_id(i)]
+        named, sender = _recipients(content), content.get("sender")
+        return [sender, *named] if is_id(sender) else named
     seen = content.get("local_state")
     return [id_of(key) for key in seen] if is_mapping(seen) else []
+
+
+def _recipients(message: Mapping) -> list[Any]:
+    """The unique ids among those to whom a message went."""
+    recipients = message.get("recipients") or ()
+    several = recipients if isinstance(recipients, list | tuple) else [recipients]
+    return [i for i in several if is_id(i)]
 
 
 def counterpart(kind: str, content: Any, me: Any) -> Any:
@@ -40,13 +46,14 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
         sender = content.get("sender")
         if sender != me and is_id(sender):  # as of most messages
             return sender
+        others = set(_recipients(content))
     else:
         seen = content.get("local_state")
-        if is_mapping(seen) and len(seen) > 2:
-            return None  # a crowd, which would take long to look through
-    met = dict.fromkeys(subjects(kind, content))
-    others = [agent for agent in met if agent != me]
-    return others[0] if len(others) == 1 else None
+        if not is_mapping(seen) or len(seen) > 2:
+            return None  # nobody, or a crowd, which would take long to look through
+        others = set(map(id_of, seen))
+    others.discard(me)
+    return others.pop() if len(others) == 1 else None
 
 
 def is_id(value: Any) -> bool:
