@@ -48,31 +48,38 @@ def folded(
     Args:
         steps: step, and (kind, line) of its events, oldest first.
     """
-    told = [(step, kind, line) for step, lines in steps for kind, line in lines]
-    notes = _repeated(told)
+    steps = list(steps)
+    routine = [event for _, told in steps for event in told if event[0] in ROUTINE]
+    if len(set(routine)) < len(routine):  # seldom
+        steps = _once(steps)
     shown: dict[Any, list[str]] = {}
-    for place, (step, _, line) in enumerate(told):
-        note = notes.get(place, "") if notes else ""
-        if note is not None:
-            shown.setdefault(step, []).append(line + note)
+    for step, told in steps:
+        if told:
+            shown.setdefault(step, []).extend([line for _, line in told])
     return list(shown.items())
 
 
-def _repeated(told: Sequence[tuple[Any, str, str]]) -> dict[int, str | None]:
-    """By place, what is said of repetitions; None for what is told in a later place."""
-    routine = [(kind, line) for _, kind, line in told if kind in ROUTINE]
-    if len(set(routine)) == len(routine):  # as mostly
-        return {}
-    found: dict[tuple[str, str], list[int]] = {}
-    for place, (_, kind, line) in enumerate(told):
-        if kind in ROUTINE:
-            found.setdefault((kind, line), []).append(place)
-    notes: dict[int, str | None] = {}
-    for places in found.values():
-        if len(places) > 1:
-            notes |= dict.fromkeys(places)
-            notes[places[-1]] = times(len(places), told[places[0]][0])
-    return notes
+def _once(
+    steps: Iterable[tuple[Any, Sequence[tuple[str, str]]]],
+) -> list[tuple[Any, Sequence[tuple[str, str]]]]:
+    """The steps with each repetition told in its last place alone, and how often."""
+    when: dict[tuple[str, str], list[Any]] = {}
+    for step, told in steps:
+        for event in told:
+            when.setdefault(event, []).append(step)
+    left = {event: len(found) for event, found in when.items()}
+    kept: list[tuple[Any, Sequence[tuple[str, str]]]] = []
+    for step, told in steps:
+        lines = []
+        for event in told:
+            kind, line = event
+            left[event] -= 1
+            if kind not in ROUTINE or len(when[event]) == 1:
+                lines.append(event)
+            elif not left[event]:
+                lines.append((kind, line + times(len(when[event]), when[event][0])))
+        kept.append((step, lines))
+    return kept
 
 
 def says_nothing(line: str) -> bool:
