@@ -13,7 +13,7 @@ import enum
 import math
 import re
 import sys
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeGuard
@@ -310,7 +310,7 @@ def _items(values: Iterable) -> str:
     return "[" + ", ".join([value_text(value) for value in values]) + "]"
 
 
-def pairs(mapping: Mapping, without: Container = ()) -> str:
+def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:
     """The keys and values of a mapping, in order.
 
     Args:
@@ -323,6 +323,11 @@ def pairs(mapping: Mapping, without: Container = ()) -> str:
             if k not in without
         ]
     )
+
+
+def rest_of(mapping: Mapping, said: Set[Any]) -> str:
+    """``pairs`` without what is said; mostly nothing, which is seen at once."""
+    return "" if mapping.keys() <= said else pairs(mapping, said)
 
 
 #: the same keys come in nearly all events
