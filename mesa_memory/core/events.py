@@ -12,6 +12,7 @@ from ast import literal_eval
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any
 
 from mesa_memory.core.content import (
@@ -20,6 +21,7 @@ from mesa_memory.core.content import (
     listed,
     one_line,
     pairs,
+    rest_of,
     shorten,
     value_text,
 )
@@ -47,6 +49,7 @@ _SIGHT_SAID = frozenset({_SELF, _NEAR, "importance"})
 _UNTOLD = frozenset({"recipients", "importance"})
 _MESSAGE_SAID = _UNTOLD | {"sender"}
 _DONE_SAID = frozenset({"name", "arguments", "rationale", "importance"})
+_CHOSEN = frozenset({"action", "result"})
 _CALL_SAID = frozenset({"name", "response"})
 _CALLS_SAID = frozenset({"tool_calls", "importance"})
 
@@ -65,28 +68,36 @@ def message_text(content: Any, limit: float = math.inf, naming: Naming = by_id) 
         limit: longest text of a value, in characters; see ``content.ends``.
         naming: who said it.
     """
-    return _message(_cut("message", content, limit)[0], naming)
+    if is_mapping(content):
+        return _message(_cut("message", content, limit)[0], naming)
+    return _bare(content, limit)[0]
 
 
 def event_text(kind: str, content: Any, limit: int, naming: Naming = by_id) -> str:
     """One event on one line, at most about ``limit`` characters."""
+    if not is_mapping(content):
+        line, left_out = _bare(content, limit)
+        line = line if kind == "message" else f"{one_line(str(kind))}: {line}"
+        return shorten(line, limit, left_out)
     content, left_out = _cut(kind, content, limit)
     if kind == "message":
         line = _message(content, naming)
-    elif is_mapping(content):
-        said = _sentence(kind, content, naming)
-        if said and len(said) + left_out > limit and is_state(kind, content):
-            said = _state(content, naming, brief=True)
-        line = said or f"{one_line(str(kind))}: {pairs(content)}"
     else:
-        line = f"{one_line(str(kind))}: {value_text(content)}"
+        said = _sentence(kind, content, naming)
+        line = said or f"{one_line(str(kind))}: {pairs(content)}"
+    if len(line) + left_out <= limit:  # as nearly always
+        return line
+    if is_state(kind, content):
+        line = _state(content, naming, brief=True) or line
     return shorten(line, limit, left_out)
 
 
 def is_state(kind: str, content: Any) -> bool:
     """True for Mesa-LLM's observations: the state of all things in sight."""
-    if kind != "observation" or not is_mapping(content):
-        return False
+    return kind == "observation" and is_mapping(content) and _is_sight(content)
+
+
+def _is_sight(content: Mapping) -> bool:
     return is_mapping(content.get(_SELF)) or is_mapping(content.get(_NEAR))
 
 
@@ -105,7 +116,7 @@ def is_call(kind: str, content: Any) -> bool:
 
 def any_call(events: Sequence[tuple[str, Any]]) -> bool:
     """True if one of the events, (kind, content), is a call; see ``is_call``."""
-    may_be = _BECAME in [kind for kind, _ in events]
+    may_be = _BECAME in map(itemgetter(0), events)
     return may_be and any(is_call(kind, what) for kind, what in events)
 
 
@@ -170,13 +181,19 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
     return {**content, "tool_calls": full}
 
 
-def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:
+def _bare(content: Any, limit: float) -> tuple[str, int]:
+    """A content that is no mapping as text; see ``_cut``."""
+    left_out = 0
+    if isinstance(content, str):
+        content, left_out = ends(content, limit)
+    return value_text(content), left_out
+
+
+def _cut(kind: str, content: Mapping, limit: float) -> tuple[Mapping, int]:
     """An event's content without the middle of huge texts, and how much that was.
 
     They are cut before they are escaped: the rest would be thrown away anyway.
     """
-    if not is_mapping(content):
-        return ends(content, limit) if isinstance(content, str) else (content, 0)
     most = 4 * limit
     for value in content.values():
         if isinstance(value, str) and len(value) > most:
@@ -192,9 +209,7 @@ def _cut(kind: str, content: Any, limit: float) -> tuple[Any, int]:
     return {**content, **short}, sum(missing for _, missing in texts.values())
 
 
-def _message(content: Any, naming: Naming) -> str:
-    if not is_mapping(content):
-        return value_text(content)
+def _message(content: Mapping, naming: Naming) -> str:
     text, sender = content.get("message"), content.get("sender")
     said = pairs(content, _MESSAGE_SAID) if text is None else value_text(text)
     return said if sender is None else f"{naming(sender)} says: {said}"
@@ -202,6 +217,16 @@ def _message(content: Any, naming: Naming) -> str:
 
 def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
     """A sentence for an event of a known form; None for all else."""
+    if kind == "observation" and _is_sight(content):
+        return _state(content, naming)
+    if kind == "action":
+        if "result" in content and content.keys() - {"importance"} == _CHOSEN:
+            return _done(content["action"], content["result"])
+        return _calls(kind, content)
+    if kind == "plan":
+        return _plan(content)
+    if kind == _BECAME:
+        return _execution(content)
     if kind == "reflection" and {"text", "depth"} <= content.keys():
         return f"reflection: {value_text(content['text'])}"  # its depth is no news
     if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
@@ -209,15 +234,6 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
         several = others if isinstance(others, list | tuple) else [others]
         told = value_text(content["text"])
         return f"conversation with {listed(map(naming, several))}: {told}"
-    if is_state(kind, content):
-        return _state(content, naming)
-    if kind == "plan":
-        return _plan(content)
-    if kind == _BECAME:
-        return _execution(content)
-    chosen = kind == "action" and "result" in content
-    if chosen and content.keys() - {"importance"} == {"action", "result"}:
-        return _done(content["action"], content["result"])
     return _calls(kind, content)
 
 
@@ -232,7 +248,7 @@ def _done(action: Any, result: Any) -> str | None:
     said = f"Did {value_text(action['name'])}"
     said += f" ({_given(given)})" if given else ""
     said += f": {answer}" if answer else ""
-    rest = pairs(action, _DONE_SAID)
+    rest = rest_of(action, _DONE_SAID)
     said += f", {rest}" if rest else ""
     reason = action.get("rationale")
     return said + (f". Reason: {_flat(reason)}" if reason else "")
@@ -256,7 +272,7 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
         said.append(f"Saw {', '.join(seen) or 'nobody'}{note}.")
     elif near is not None:
         said.append(f"Saw {value_text(near)}.")
-    if rest := pairs(content, _SIGHT_SAID):
+    if rest := rest_of(content, _SIGHT_SAID):
         said.append(f"{rest}.")
     return " ".join(said)
 
@@ -281,8 +297,8 @@ def _seen(who: str, state: Any, brief: bool) -> str:
     if not is_mapping(state):
         return who if brief else f"{who} ({value_text(state)})"
     where, how = _condition(state, "position", _NEAR_SAID)
-    how = "" if brief else how
-    return who + (f" at {where}" if where else "") + (f" ({how})" if how else "")
+    who = f"{who} at {where}" if where else who
+    return f"{who} ({how})" if how and not brief else who
 
 
 def _known(key: Any, naming: Naming) -> str:
@@ -290,7 +306,7 @@ def _known(key: Any, naming: Naming) -> str:
     look = _look_at_text if type(key) is str else _look_at
     text, unique_id, plain = look(key)
     named = naming(unique_id)
-    return text if named in (plain, text) else named.replace(plain, text)
+    return text if named == plain else named.replace(plain, text)
 
 
 def _look_at(key: Any) -> tuple[str, Any, str]:
@@ -370,13 +386,13 @@ def _calls(kind: str, content: Mapping) -> str | None:
         if not is_mapping(call) or "name" not in call:
             return None
     said = "; ".join([_used(call) for call in calls]) or "no tool"
-    others = pairs(content, _CALLS_SAID)
+    others = rest_of(content, _CALLS_SAID)
     verb = "Used" if kind == "action" else f"{one_line(str(kind))}:"
     return f"{verb} {said}, {others}" if others else f"{verb} {said}"
 
 
 def _used(call: Mapping) -> str:
-    given = pairs(call, _CALL_SAID)
+    given = rest_of(call, _CALL_SAID)
     given = f" ({given})" if given else ""
     answer = value_text(call.get("response", ""))
     if "np." in answer:

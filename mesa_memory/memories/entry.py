@@ -14,7 +14,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from mesa_memory.core import render
-from mesa_memory.core.events import Naming, any_call, by_id, merged
+from mesa_memory.core.events import Naming, any_call, by_id, event_text, merged
 from mesa_memory.core.importance import GRADE_MIN
 from mesa_memory.core.inbox import by_kind, superseded
 from mesa_memory.core.records import MemoryRecord
@@ -25,6 +25,8 @@ from mesa_memory.hosts.mesa_names import Names, own_name
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
 _EVENTS = attrgetter("events")
+#: what a line tells of an event: (kind, content)
+_TOLD_OF = attrgetter("kind", "content")
 
 
 @dataclass(slots=True)
@@ -95,7 +97,7 @@ class Entry(MemoryEntry, SnapshotPart):
     @cached_property
     def calls(self) -> bool:
         """True if an event is a reply of litellm as Python; see ``events.is_call``."""
-        return any_call([(event.kind, event.content) for event in self.events])
+        return any_call(list(map(_TOLD_OF, self.events)))
 
     def told(self, limit: int, naming: Naming) -> list[tuple[str, str]]:
         """See ``entry_told``; the lines are made once, as they are asked for often."""
@@ -118,7 +120,7 @@ class Entry(MemoryEntry, SnapshotPart):
                 names[unique_id] = naming(unique_id)
             return names[unique_id]
 
-        later = [(e.kind, e.content) for e in self.events[len(begun.told) :]]
+        later = list(map(_TOLD_OF, self.events[len(begun.told) :]))
         told = _lines_of(merged(later) if self.calls else later, limit, noted)
         return _Lines([*begun.told, *told], limit, names)
 
@@ -249,7 +251,7 @@ class Message:
 def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
     """(kind, content) of each event, oldest first; also of entries made elsewhere."""
     if isinstance(entry, Entry):
-        return [(event.kind, event.content) for event in entry.events]
+        return list(map(_TOLD_OF, entry.events))
     return [
         (kind, content)
         for kind, contents in entry.content.items()
@@ -283,7 +285,7 @@ def entry_told(entry: MemoryEntry, limit: int) -> list[tuple[str, str]]:
 def _lines_of(
     events: Sequence[tuple[str, Any]], limit: int, naming: Naming
 ) -> list[tuple[str, str]]:
-    return [(k, render.event_text(k, c, limit, naming)) for k, c in events]
+    return [(k, event_text(k, c, limit, naming)) for k, c in events]
 
 
 def entry_snapshot(entry: MemoryEntry) -> Any:
