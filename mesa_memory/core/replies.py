@@ -41,6 +41,8 @@ _JSON_LIKE = re.compile(r"""[{\[]\s*["'{\[\]}]|^\W*json\s*[{\[]""")
 #: line breaks inside JSON texts are let through; models forget to escape them
 _DECODER = json.JSONDecoder(strict=False)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+#: what brings them into the texts of JSON
+_ESCAPE = re.compile(r"\\(?:[bf]|u(?:00|[dD][89a-fA-F]))")
 #: an error page of a server between here and the model
 _PAGE = re.compile(
     r"^\W*<(?:!doctype|\?xml|html|head|body|script|div|error|center|h1)\b"
@@ -171,8 +173,7 @@ def _json_values(text: str) -> list[Any]:
 def _scan(text: str) -> list[Any]:
     found: list[Any] = []
     position, budget = 0, SCAN_CHARS
-    # Nothing else brings in what is cleaned away.
-    escapes = "\\" in text and ("\\u" in text or "\\b" in text or "\\f" in text)
+    escapes = _ESCAPE.search(text)
     while budget > 0 and (start := _OPENING.search(text, position)):
         position = start.start()
         try:
