@@ -6,7 +6,7 @@ Names are compared by their sound in Latin letters, so that Анна is Anna.
 import re
 from collections import Counter
 from collections.abc import Iterable, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 from functools import cache, cached_property, lru_cache
 from itertools import chain, filterfalse
@@ -157,8 +157,12 @@ def _joined(text: str) -> str:
     return _INSIDE.sub("", text)
 
 
+def _in_latin_1(text: str) -> bool:
+    return text.isascii() or not _BEYOND_LATIN_1.search(text)
+
+
 def _tokens(text: str) -> list[str]:
-    if text.isascii() or not _BEYOND_LATIN_1.search(text):
+    if _in_latin_1(text):
         return text.encode("latin-1").translate(_LATIN_1).decode("latin-1").split()
     return (_TOKEN if _SPECIAL.search(text) else _LETTERS).findall(text)
 
@@ -176,6 +180,7 @@ class _Word:
         stem: of the sound.
         name: the sound, with a capital and in a script that has none.
         foreign: true if it is a function word, and not of English.
+        plain: true for one in small ASCII letters that says something in any language.
     """
 
     sound: str
@@ -185,11 +190,13 @@ class _Word:
     stem: str
     name: str | None
     foreign: bool
+    plain: bool
 
     @classmethod
     def of(cls, token: str) -> "_Word":
         """Worked out; see ``_WORDS``."""
         sound, lower = anyascii(token).lower(), token.lower()
+        languages = _languages_of()
         decimal = token.isdecimal()
         run, capital = bool(_RUN.match(token)), token[0].upper() == token[0]
         mute = decimal or len(sound) < 2 or _GRAMMAR.match(token) or sound in _GENERIC
@@ -200,7 +207,8 @@ class _Word:
             None if mute or run else lower,
             stem(sound),
             sound if capital or token[0].isupper() else None,
-            _languages_of().get(lower, (0,))[0] > 0,
+            languages.get(lower, (0,))[0] > 0,
+            token.isalpha() and sound == token and not (mute or lower in languages),
         )
 
 
@@ -210,8 +218,7 @@ class _Words(dict[str, _Word]):
     def __missing__(self, token: str) -> _Word:
         if len(self) >= WORDS_KEPT:
             self.clear()
-        word = self[token] = _Word.of(token)
-        return word
+        return self.setdefault(token, _Word.of(token))
 
 
 _WORDS = _Words()
@@ -225,7 +232,7 @@ class Terms:
         words: beginnings of words, or pairs of signs, that mean something.
         names: words with a capital, and all words of a script that has none.
         numbers: digits.
-        tokens: all words as they stand.
+        heard: all words.
         sound: runs of a script without spaces.
         language: what it is most likely written in, and whether in Latin letters.
     """
@@ -233,12 +240,17 @@ class Terms:
     words: Set[str]
     names: Set[str]
     numbers: Set[str]
-    tokens: Set[str]
+    heard: list[_Word] = field(repr=False, compare=False)
     sound: str
     language: tuple[str, bool]
 
     def __len__(self) -> int:
         return len(self.words) + len(self.numbers)
+
+    @cached_property
+    def tokens(self) -> set[str]:
+        """All words as they stand."""
+        return {word.sound for word in self.heard}
 
     @cached_property
     def names_by_start(self) -> dict[str, list[str]]:
@@ -305,16 +317,15 @@ def _terms(text: str) -> Terms:
             words.add(word.stem)
             if word.name:
                 names.add(word.name)
-    sound, latin = "", text.isascii()
-    if not latin:
+    sound, latin = "", True
+    if not _in_latin_1(text):
         latin = _mostly_latin(found)
         runs = [token for token in different if _WORDS[token].run]
         sound = " ".join([_WORDS[run].sound for run in runs])
         pieces = chain.from_iterable(map(_pieces, runs))
         words.update([piece for piece in pieces if piece not in empty])
         numbers.update([str(int(numeric(n))) for n in _HAN_NUMBERS if n in text])
-    tokens = {word.sound for word in known}
-    return Terms(words, names, numbers, tokens, sound, (language, latin))
+    return Terms(words, names, numbers, known, sound, (language, latin))
 
 
 #: kept, for whoever asks again
@@ -372,6 +383,15 @@ def plain_words(text: str) -> tuple[str, ...]:
     return tuple([_WORDS[token].sound for token in _tokens(text)])
 
 
+def spaced(text: str) -> str:
+    """The tokens of a text in ASCII, each between spaces; of any other text, none."""
+    text = _plainly(text)
+    if not text.isascii():
+        return ""
+    return f" {_joined(_uncounted(text)).encode().translate(_LATIN_1).decode()} "
+
+
+@lru_cache(maxsize=1024)
 def letters(text: str) -> str:
     """All ``plain_words`` of a text in one, which takes a quarter of the time."""
     text = _plainly(text)
