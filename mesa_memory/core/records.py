@@ -220,70 +220,53 @@ class RecordLog:
         content: dict,
         among: int | None = None,
         part: "Part | None" = None,
-        **fields: Any,
+        *,
+        importance: float | None = None,
+        subject: Any = None,
+        sources: tuple[str, ...] = (),
+        origin: str = EVENT,
+        valid_from: float | None = None,
+        valid_to: float | None = None,
+        closed_because: str | None = None,
+        superseded_by: str | None = None,
+        stale_since: float | None = None,
     ) -> MemoryRecord:
         """A new current record; events may arrive while a step is being settled.
+
+        The further fields are those of ``MemoryRecord``.
 
         Args:
             among: place of the commitment it was made from; None is the end.
             part: who makes it, if others make records at the same time: it is numbered
                 and ordered among those of this part, whoever is first.
-            **fields: further ``MemoryRecord`` fields.
-        """
-        fields.setdefault("valid_from", step)
-        series = kind if part is None else f"{part.name}/{kind}"
-        with self._lock:
-            number = self.numbers[series] = self.numbers[series] + 1
-            record = MemoryRecord(
-                f"{agent}/{self.layer}/{series}/{number}",
-                agent,
-                self.layer,
-                kind,
-                step,
-                content,
-                place=self._place(among, part),
-                **fields,
-            )
-            self._current[record.id] = record
-            if record.sources:
-                on = filter(self._current.get, record.sources)
-                self._evidence.add(record, on)
-            if record.stale_since is not None:
-                self.stale[record.id] = record
-        for observer in self.bus.observers:
-            observer.opened(record)
-        return record
-
-    def open_event(
-        self,
-        agent: Any,
-        kind: str,
-        step: float,
-        content: dict,
-        subject: Any = None,
-        origin: str = EVENT,
-    ) -> MemoryRecord:
-        """``open`` for what has just happened to the agent, as often as that is done.
-
-        An event rests on nothing and is the newest record of the run.
+            valid_from: None is ``step``.
         """
         layer, numbers = self.layer, self.numbers
+        series = kind if part is None else f"{part.name}/{kind}"
+        since = step if valid_from is None else valid_from
         with self._lock:
-            number = numbers[kind] = numbers[kind] + 1
-            key, place = f"{agent}/{layer}/{kind}/{number}", (next(self.bus.places), 0)
+            number = numbers[series] = numbers[series] + 1
+            key = f"{agent}/{layer}/{series}/{number}"
+            if among is None:
+                place = (next(self.bus.places), 0)
+            else:
+                place = self._place(among, part)
             record = MemoryRecord(
-                key, agent, layer, kind, step, content, None, subject, (), origin,
-                step, None, None, None, place,
+                key, agent, layer, kind, step, content, importance, subject, sources,
+                origin, since, valid_to, closed_because, superseded_by, place,
+                stale_since,
             )  # fmt: skip
             self._current[key] = record
+            if sources:
+                self._evidence.add(record, filter(self._current.get, sources))
+            if stale_since is not None:
+                self.stale[key] = record
         for observer in self.bus.observers:
             observer.opened(record)
         return record
 
-    def _place(self, among: int | None, part: "Part | None") -> tuple[int, int]:
-        """Where a new record stands; parts of one memory follow one another."""
-        if among is None:
-            return (self.bus.next_place(), 0)
+    def _place(self, among: int, part: "Part | None") -> tuple[int, int]:
+        """Where a memory's record stands; parts of one memory follow one another."""
         name, before = ("", 0) if part is None else (part.name, part.place * PART_SIZE)
         self._made[name] += 1
         return (among, before + self._made[name])

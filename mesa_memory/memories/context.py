@@ -234,7 +234,7 @@ class LayerContext:
         """
         me, log = self.agent.unique_id, self.log
         log.bus, about = self.outside.bus, counterpart(kind, content, me)
-        record = log.open_event(me, kind, step, content, about, origin)
+        record = log.open(me, kind, step, content, subject=about, origin=origin)
         if kind == "message":
             self.history.log.append(record)
         return record
