@@ -71,11 +71,15 @@ class Inbox:
             self._events = list(events)
             self._oldest = _oldest(self._events)
 
-    def add(self, event: MemoryRecord) -> None:
-        """Appends an event; whoever calls it holds the ``lock``, as for its record."""
+    def add(self, event: MemoryRecord) -> bool:
+        """Appends an event; True if another one is of an earlier step.
+
+        Whoever calls it holds the ``lock``, as for its record.
+        """
         self._events.append(event)
         if event.step < self._oldest:
             self._oldest = event.step
+        return event.step > self._oldest
 
     def events(self) -> list[MemoryRecord]:
         """Everything staged, oldest first."""
@@ -117,7 +121,7 @@ class Inbox:
         inside = math.inf if began is None else began
         if oldest >= inside or not events:
             return [(now, events)] if events else []
-        return _grouped([(now if e.step >= inside else e.step, e) for e in events])
+        return _grouped(events, inside, now)
 
     def draw(self) -> list[MemoryRecord]:
         """Takes everything staged; the agent's step, if it has begun, goes on."""
@@ -130,8 +134,8 @@ class Inbox:
         return events
 
     def has_finished(self, now: float) -> bool:
-        """True if ``take_finished`` would give something; asked for with each event."""
-        if self._oldest >= now:  # nearly always
+        """True if ``take_finished`` would give something."""
+        if self._oldest >= now:
             return False
         return self._hooked is None or now - self._hooked > 1
 
@@ -150,21 +154,25 @@ class Inbox:
             self._frozen -= sum(e.step < now for e in frozen)
             self._events = [e for e in self._events if e.step >= now]
             self._oldest = _oldest(self._events)
-        return _grouped([(e.step, e) for e in finished])
+        return _grouped(finished)
 
 
 def _oldest(events: Iterable[MemoryRecord]) -> float:
     return min((event.step for event in events), default=math.inf)
 
 
-def _grouped(events: Iterable[tuple[float, MemoryRecord]]) -> list[Group]:
+def _grouped(
+    events: Iterable[MemoryRecord], inside: float = math.inf, now: float = math.inf
+) -> list[Group]:
+    """Events by step, the oldest step first; from ``inside`` on, all are of ``now``."""
     groups: dict[float, list[MemoryRecord]] = {}
-    for step, event in events:
+    for event in events:
+        step = now if event.step >= inside else event.step
         if step in groups:
             groups[step].append(event)
         else:
             groups[step] = [event]
-    return [(step, groups[step]) for step in sorted(groups)]
+    return sorted(groups.items())  # no two have the same step
 
 
 def by_kind(events: Iterable[MemoryRecord], additive: Container[str]) -> dict:

@@ -36,7 +36,9 @@ class EveryBatch:
     def due(self, tokens: Sequence[int], capacity: int) -> int:
         """See ``Policy``; after an outage, all overdue batches at once."""
         surplus = len(tokens) - capacity - self.size
-        return min(len(tokens), self.size * ceil(max(0, surplus) / self.size))
+        if surplus <= 0:
+            return 0
+        return min(len(tokens), self.size * ceil(surplus / self.size))
 
 
 @dataclass(frozen=True)

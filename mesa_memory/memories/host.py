@@ -184,15 +184,14 @@ class MemoryModule(MemoryReads):
                 f"got {content.__class__.__name__}: {content!r}"
             )
         context = self.layer_context
-        inbox = context.inbox
         now, kept = context.clock, plain(content)
         if context.met != now:
             context.names.meet(self.agent)
             context.met = now
         with self._lock:
             event = context.open_event(str(kind), now, kept, origin)
-            inbox.add(event)
-        if inbox.has_finished(now):
+            late = context.inbox.add(event)
+        if late and context.inbox.has_finished(now):
             self._commit_finished(now)
         return event
 

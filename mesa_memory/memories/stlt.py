@@ -38,20 +38,26 @@ class Consolidation:
         if policy is None:
             window.keep(max(0, self.capacity))
             return 0
-        return policy.due(window.sizes(), self.capacity) or unseen(window)
+        chars = window.lengths()
+        # Batches go by the number of entries alone; other policies may go by sizes.
+        tokens = window.sizes() if self.policy else chars
+        return policy.due(tokens, self.capacity) or unseen(window, chars)
 
 
 #: checked once: it is asked for at each step
 _every = lru_cache(maxsize=None, typed=True)(EveryBatch)
 
 
-def unseen(window: Window) -> int:
+def unseen(window: Window, chars: Sequence[int]) -> int:
     """How many of the oldest entries the next step will push out of the section.
 
     That step is taken to be as long as the newest one.
+
+    Args:
+        chars: the window's ``lengths``.
     """
     held, limit = window.held, window.context.section_chars
-    chars, half = window.lengths(), limit // 2
+    half = limit // 2
     if held and chars[-1] > half and isinstance(held[-1], Entry):
         window.split(held[-1], -half)
         chars = window.lengths()

@@ -11,7 +11,6 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.entry import (
     Entry,
-    entry_lines,
     entry_snapshots,
     entry_told,
     moved_entries,
@@ -193,16 +192,14 @@ class Window(Layer):
         if entry.lengths is not None:
             return entry.lengths
         if not entry.calls:  # else a call and the action that came of it make one line
-            told = entry_told(entry, self.context.event_chars)
-            return [len(line) for _, line in told]
+            return self.line_lengths(entry)
         return [len(self.context.line(event)) for event in entry.events]
 
     def line_lengths(self, entry: Any) -> Sequence[int]:
         """Of each line of an entry's text."""
-        # A call and the action that came of it make one line.
-        if isinstance(entry, Entry) and not entry.calls:
-            return self._lengths(entry)
-        return [len(line) for line in entry_lines(entry, self.context.event_chars)]
+        if isinstance(entry, Entry) and entry.lengths is not None and not entry.calls:
+            return entry.lengths
+        return [len(line) for _, line in entry_told(entry, self.context.event_chars)]
 
     def size(self, entry: Any) -> int:
         """Tokens of an entry; an own entry does not change, so it is counted once."""
