@@ -10,6 +10,7 @@ checked.
 import copy
 import threading
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 from mesa_memory.core.content import plain
@@ -19,6 +20,7 @@ from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import check_agent, whole
+from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_llm import LLMAgent
 from mesa_memory.memories.alone import Alone
@@ -329,8 +331,10 @@ class MemoryModule(MemoryReads):
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:
             self._work.run_here()
-        elif not self.instant():
-            background.start()  # if nobody reads the memory, it is joined at exit
+        else:
+            with suppress(LLMError):  # there is no model to ask: whoever reads is told
+                if not self.instant():  # if nobody reads, it is joined at exit
+                    background.start()
 
     def _performer(self) -> Any:
         return self._connection.performer()  # a copy has another connection

@@ -64,6 +64,26 @@ def test_a_key_that_is_gone_is_told_typed_at_use(
     town.check_nothing_lost()
 
 
+@pytest.mark.parametrize("memory", ["stlt", "long_term", "episodic"])
+@in_both_executions
+def test_who_speaks_to_an_agent_without_a_key_is_told_nothing_of_it(
+    memory, execution, server, monkeypatch
+):
+    town = town_of(memory, server, execution=execution)
+    listener = town.citizens[0].memory
+    monkeypatch.delenv("OPENAI_API_KEY")
+    for day in range(1, 10):  # the agent itself never acts
+        town.steps = town.time = day
+        listener.add_to_memory(
+            "message", {"message": f"Fish on day {day}", "sender": 2}
+        )
+    with pytest.raises(LLMRejected, match="No API key found for OPENAI"):
+        listener.get_prompt_ready()
+    assert server.requests == 0
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
+    assert "Fish on day 9" in listener.get_prompt_ready()
+
+
 @every_memory
 @in_both_executions
 @pytest.mark.parametrize("llm", ["nowhere/model", "anthropic/claude-3-haiku-20240307"])
