@@ -8,7 +8,6 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 
 import itertools
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -160,8 +159,8 @@ class RecordLog:
     def __init__(self, layer: str) -> None:
         self.layer = layer
         self.bus = RecordBus()
-        self.numbers: Counter[str] = Counter()
-        self._made: Counter[str] = Counter()
+        self.numbers: dict[str, int] = {}
+        self._made: dict[str, int] = {}
         self._evidence = Evidence()
         self.stale: dict[str, MemoryRecord] = {}
         self._current: dict[str, MemoryRecord] = {}
@@ -245,7 +244,7 @@ class RecordLog:
         series = kind if part is None else f"{part.name}/{kind}"
         since = step if valid_from is None else valid_from
         with self._lock:
-            number = numbers[series] = numbers[series] + 1
+            number = numbers[series] = numbers.get(series, 0) + 1
             key = f"{agent}/{layer}/{series}/{number}"
             if among is None:
                 place = (next(self.bus.places), 0)
@@ -268,8 +267,8 @@ class RecordLog:
     def _place(self, among: int, part: "Part | None") -> tuple[int, int]:
         """Where a memory's record stands; parts of one memory follow one another."""
         name, before = ("", 0) if part is None else (part.name, part.place * PART_SIZE)
-        self._made[name] += 1
-        return (among, before + self._made[name])
+        made = self._made[name] = self._made.get(name, 0) + 1
+        return (among, before + made)
 
     def grade(self, record: MemoryRecord, importance: float) -> None:
         """Fills in a record's importance."""

@@ -121,7 +121,7 @@ class Entry(MemoryEntry, SnapshotPart):
             return names[unique_id]
 
         later = list(map(_TOLD_OF, self.events[len(begun.told) :]))
-        told = _lines_of(merged(later) if self.calls else later, limit, noted)
+        told = _lines_of(merged(later), limit, noted)
         return _Lines([*begun.told, *told], limit, names)
 
     def go_on_from(self, earlier: "Entry") -> None:
