@@ -153,8 +153,8 @@ class Connection:
 
     def asks_instantly(self) -> bool:
         """True if requests are answered without waiting."""
-        services = self.services
-        return services.instant(self.target(services)[0]) and self.replaced() is None
+        services, replaced = self.services, self.replaced() is not None
+        return services.instant(self.target(services)[0], replaced)
 
     def instant(self) -> bool:
         """True if all of the memory's work is done without waiting."""

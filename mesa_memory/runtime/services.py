@@ -176,8 +176,10 @@ class Services:
         for work in works:
             work.forgive()
 
-    def instant(self, model: str | None) -> bool:
+    def instant(self, model: str | None, replaced: bool) -> bool:
         """True if requests for ``model`` are answered without any waiting."""
+        if replaced and self.replay is None:
+            return False
         return bool(getattr(self._client(model), "instant", False))
 
     @property

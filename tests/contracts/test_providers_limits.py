@@ -102,6 +102,6 @@ def test_threads_that_ask_first_share_one_client_and_so_its_limits(monkeypatch):
     monkeypatch.setattr(ProviderClient, "__init__", slow)
     services = Services()
     with ThreadPoolExecutor(8) as pool:
-        asked = [pool.submit(services.instant, "openai/test") for _ in range(8)]
+        asked = [pool.submit(services.instant, "openai/test", False) for _ in range(8)]
     assert not any(future.result() for future in asked)
     assert len(made) == 1
