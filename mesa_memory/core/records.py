@@ -151,7 +151,7 @@ class RecordLog:
     """Makes, closes and numbers the records of one memory.
 
     Attributes:
-        bus: of the run; the memory sets it.
+        bus: of the run; set by ``LayerContext.log``.
         numbers: how many records of each kind were made.
         stale: the current ones that rest on something that does not hold any more, by id.
     """

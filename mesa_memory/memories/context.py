@@ -136,7 +136,6 @@ class LayerContext:
 
     Attributes:
         agent: the agent that remembers; set by the memory.
-        log: makes, closes and numbers the records.
         inbox: the events that have arrived since the last finished step.
         outside: who is asked, and who is told; set by the memory.
         event_chars: longest text of one event in a prompt.
@@ -167,7 +166,7 @@ class LayerContext:
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
         self.leaving: dict[str, str] = {}
         self.met: float | None = None  # here: a copy may be made while this changes
-        self.log = RecordLog(layer)
+        self._log = RecordLog(layer)
         self.inbox = inbox or Inbox()
         self.history = MessageHistory()
         self.additive_event_types: set[str] = {"message", "action"}
@@ -181,7 +180,18 @@ class LayerContext:
     @property
     def layer(self) -> str:
         """The memory's name among those of its agent, the second part of all ids."""
-        return self.log.layer
+        return self._log.layer
+
+    @property
+    def log(self) -> RecordLog:
+        """Makes, closes and numbers the records; tells the run's observers.
+
+        The bus is that of the agent's model, also in a memory that was restored, copied
+        or given to another model since its last change.
+        """
+        if self.outside is not None:
+            self._log.bus = self.outside.bus
+        return self._log
 
     @property
     def history_capacity(self) -> int:
@@ -218,7 +228,6 @@ class LayerContext:
 
     def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
         """A new current record of this memory; see ``records.MemoryRecord``."""
-        self.log.bus = self.outside.bus
         if "among" not in fields:
             commit = SETTLING.of(self)
             fields["among"] = None if commit is None else commit.place
@@ -232,9 +241,9 @@ class LayerContext:
         Args:
             content: plain data.
         """
-        me, log = self.agent.unique_id, self.log
-        log.bus, about = self.outside.bus, counterpart(kind, content, me)
-        record = log.open(me, kind, step, content, subject=about, origin=origin)
+        me = self.agent.unique_id
+        about = counterpart(kind, content, me)
+        record = self.log.open(me, kind, step, content, subject=about, origin=origin)
         if kind == "message":
             self.history.log.append(record)
         return record

@@ -1,0 +1,223 @@
+"""A change made before a memory's first new record is recorded like any other."""
+
+import copy
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    EpisodicMemory,
+    LLMUnavailable,
+    OfflineLLM,
+    Services,
+    carry_over,
+    configure,
+    edit,
+    erase,
+    fork,
+    open_run,
+    register_policy,
+    resume,
+    swap,
+)
+from mesa_memory.memories.registry import OURS
+
+
+class Person(LLMAgent):
+    def step(self):
+        self.memory.add_to_memory("observation", {"text": f"day {self.model.steps}"})
+
+
+class Town(mesa.Model):
+    """Two people, who see the day and are told two things each day."""
+
+    def __init__(self, kind, record=None, rng=1):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record=record)
+        quiet = register_policy("quiet", lambda turn: "Nothing.")
+        for _ in range(2):
+            person = Person(self, CoTReasoning, quiet)
+            person.memory = OURS[kind](person)
+
+    def step(self):
+        one, two = self.agents
+        one.send_message("Carl lives at the mill.", [two])
+        two.send_message("Bob is the mayor.", [one])
+        self.agents.do("step")
+
+
+class Server:
+    """Answers as the offline model does, if it is not away."""
+
+    away = True
+
+    def complete(self, request):
+        if self.away:
+            raise LLMUnavailable("the server is away")
+        return OfflineLLM().complete(request)
+
+
+def lived(model, steps=2):
+    for _ in range(steps):
+        model.step()
+    return model
+
+
+def ended(model):
+    """The run of a model whose recorder was closed."""
+    recorder = Services.of(model).recorder
+    recorder.close()
+    return recorder.run
+
+
+def held(model):
+    """Ids and contents of what each agent remembers."""
+    Services.of(model).flush()
+    return {
+        agent.unique_id: {r.id: r.content for r in agent.memory.current_records()}
+        for agent in model.agents
+    }
+
+
+def recorded(file, run, agents=(1, 2)):
+    with open_run(file, run) as told:
+        return {
+            agent: {r["id"]: r["content"] for r in told.state(agent, as_records=True)}
+            for agent in agents
+        }
+
+
+def erased(one, two):
+    erase(one, one.memory.current_records()[0])
+
+
+def all_erased(one, two):
+    for record in one.memory.current_records():
+        erase(one, record)
+
+
+def edited(one, two):
+    old = one.memory.current_records()[-1]
+    texts = dict.fromkeys(("text", "message", "value"), "put right by hand")
+    edit(one, old, {name: texts.get(name, v) for name, v in old.content.items()})
+
+
+def swapped(one, two):
+    swap(one, two)
+
+
+CHANGES = [erased, all_erased, edited, swapped]
+
+
+@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("again", [resume, fork])
+def test_a_change_directly_after_a_run_goes_on_is_recorded(again, kind, tmp_path):
+    for number, change in enumerate(CHANGES):
+        file = tmp_path / f"{number}.sqlite"
+        ended(lived(Town(kind, file)))
+        town = again(Town, file)
+        change(*town.agents)
+        now = held(town)
+        run = ended(town)
+        assert recorded(file, run) == now, change.__name__
+        back = resume(Town, file, run=run)
+        assert held(back) == now, change.__name__
+        lived(back, 1)
+        now = held(back)
+        ended(back)
+        assert recorded(file, run) == now, change.__name__
+
+
+@pytest.mark.parametrize("take_out", ["the file", "one line"])
+def test_facts_taken_out_of_their_file_directly_after_a_resume_stay_out(
+    take_out, tmp_path
+):
+    file = tmp_path / "run.sqlite"
+    ended(lived(Town("fact", file)))
+    town = resume(Town, file)
+    memory = next(iter(town.agents)).memory
+    lines = memory.to_markdown().splitlines()
+    facts = [line for line in lines if line.startswith("- ")]
+    gone = facts if take_out == "the file" else facts[:1]
+    memory.from_markdown("\n".join(line for line in lines if line not in gone))
+    now = held(town)
+    run = ended(town)
+    assert recorded(file, run) == now == held(resume(Town, file))
+
+
+def test_a_grade_that_comes_after_a_resume_is_recorded(tmp_path):
+    """The server was away when the events came, and answers in the run that goes on."""
+
+    class Graded(mesa.Model):
+        def __init__(self, record=None, rng=1):
+            super().__init__(rng=rng)
+            configure(self, llm=server, record=record)
+            self.person = Person(self, CoTReasoning, "openai/gpt-4o-mini")
+            self.person.memory = EpisodicMemory(self.person)
+
+        def step(self):
+            self.person.memory.process_step(pre_step=True)
+            if self.steps < 3:
+                self.person.memory.add_to_memory("observation", {"text": "rain"})
+            self.person.memory.process_step()
+
+    file, server = tmp_path / "run.sqlite", Server()
+    run = ended(lived(Graded(file)))
+    server.away = False
+    again = lived(resume(Graded, file), 2)
+    grades = {r.id: r.importance for r in again.person.memory.current_records()}
+    ended(again)
+    assert None not in grades.values()
+    with open_run(file, run) as told:
+        rows = told.state(1, as_records=True)
+    assert {r["id"]: r["importance"] for r in rows} == grades
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_to_a_copy_directly_after_its_record_has_begun_is_in_that(
+    change, tmp_path
+):
+    town = lived(Town("stlt"))
+    twin = copy.deepcopy(town)
+    configure(twin, record=tmp_path / "twin.sqlite")
+    change(*twin.agents)
+    lived(twin, 1)
+    now = held(twin)
+    assert recorded(tmp_path / "twin.sqlite", ended(twin)) == now
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_directly_after_another_record_has_begun_is_in_that(change, tmp_path):
+    town = lived(Town("conversation", tmp_path / "first.sqlite"))
+    before = held(town)
+    configure(town, record=tmp_path / "second.sqlite")
+    change(*town.agents)
+    lived(town, 1)
+    now = held(town)
+    assert recorded(tmp_path / "second.sqlite", ended(town)) == now
+    assert recorded(tmp_path / "first.sqlite", 1) == before
+
+
+def test_what_is_erased_directly_after_it_was_carried_over_is_gone(tmp_path):
+    ended(lived(Town("stlt", tmp_path / "before.sqlite")))
+    town = Town("stlt", tmp_path / "now.sqlite")
+    one, two = town.agents
+    carry_over(tmp_path / "before.sqlite", one)
+    erased(one, two)
+    lived(town, 1)
+    now = held(town)
+    assert recorded(tmp_path / "now.sqlite", ended(town)) == now
+
+
+def test_a_memory_given_after_a_resume_is_recorded_from_its_first_change(tmp_path):
+    file = tmp_path / "run.sqlite"
+    ended(lived(Town("stlt", file)))
+    town = resume(Town, file)
+    one, two = town.agents
+    two.memory = copy.deepcopy(two.memory)
+    erased(two, one)
+    now = held(town)
+    run = ended(town)
+    assert recorded(file, run) == now == held(resume(Town, file))
