@@ -15,7 +15,7 @@ from mesa_memory.cli.dashboard import dashboard
 from mesa_memory.cli.demo import demo
 from mesa_memory.cli.diff import diff
 from mesa_memory.cli.estimate import estimate
-from mesa_memory.cli.export import copy, export, migrate
+from mesa_memory.cli.export import copy, export
 from mesa_memory.cli.inspect import inspect
 from mesa_memory.cli.report import report
 from mesa_memory.cli.runs import runs
@@ -113,6 +113,6 @@ def batch(
 
 for _command in (
     *(demo, study, estimate, runs, inspect, report, cost, dashboard, diff),
-    *(copy, export, migrate),
+    *(copy, export),
 ):
     main.add_command(_command)

@@ -1,4 +1,4 @@
-"""``mesa-memory export``, ``copy`` and ``migrate``: for other tools, places, versions."""
+"""``mesa-memory export`` and ``copy``: for other tools and places."""
 
 from pathlib import Path
 
@@ -57,23 +57,3 @@ def copy(store: str, target: str) -> None:
         from mesa_memory.stores.copying import copy_file
 
         console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)
-
-
-@click.command()
-@click.argument("store", metavar="STORE")
-def migrate(store: str) -> None:
-    """Brings a store of an older version up to date.
-
-    STORE is its path or address. What it holds is kept; it cannot be read by older
-    versions afterwards.
-    """
-    console = plain_console()
-    with one_line_errors(2), told_if_slow("Bringing the store up to date"):
-        from mesa_memory.errors import StoreUnavailable
-        from mesa_memory.stores import open_store, schema
-
-        local = "://" not in store and not store.startswith("postgresql:")
-        if local and not Path(store).exists():
-            raise StoreUnavailable("there is no such file", location=store)
-        open_store(store).close()
-        console.print(f"{store} has schema version {schema.VERSION}.", soft_wrap=True)

@@ -19,8 +19,7 @@ def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
         run: number or name; None is the newest run in the store.
 
     Raises:
-        StoreError: if there is no store, or it cannot be read; one made by an older
-            version must be brought up to date first (``mesa-memory migrate``).
+        StoreError: if there is no store, or it cannot be read.
         ValueError: if the store has no such run; names those it has.
     """
     if isinstance(store, str | Path):

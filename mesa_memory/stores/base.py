@@ -168,7 +168,7 @@ class Options:
     """How a store is used.
 
     Attributes:
-        read_only: nothing is written, not even a migration.
+        read_only: nothing is written.
         keep: how many of the newest checkpoints of a run stay, besides those to be kept.
         timeout: seconds to wait for another writer.
     """
@@ -195,7 +195,7 @@ def open_store(
         location: path of a SQLite file, ``"sqlite:///path"``, ``":memory:"``,
             ``"postgresql+psycopg://user@host/database"``, or ``"postgresql:embedded"``
             (``"postgresql:embedded?folder=path"``), which runs its own server.
-        read_only: write nothing, not even a migration.
+        read_only: write nothing.
         keep: how many of the newest checkpoints of a run stay, besides those to be kept.
         timeout: seconds to wait for another writer before ``StoreBusy``.
 

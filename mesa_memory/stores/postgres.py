@@ -11,7 +11,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from mesa_memory.core import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
-from mesa_memory.stores import migrations, schema
+from mesa_memory.stores import schema, versions
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.columns import vector_text
@@ -46,7 +46,7 @@ class PostgresStore(SqlStore):
         connection.commit()
 
     def prepare(self) -> None:
-        """Makes the tables in a new database, and migrates old ones."""
+        """Makes the tables in a new database; checks those of another."""
         with self.reading() as on:
             missing = _missing(on)
         if missing and self.read_only:
@@ -58,7 +58,7 @@ class PostgresStore(SqlStore):
                 on.execute(sa.select(lock))
                 if _missing(on):
                     self._create(on)
-        migrations.bring_up(self)
+        versions.check(self)
 
     def _create(self, on: sa.Connection) -> None:
         taken = set(sa.inspect(on).get_table_names()) & set(schema.metadata.tables)
@@ -70,7 +70,7 @@ class PostgresStore(SqlStore):
                 location=self.location,
             )
         on.execute(sa.text("CREATE EXTENSION IF NOT EXISTS vector"))
-        migrations.create(on)
+        versions.create(on)
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
         """Adds rows with one statement; see ``SqlStore``."""

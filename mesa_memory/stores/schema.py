@@ -17,8 +17,8 @@ from sqlalchemy import (
 from mesa_memory.stores.checked import BigInteger, Boolean, Double, Integer, Text
 from mesa_memory.stores.columns import Document, Embedding, Searchable, vector_text  # noqa: F401 - readers find them here
 
-#: version of the schema below; see ``migrations``
-VERSION = 11
+#: version of the schema below
+VERSION = 1
 #: marks a store as ours: in a row of ``schema_version``, and in a SQLite file's header
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
@@ -57,8 +57,8 @@ runs = Table(
     sqlite_autoincrement=True,
 )
 
-#: ``agent`` is ``str(unique_id)`` here and everywhere; ``name`` is what people call it,
-#: if it has one, since version 5
+#: ``agent`` is ``str(unique_id)`` here and everywhere; ``name`` is the name it goes by in
+#: texts, if it has one
 agents = Table(
     "agents",
     metadata,
@@ -73,7 +73,7 @@ agents = Table(
 )
 
 #: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at`` is the step at which the
-#: importance was known; ``origin`` is there since version 6, ``stale_since`` since 8
+#: importance was known
 records = Table(
     "records",
     metadata,
@@ -126,7 +126,7 @@ def _log(name: str, *columns: Column) -> Table:
 
 
 def _told() -> tuple[Column, ...]:
-    """The columns that say how a request was answered; since version 7."""
+    """The columns that say how a request was answered."""
     return (
         Column("tokens_cached", Integer),
         Column("tier", Text),
@@ -148,7 +148,7 @@ recalls = _log(
 )
 
 #: the exact memory text that an agent was shown; ``budget`` says what became of its
-#: tokens, see ``memories.sections.BudgetReport``; since version 9
+#: tokens, see ``memories.sections.BudgetReport``
 prompts = _log(
     "prompts",
     Column("layer", Text),
@@ -159,7 +159,7 @@ prompts = _log(
 
 #: one request to a language model; ``cached`` if a recorded run answered it, ``kept`` if
 #: kept answers did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
-#: from its cache; the columns from there on are there since version 7
+#: from its cache
 calls = _log(
     "calls",
     Column("purpose", Text),
@@ -181,7 +181,7 @@ calls = _log(
 )
 
 #: answers of the step that is not finished yet, so that a resumed run need not pay for
-#: them again; ``number`` counts up within a run; since version 5
+#: them again; ``number`` counts up within a run
 unfinished_calls = Table(
     "unfinished_calls",
     metadata,
@@ -204,19 +204,19 @@ unfinished_calls = Table(
     PrimaryKeyConstraint("run", "number"),
 )
 
-#: what a researcher did to a memory; since version 2
+#: what a researcher did to a memory
 interventions = _log(
     "interventions", Column("kind", Text), Column("detail", Document(dict))
 )
 
 #: what holds for many agents and was found once, such as the grade of an event; the
-#: key is a hash; since version 3
+#: key is a hash
 answers = _log("answers", Column("key", Text), Column("value", Document))
 
 #: what a step has changed of all that is to be seen of a model besides its memories, by
 #: ``kind``: ``space`` (see ``hosts.mesa_space``), ``places`` (agent to x and y),
 #: ``outcomes/NAME`` (agent to value) and ``collected`` (number by reporter); null is
-#: gone; no row belongs to one agent; since version 11
+#: gone; no row belongs to one agent
 scenes = _log("scenes", Column("kind", Text), Column("state", Document(dict)))
 
 #: a row exists exactly for the finished steps; ``seq`` is the highest one by then, and
@@ -246,7 +246,7 @@ checkpoints = Table(
 )
 
 #: what an embedder elsewhere gave for a text: float32 in base64, by a hash of both; they
-#: belong to no step; since version 4
+#: belong to no step
 vectors = Table(
     "vectors",
     metadata,
@@ -256,7 +256,7 @@ vectors = Table(
     PrimaryKeyConstraint("run", "key"),
 )
 
-#: who writes a run, see ``leases``; no row if nobody does; since version 5
+#: who writes a run, see ``leases``; no row if nobody does
 leases = Table(
     "leases",
     metadata,
@@ -272,7 +272,7 @@ leases = Table(
 )
 
 #: what was measured of a run's model at a step, and of its agents; the agent ``""`` is
-#: the model; since version 10, as are all tables below
+#: the model
 measures = Table(
     "measures",
     metadata,
@@ -366,8 +366,6 @@ _PARTS = {
     "recency": "double precision", "shown": "boolean", "asked": "double precision",
     "used": "boolean",
 }  # fmt: skip
-#: those that came later, by version
-_SINCE = {"asked": 3, "used": 8}
 _OWN = "run, seq, step, agent, layer, purpose, query"
 _TYPES = {
     "text": Text,
@@ -385,16 +383,15 @@ recalled = Table(
 )
 
 
-def view(dialect: str, version: int = VERSION) -> str:
+def view(dialect: str) -> str:
     """The statement that makes ``recalled``: one row for each candidate."""
-    columns = {n: kind for n, kind in _PARTS.items() if _SINCE.get(n, 1) <= version}
     if dialect == "postgresql":
-        parts = ", ".join(f'"{name}" {kind}' for name, kind in columns.items())
-        names = ", ".join(f'c."{name}"' for name in columns)
+        parts = ", ".join(f'"{name}" {kind}' for name, kind in _PARTS.items())
+        names = ", ".join(f'c."{name}"' for name in _PARTS)
         source = f"jsonb_to_recordset(recalls.candidates) AS c({parts})"
     else:
         # Where the schema is not trusted, SQLite allows json_each, but not ->>.
         taken = "(SELECT value FROM json_each(c.value) WHERE key = '{0}') AS \"{0}\""
-        names = ", ".join(taken.format(name) for name in columns)
+        names = ", ".join(taken.format(name) for name in _PARTS)
         source = "json_each(recalls.candidates) AS c"
     return f"CREATE VIEW recalled AS SELECT {_OWN}, {names} FROM recalls, {source}"  # noqa: S608

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
 from mesa_memory.errors import StoreCorrupt, StoreError, StoreUnavailable
-from mesa_memory.stores import migrations, schema, sqlite_file
+from mesa_memory.stores import schema, sqlite_file, versions
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.columns import Document, Embedding
@@ -74,15 +74,15 @@ class SqliteStore(SqlStore):
         return connection
 
     def prepare(self) -> None:
-        """Makes the tables of a new file, and migrates an old one."""
+        """Makes the tables of a new file; checks those of another."""
         if not self.read_only:
             with self.writing() as on:
                 # Another process may have been faster; now nobody can be.
                 if not on.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
-                    migrations.create(on)
+                    versions.create(on)
                     mark = f"PRAGMA application_id={schema.APPLICATION_ID}"
                     on.execute(sa.text(mark))
-        migrations.bring_up(self)
+        versions.check(self)
         if self._path:
             if not self.read_only:
                 # Only now, so that the file itself always says whose it is.

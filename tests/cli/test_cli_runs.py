@@ -14,7 +14,6 @@ from mesa_memory.cli.inspect import evidence_tree
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
 from tests.support.recorded import Story
-from tests.support.stored import without_newer
 
 ODD = "poison [/red] [bold]:smile: \x1b[31m\nStep 9: forged"
 
@@ -150,30 +149,6 @@ def test_export_writes_files_and_says_where(path, tmp_path):
     assert "is there already" in again.stderr
 
 
-def test_an_old_store_is_migrated_when_asked(path, tmp_path):
-    from mesa_memory.stores import schema
-
-    old = tmp_path / "old.sqlite"
-    old.write_bytes(path.read_bytes())
-    with sqlite3.connect(old) as file:
-        file.execute("DROP TABLE answers")
-        for table in ("vectors", "leases", "unfinished_calls"):
-            file.execute(f"DROP TABLE {table}")
-        file.execute("ALTER TABLE agents DROP COLUMN name")
-        file.execute("ALTER TABLE checkpoints DROP COLUMN kept")
-        file.execute("ALTER TABLE records DROP COLUMN graded_at")
-        file.execute("ALTER TABLE records DROP COLUMN origin")
-        without_newer(file, 2)
-    file.close()
-    refused = call("inspect", old)
-    assert refused.exit_code == 2
-    assert "schema version 2" in refused.stderr
-    done = call("migrate", old)
-    assert done.exit_code == 0, done.output
-    assert f"has schema version {schema.VERSION}" in done.stdout
-    assert call("inspect", old).exit_code == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -188,7 +163,6 @@ def test_an_old_store_is_migrated_when_asked(path, tmp_path):
         (("diff", "{path}", "{none}"), "no recorded run"),
         (("export", "{path}", "--format", "xls", "--out", "x"), "'xls' is not one of"),
         (("export", "{path}"), "Missing option '--out'"),
-        (("migrate", "{none}"), "no such file"),
         (("inspect", __file__), "no SQLite file"),
     ],
 )
@@ -203,7 +177,7 @@ def test_what_goes_wrong_ends_in_one_line_and_exit_code_2(
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("command", ["inspect", "cost", "diff", "export", "migrate"])
+@pytest.mark.parametrize("command", ["inspect", "cost", "diff", "export"])
 def test_help_is_plain_ascii(command):
     result = call(command, "--help")
     assert result.exit_code == 0

@@ -1,32 +1,14 @@
-"""Old, newer and foreign files: migrated, refused, and never changed by mistake."""
+"""Newer, damaged and foreign stores are refused and never changed."""
 
 import sqlite3
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from mesa_memory.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreTooNew
+from mesa_memory.errors import StoreCorrupt, StoreError, StoreTooNew
 from mesa_memory.stores import RunInfo, open_store, schema
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.stored import everything, full, rows
-
-DATA = Path(__file__).parent.parent / "data"
-OLD = """
-INSERT INTO runs VALUES (1, 'old', 'Town', '{"n": 3}', '7', '{}', '2026-01-01', 'finished', NULL, NULL);
-INSERT INTO records VALUES (1, 1, '1/e/message/1', '1', 'e', 'message', 1, 'hello', '{"message": "hello"}', 3,
- NULL, '[]', 1, 2, 'evicted', NULL, NULL);
-INSERT INTO steps VALUES (1, 1, 1, 1, 0, 0);
-"""
-
-
-INSERT = """
-INSERT INTO records (run, seq, id, agent, layer, kind, step, text, content, sources, valid_from)
- VALUES (1, {}, '1/e/{}', '1', 'e', 'k', 1, 'a text', '{{}}', {}, 1);
-"""
-#: what ``sources`` was in a file of before version 6, and what that said of the record
-GUESSED = {"'[\"1/e/message/1\"]'": "derived", "'[]'": "event", "NULL": "event"}
 
 
 @pytest.fixture
@@ -41,121 +23,19 @@ def run_script(path, *texts):
     connection.close()
 
 
-def script(version, dialect):
-    return (DATA / f"store_v{version}_{dialect}.sql").read_text()
-
-
 @pytest.fixture(params=["sqlite", "postgresql"])
-def old(request, path):
-    """The address of a store of version 1 with a run."""
-    return made(request, path, request.param, script(1, request.param), OLD)
-
-
-def made(request, path, dialect, *texts):
-    """The address of a store that these statements made."""
-    if dialect == "sqlite":
-        run_script(path, *texts)
+def address(request, path):
+    """The address of an empty store."""
+    if request.param == "sqlite":
         return str(path)
-    server = request.getfixturevalue("postgres")
-    address = server.database()
-    engine = sa.create_engine(address.replace("postgresql://", "postgresql+psycopg://"))
-    with engine.begin() as on:
-        on.exec_driver_sql("CREATE EXTENSION vector")
-        for statement in "".join(texts).split(";\n"):
-            if statement.strip():
-                on.exec_driver_sql(statement)
-    engine.dispose()
-    return address
-
-
-def test_there_is_an_old_store_of_every_version():
-    versions = {int(p.name.split("_")[1][1:]) for p in DATA.glob("store_v*_sqlite.sql")}
-    assert versions == set(range(1, schema.VERSION))
-
-
-def test_an_old_store_is_migrated_and_keeps_what_it_holds(old):
-    with pytest.raises(
-        StoreReadOnly, match=f"schema version 1 and must become {schema.VERSION}"
-    ):
-        open_store(old, read_only=True)
-    store = open_store(old)
-    (record,) = rows(store, "records")
-    assert record["text"] == "hello" and record["embedder"] is None
-    assert (record["content"], record["sources"]) == ({"message": "hello"}, [])
-    assert record["origin"] == "event"
-    store.write(1, full(2, start=2))
-    for table in ("interventions", "answers"):
-        assert len(rows(store, table)) == 1
-    assert rows(store, "schema_version") == [
-        {"application": "mesa-memory", "version": schema.VERSION}
-    ]
-    store.close()
-    open_store(old, read_only=True).close()
-
-
-@pytest.mark.parametrize("version", range(1, schema.VERSION))
-def test_a_migrated_store_has_the_tables_of_a_new_one(path, version):
-    run_script(path, script(version, "sqlite"))
-    open_store(path).close()
-    open_store(path.with_name("new.sqlite")).close()
-
-    def tables(file):
-        with sqlite3.connect(file) as connection:
-            names = connection.execute(
-                "SELECT name FROM sqlite_master ORDER BY name"
-            ).fetchall()
-            return {
-                name: connection.execute(f'PRAGMA table_info("{name}")').fetchall()
-                for (name,) in names
-            }
-
-    assert tables(path) == tables(path.with_name("new.sqlite"))
-
-
-@pytest.mark.parametrize("version", range(1, 6))
-@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
-def test_in_an_old_store_what_was_made_of_others_was_derived(
-    version, dialect, path, request
-):
-    given = [INSERT.format(n, n, sources) for n, sources in enumerate(GUESSED)]
-    address = made(request, path, dialect, script(version, dialect), *given)
-    with closing(open_store(address)) as store:
-        found = [row["origin"] for row in rows(store, "records")]
-    assert found == list(GUESSED.values())
-
-
-@pytest.mark.parametrize("version", range(1, 7))
-@pytest.mark.parametrize("dialect", ["sqlite", "postgresql"])
-def test_in_an_old_store_no_call_was_kept_and_nothing_is_known_of_caches(
-    version, dialect, path, request
-):
-    call = "INSERT INTO calls (run, seq, step, agent) VALUES (1, 1, 1, 'a');\n"
-    address = made(request, path, dialect, script(version, dialect), call)
-    with closing(open_store(address)) as store:
-        (row,) = rows(store, "calls")
-    names = ("tokens_cached", "tier", "kept", "client", "form")
-    assert [row[name] for name in names] == [None, None, False, None, None]
-
-
-def test_a_migration_that_fails_changes_nothing(path):
-    # A table of that name is in the way of version 2.
-    run_script(path, script(1, "sqlite"), OLD, "CREATE TABLE interventions (mine TEXT)")
-    with pytest.raises(StoreError, match="interventions"):
-        open_store(path)
-    with sqlite3.connect(path) as connection:
-        assert connection.execute("SELECT version FROM schema_version").fetchone() == (
-            1,
-        )
-        assert "embedder" not in [
-            row[1] for row in connection.execute("PRAGMA table_info(records)")
-        ]
+    return request.getfixturevalue("postgres").database()
 
 
 @pytest.mark.parametrize("read_only", [False, True])
 def test_a_store_of_a_newer_version_is_refused_and_both_versions_are_named(
-    old, read_only
+    address, read_only
 ):
-    store = open_store(old)
+    store = open_store(address)
     with store.writing() as on:
         on.execute(sa.update(schema.schema_version).values(version=99))
     store.close()
@@ -163,11 +43,12 @@ def test_a_store_of_a_newer_version_is_refused_and_both_versions_are_named(
         StoreTooNew,
         match=f"schema version 99; this mesa-memory reads up to {schema.VERSION}",
     ):
-        open_store(old, read_only=read_only)
+        open_store(address, read_only=read_only)
 
 
 def test_a_file_without_a_version_or_a_column_is_corrupt(path):
-    run_script(path, script(1, "sqlite"), "DELETE FROM schema_version")
+    open_store(path).close()
+    run_script(path, "DELETE FROM schema_version")
     with pytest.raises(StoreCorrupt, match="version is None"):
         open_store(path)
     run_script(path, "DROP TABLE schema_version")

@@ -247,7 +247,6 @@ READERS: dict[str, Callable[[str], None]] = {
     "diff": _command("diff", "FILE", "FILE"),
     "export": _command("export", "FILE", "--out", "FILE.csv"),
     "jsonl": _command("export", "FILE", "--format", "jsonl", "--out", "FILE.jsonl"),
-    "migrate": _command("migrate", "FILE"),
     "resume": _resume,
     "fork": _fork,
     "replay": _replay,

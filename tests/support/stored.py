@@ -78,11 +78,3 @@ def everything(store, run):
     tables = [t.name for t in schema.metadata.sorted_tables if "run" in t.columns]
     tables.remove("leases")
     return {name: rows(store, name, run=run) for name in tables}
-
-
-def without_newer(file, version):
-    """Makes a file say that it is of a version before 9, without what came from 9 on."""
-    file.execute("ALTER TABLE prompts DROP COLUMN budget")
-    for table in ("measures", "responses", "studies", "cases", "spending", "scenes"):
-        file.execute(f"DROP TABLE {table}")
-    file.execute("UPDATE schema_version SET version = ?", (version,))

@@ -45,7 +45,6 @@ def test_the_file_itself_is_read_by_all(whole):
 #: each ended in a TypeError, AttributeError, KeyError or a ValueError of Python's own
 CASES = [
     ("schema_version", "version", "text", "questions"),
-    ("schema_version", "version", "bytes", "migrate"),
     ("schema_version", "version", "text", "cost"),
     ("steps", "step", "text", "dashboard"),
     ("steps", "step", "text", "questions"),

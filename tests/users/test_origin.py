@@ -1,7 +1,5 @@
 """A record says itself where it came from: it happened, was derived, or was imported."""
 
-import sqlite3
-
 import pytest
 
 from mesa_memory import (
@@ -19,8 +17,6 @@ from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import evidence
 from tests.support.recorded_town import RecordedTown
-from tests.support.stored import without_newer
-from tests.support.tables import assert_equal, tables
 from tests.users.test_mood import Street, feels
 
 #: the kinds of what the town's memories make; all else happens
@@ -123,24 +119,6 @@ def test_swapped_events_are_imported_and_conclusions_stay_derived(tmp_path):
     mind = next(c for c in again.citizens if c.unique_id == one.unique_id)
     assert {r.id: r.origin for r in mind.memory.current_records()} == held
     ended(again)
-
-
-def test_a_file_of_the_version_before_goes_on_as_if_nothing_had_been(old, tmp_path):
-    file = tmp_path / "old.sqlite"
-    copy_file(old, file)
-    with sqlite3.connect(file) as on:
-        on.execute("ALTER TABLE records DROP COLUMN origin")
-        without_newer(on, 5)
-    again = resume(RecordedTown, str(file), file=str(file))
-    for _ in range(4):
-        again.step()
-    ended(again)
-    whole = tmp_path / "whole.sqlite"
-    ended(town(whole, 12))
-    must = tables(whole)
-    for row in must["prompts"]:  # nobody had noted the budget before
-        row["budget"] = row["budget"] if row["step"] > 8 else None
-    assert_equal(must, tables(file))
 
 
 def test_a_fork_has_the_origins_of_its_parent(old, tmp_path):

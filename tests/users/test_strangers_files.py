@@ -289,7 +289,7 @@ def everywhere(file, text):
                     on.execute(f'UPDATE "{table}" SET "{name}" = ? WHERE "{name}" IS NOT NULL', (text,))  # fmt: skip
 
 
-@pytest.mark.parametrize("command", ["inspect", "agent", "cost", "diff", "export", "migrate"])  # fmt: skip
+@pytest.mark.parametrize("command", ["inspect", "agent", "cost", "diff", "export"])
 def test_no_command_asks_an_address_of_a_file(command, file, listener, tmp_path):
     port, heard = listener
     everywhere(file, f"litellm:openai/x@http://127.0.0.1:{port}/v1")
@@ -301,7 +301,6 @@ def test_no_command_asks_an_address_of_a_file(command, file, listener, tmp_path)
         "cost": ["cost", str(file)],
         "diff": ["diff", str(file), str(other)],
         "export": ["export", str(file), "--out", str(tmp_path / "out")],
-        "migrate": ["migrate", str(file)],
     }
     result = CliRunner().invoke(main, given[command])
     assert result.exception is None or isinstance(result.exception, SystemExit)
