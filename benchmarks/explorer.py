@@ -39,7 +39,7 @@ def questions(run: Run) -> dict[str, Callable[[int, int], Any]]:
         "state(agent)": lambda agent, step: run.state(agent),
         "history(record)": lambda agent, step: run.history(summary(agent, step)),
         "history(agent=)": lambda agent, step: run.history(agent=agent),
-        "because(record)": lambda agent, step: run.because(summary(agent, step)),
+        "because(record)": lambda agent, step: run.provenance(summary(agent, step)),
         "recalls(agent, step)": run.recalls,
         "recalls(agent)": lambda agent, step: run.recalls(agent),
         "prompt(agent, step)": run.prompt,

@@ -11,7 +11,6 @@ touches neither the network nor litellm.
 import logging
 import os
 import sys
-import warnings
 from importlib import import_module
 from typing import Any
 
@@ -116,25 +115,15 @@ _PLACES = {
     "route_reasoning": "runtime.reasoning",
     "run_arms": "experiments.prefixes",
     "swap": "memories.interventions",
-    "wrap": "runtime.reasoning",
 }
 
 #: modules of public functions
 _MODULES = {"metrics": "experiments.metrics"}
 
-#: former names, for one release: what each is called now
-_FORMER = {"Recalled": "ScoredRecord"}
-
 __all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605 - names come from the table above
 
 
 def __getattr__(name: str) -> Any:
-    if name in _FORMER:
-        now = _FORMER[name]
-        warnings.warn(
-            f"mesa_memory.{name} is called {now} now", DeprecationWarning, stacklevel=2
-        )
-        return __getattr__(now)
     if name in _MODULES:
         return import_module(f"{__name__}.{_MODULES[name]}")
     if name not in _PLACES:

@@ -67,7 +67,10 @@ def asked(corpus: Corpus, embedder: Any, kind: str = "") -> Iterator[Asked]:
             now=corpus.now,
         ):
             at = places[found.record.id]
-            relevance[at], near[at] = found.parts["relevance"], found.parts["asked"]
+            relevance[at], near[at] = (
+                found.parts["relevance"],
+                found.parts["time_match"],
+            )
         with np.errstate(divide="ignore"):
             since = np.log(near) / np.log(scoring.decay)
         evidence = [places[name] for name in question.evidence]

@@ -26,7 +26,7 @@ _STATE = {
 _RECALLS = {
     "purpose": "for", "rank": "rank", "shown": "shown", "used": "used", "score": "score",
     "relevance": "relevance", "importance": "importance", "recency": "recency",
-    "asked": "asked time", "text": "text",
+    "time_match": "time match", "text": "text",
 }  # fmt: skip
 _HISTORY = {
     "step": "step", "operation": "operation", "text": "text", "because": "because",

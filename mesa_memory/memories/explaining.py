@@ -7,7 +7,7 @@ from mesa_memory.core.events import Naming
 from mesa_memory.memories.recalling import RecallResult
 
 #: the parts of every score; a scoring's own terms follow
-PARTS = ("relevance", "dense", "lexical", "importance", "recency", "asked")
+PARTS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
 
 
 def as_table(found: RecallResult, title: str, names: Naming) -> Table:

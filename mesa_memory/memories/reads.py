@@ -1,7 +1,5 @@
 """What an agent reads of its memory: recent steps, messages, sections of a prompt."""
 
-import contextlib
-import warnings
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -148,15 +146,6 @@ class MemoryReads(Memory):
         """
         with UNNOTICED.on(self.layer_context):
             yield
-
-    def unnoticed(self) -> contextlib.AbstractContextManager[None]:
-        """The former name of ``peek``."""
-        warnings.warn(
-            "memory.unnoticed() is called memory.peek() now",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        return self.peek()
 
     def messages(
         self, last: int | None = None, with_agent: Any = None

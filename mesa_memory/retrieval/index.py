@@ -28,19 +28,19 @@ from mesa_memory.retrieval.terms import Question, term_part
 
 DEFAULT = Scoring()
 #: the parts of every score, and what relevance is made of
-PARTS = ("relevance", "importance", "recency", "asked", "dense", "lexical")
+PARTS = ("relevance", "importance", "recency", "time_match", "dense", "lexical")
 
 
 class ScoredRecord(NamedTuple):
     """A record that came to mind, and why.
 
     Attributes:
-        score: the weighted sum of relevance, importance, recency, asked and the terms
+        score: the weighted sum of relevance, importance, recency, time_match and the terms
             that the scoring adds.
         rank: 1 is the best.
-        parts: ``relevance``, ``importance``, ``recency`` and ``asked`` before
+        parts: ``relevance``, ``importance``, ``recency`` and ``time_match`` before
             weighting, then each of the scoring's terms by its name, and what relevance
-            was made of: ``dense`` (cosine) and ``lexical`` (BM25). ``asked`` is 0 if
+            was made of: ``dense`` (cosine) and ``lexical`` (BM25). ``time_match`` is 0 if
             the query asks for no time.
     """
 
@@ -199,23 +199,8 @@ class RecordIndex(RecordTable):
         """
         records = [self.records[slot] for slot in slots.tolist()]
         ranks = range(1, len(records) + 1)
-        if added:
-            names = (*PARTS[:4], *added, *PARTS[4:])
-            explained = [dict(zip(names, row)) for row in zip(*columns)]
-        else:  # nearly always; written out, it takes less than half the time
-            explained = [
-                {
-                    "relevance": relevance,
-                    "importance": importance,
-                    "recency": recency,
-                    "asked": asked,
-                    "dense": dense,
-                    "lexical": lexical,
-                }
-                for relevance, importance, recency, asked, dense, lexical in zip(
-                    *columns
-                )
-            ]
+        names = (*PARTS[:4], *added, *PARTS[4:])
+        explained = [dict(zip(names, row)) for row in zip(*columns)]
         return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
 
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:

@@ -1,7 +1,7 @@
 """How what an agent remembers is ranked: the weights, and the parts of a score.
 
 score = w_relevance · relevance + w_importance · importance + w_recency · recency
-        + w_time_match · asked + w_term · term of each term that a user adds
+        + w_time_match · time_match + w_term · term of each term that a user adds
 
 Importance is ``(grade - 1) / 4`` and recency ``decay ** age``, both in 0..1 on an
 absolute scale (Park et al. 2023 rescale them to the candidates by min-max, which makes
@@ -10,9 +10,7 @@ a difference of one step as large as one of a hundred). Relevance is made in ``i
 
 import heapq
 import math
-import warnings
 from dataclasses import dataclass
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -25,14 +23,6 @@ REFRESH = ("off", "throttled", "always")
 PRESETS = (
     "default", "relevance_only", "without_query", "generative_agents", "mesa_llm",
 )  # fmt: skip
-#: former names of settings, for one release: what each is called now
-FORMER = {
-    "asked": "time_match",
-    "named": "speaker_boost",
-    "neighbours": "context_weights",
-    "rescale": "min_max",
-    "flat": "constant_value",
-}
 #: scores closer than this are equal; double precision errs by far less
 TIE = 1e-9
 
@@ -55,7 +45,7 @@ class Scoring:
         refresh: ``"off"``, ``"throttled"`` (at most once in ``refresh_every`` steps) or
             ``"always"``: whether being recalled counts as an access.
         refresh_every: see ``refresh``; at least 1.
-        time_match: weight of the part ``asked``: how near before the time that the
+        time_match: weight of the part of the same name: how near before the time that the
             query asks for something happened, see ``temporal``. With 0 the query is not
             read for time.
         terms: terms of your own, see ``Term``; one or several.
@@ -110,14 +100,10 @@ class Scoring:
     def settings(self) -> dict[str, Any]:
         """All settings as plain data, as a run records them.
 
-        Five have their former names there, so that a run compares with older ones. Of
-        the terms, name and weight, if there are any.
+        Of the terms, name and weight, if there are any.
         """
-        former = {now: name for name, now in FORMER.items()}
         settings = {
-            former.get(name, name): value
-            for name, value in vars(self).items()
-            if name != "terms"
+            name: value for name, value in vars(self).items() if name != "terms"
         }
         if self.terms:
             settings["terms"] = [[term.name, term.weight] for term in self.terms]
@@ -162,41 +148,6 @@ class Scoring:
     def without_query(cls, decay: float = 0.995) -> "Scoring":
         """Importance and recency, weights 1, on the absolute scale."""
         return cls(0.0, 1.0, 1.0, decay, time_match=0.0)
-
-
-def _say_former(name: str, stacklevel: int) -> None:
-    warnings.warn(
-        f"{name} of a Scoring is called {FORMER[name]} now",
-        DeprecationWarning,
-        stacklevel=stacklevel + 1,
-    )
-
-
-def _know_former_names() -> None:
-    """Lets ``Scoring`` take its settings under their former names, and give them."""
-    make = Scoring.__init__
-
-    @wraps(make)
-    def init(self: Scoring, *args: Any, **given: Any) -> None:
-        # ``dataclasses.replace`` gives all settings besides the former name.
-        for name in [name for name in FORMER if name in given]:
-            _say_former(name, stacklevel=2)
-            given[FORMER[name]] = given.pop(name)
-        make(self, *args, **given)
-
-    def former(name: str) -> property:
-        def get(self: Scoring) -> Any:
-            _say_former(name, stacklevel=2)
-            return getattr(self, FORMER[name])
-
-        return property(get, doc=f"The former name of ``{FORMER[name]}``.")
-
-    Scoring.__init__ = init  # type: ignore[method-assign]
-    for name in FORMER:
-        setattr(Scoring, name, former(name))
-
-
-_know_former_names()
 
 
 def importance_of(grade: float | None, top: float = GRADE_MAX) -> float:

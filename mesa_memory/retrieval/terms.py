@@ -16,7 +16,7 @@ from mesa_memory.core.records import MemoryRecord
 
 #: the parts of every score, and the other columns of a recorded recall
 RESERVED = frozenset({
-    "relevance", "importance", "recency", "asked", "dense", "lexical", "id", "rank",
+    "relevance", "importance", "recency", "time_match", "dense", "lexical", "id", "rank",
     "score", "shown", "used", "text", "step", "agent", "layer", "seq", "purpose", "query",
     "kind", "was", "change", "budget",
 })  # fmt: skip

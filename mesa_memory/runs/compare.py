@@ -2,8 +2,7 @@
 
 Compared are steps, interventions, calls (prompts by their hash, and replies), records
 with their lifetimes, recalls and the texts shown. Not compared are run numbers, names,
-parameters, the time of day, how long calls took, what they cost and who answered them,
-nor the origin of records, which was guessed for runs from before version 6 of the store.
+parameters, the time of day, how long calls took, what they cost and who answered them.
 What happens within a step is compared by whose it is, as agents may think at the same
 time.
 

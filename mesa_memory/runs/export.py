@@ -60,7 +60,7 @@ def export(run: Recorded, folder: str | Path, format: str) -> list[Path]:
 
 
 def _chunks(run: Recorded, table: SQLTable) -> Chunks:
-    """Rows of a table, some at a time; an older version may have written secrets."""
+    """Rows of a table, some at a time, without what has the name of a secret."""
     chunks = run.reader.chunks(_rows(run, table))
     if table is not schema.runs:
         return chunks

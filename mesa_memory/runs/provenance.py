@@ -20,8 +20,8 @@ SHOWN = (
 )  # fmt: skip
 
 
-def because(run: Recorded, record: str) -> Table:
-    """See ``Run.because``."""
+def provenance_of(run: Recorded, record: str) -> Table:
+    """See ``Run.provenance``."""
     run_record(run, record)
     found = {row["id"]: row for row in run.table(_below(run, record)).rows}
     lines: list[dict[str, Any]] = []
@@ -46,7 +46,7 @@ def tree(run: Recorded, record: str) -> dict[str, Any]:
     """See ``Run.tree``."""
     nodes: dict[str, dict[str, Any]] = {}
     top: dict[str, Any] = {}
-    for line in because(run, record).rows:
+    for line in provenance_of(run, record).rows:
         node = {k: v for k, v in line.items() if k not in ("depth", "parent")}
         node["sources"] = []
         if line["parent"] is None:

@@ -14,7 +14,7 @@ from mesa_memory.stores import schema
 #: what a candidate has
 PARTS = (
     "id", "rank", "score", "shown", "used", "relevance", "dense", "lexical", "importance",
-    "recency", "asked",
+    "recency", "time_match",
 )  # fmt: skip
 SHOWN = ("seq", "step", "agent", "layer", "purpose", "query", *PARTS, "text")
 #: how many ids stand in one statement

@@ -171,10 +171,7 @@ class Run:
         A source that the run does not have is ``missing``; one that was told further up
         is ``repeated``, without what is below it.
         """
-        return provenance.because(self._run, record).given(as_records)
-
-    #: the same by its short name
-    because = provenance
+        return provenance.provenance_of(self._run, record).given(as_records)
 
     def tree(self, record: str) -> dict[str, Any]:
         """The evidence of a record as nested dicts; below each are its ``sources``."""

@@ -6,7 +6,6 @@ whose requests show no memory, they carry it from then on.
 """
 
 import asyncio
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -179,16 +178,6 @@ def planning(agent: Any) -> Iterator[None]:
             yield
         finally:
             _planning.set(before)
-
-
-def wrap(agent: Any) -> ReasoningLLM:
-    """The former name of ``route_reasoning``."""
-    warnings.warn(
-        "wrap(agent) is called route_reasoning(agent) now",
-        DeprecationWarning,
-        stacklevel=2,
-    )
-    return route_reasoning(agent)
 
 
 def with_memory(agent: Any, prompt: Any) -> Any:

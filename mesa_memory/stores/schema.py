@@ -137,7 +137,7 @@ def _told() -> tuple[Column, ...]:
 
 
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
-#: importance, recency, asked, shown and used; the view ``recalled`` has a row for each
+#: importance, recency, time_match, shown and used; the view ``recalled`` has a row for each
 recalls = _log(
     "recalls",
     Column("layer", Text),
@@ -363,7 +363,7 @@ _PARTS = {
     "id": "text", "rank": "integer", "score": "double precision",
     "relevance": "double precision", "dense": "double precision",
     "lexical": "double precision", "importance": "double precision",
-    "recency": "double precision", "shown": "boolean", "asked": "double precision",
+    "recency": "double precision", "shown": "boolean", "time_match": "double precision",
     "used": "boolean",
 }  # fmt: skip
 _OWN = "run, seq, step, agent, layer, purpose, query"

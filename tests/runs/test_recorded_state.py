@@ -58,7 +58,7 @@ def test_everything_concluded_resolves_to_events_of_the_same_agent(lived):
         }
         for record in sorted(made)[-4:]:
             concluded += 1
-            rows = run.because(record, as_records=True)
+            rows = run.provenance(record, as_records=True)
             assert not any(row["missing"] for row in rows), record
             assert {row["agent"] for row in rows} == {citizen.unique_id}
             leaves = {row["id"] for row in rows} - {row["parent"] for row in rows}

@@ -107,7 +107,7 @@ def test_a_frame_has_the_same_rows_as_plain_records(run):
         lambda **how: run.recalls("b", 2, **how),
         lambda **how: run.cost(("agent", "step"), **how),
         lambda **how: run.interventions(**how),
-        lambda **how: run.because("7/stlt/summary/2", **how),
+        lambda **how: run.provenance("7/stlt/summary/2", **how),
     ):
         frame, rows = ask(), ask(as_records=True)
         assert len(frame) == len(rows)
@@ -173,7 +173,7 @@ def test_layer_and_kind_narrow_the_state(run):
         (lambda run: run.prompt("b", 2.5), r"2\.5"),
         (lambda run: run.calls(agent="8"), "no agent '8'"),
         (lambda run: run.history("7/x"), r"such as '\w/"),
-        (lambda run: run.because("7/x"), "no record '7/x'"),
+        (lambda run: run.provenance("7/x"), "no record '7/x'"),
         (lambda run: run.history(), "one of them"),
         (lambda run: run.history("7/x", agent=7), "one of them"),
         (lambda run: run.cost("who"), "cost is by purpose, agent"),
@@ -254,7 +254,7 @@ def test_the_log_of_an_agent_has_every_operation_in_order(run):
 
 
 def test_evidence_goes_down_to_raw_events_in_order(run):
-    rows = run.because("7/stlt/summary/2", as_records=True)
+    rows = run.provenance("7/stlt/summary/2", as_records=True)
     assert [
         (row["depth"], row["id"][7:], row["parent"] and row["parent"][7:])
         for row in rows
@@ -301,7 +301,7 @@ def test_a_circle_ends_and_what_is_missing_is_said(place):
     store = open_store(place)
     sources = {"a": ["b", "gone", "a"], "b": ["c", "c"], "c": ["a"], "odd": {"k": "a"}}
     run = linked(store, sources)
-    rows = run.because("a", as_records=True)
+    rows = run.provenance("a", as_records=True)
     told = [(r["depth"], r["id"], r["missing"], r["repeated"]) for r in rows]
     assert told == [
         (0, "a", False, False),
@@ -312,7 +312,7 @@ def test_a_circle_ends_and_what_is_missing_is_said(place):
         (1, "a", False, True),
     ]
     assert ids(run.tree("a")["sources"]) == ["b", "gone", "a"]
-    assert ids(run.because("odd", as_records=True)) == ["odd"]
+    assert ids(run.provenance("odd", as_records=True)) == ["odd"]
     store.close()
 
 
@@ -324,7 +324,7 @@ def test_evidence_that_branches_without_end_is_told_once(tmp_path):
         below = [f"{rung + 1}x", f"{rung + 1}y"]
         sources[f"{rung}x"] = sources[f"{rung}y"] = below
     run = linked(store, sources)
-    rows = run.because("0x", as_records=True)
+    rows = run.provenance("0x", as_records=True)
     assert len(rows) == 1 + 2 * (2 * 300 - 1)
     assert max(row["depth"] for row in rows) == 300
     store.close()
@@ -334,7 +334,7 @@ def test_more_evidence_than_any_memory_makes_is_refused(tmp_path):
     store = open_store(tmp_path / "run.sqlite")
     run = linked(store, {"a": [str(n) for n in range(100_001)]})
     with pytest.raises(StoreCorrupt, match="more than 100,000 lines"):
-        run.because("a")
+        run.provenance("a")
     store.close()
 
 

@@ -293,7 +293,7 @@ def test_a_field_that_is_no_json_is_a_damaged_file(tmp_path, json):
         file.execute("UPDATE records SET sources = ?, content = ?", (json, json))
     file.close()
     with open_run(path) as run:
-        for ask in (run.state, lambda agent: run.because("7/stlt/summary/3")):
+        for ask in (run.state, lambda agent: run.provenance("7/stlt/summary/3")):
             with pytest.raises(StoreCorrupt):
                 ask(7)
         assert run.prompt(7, 1).startswith("short memory")
@@ -307,7 +307,7 @@ def test_the_benchmarks_big_run_can_be_asked_like_any_other(tmp_path):
     assert big.write(tmp_path / "big.sqlite") == 4 * (12 * 3 + 2)
     with open_run(tmp_path / "big.sqlite") as run:
         assert run.agents()["records"].sum() == big.records
-        assert len(run.because("3/episodic/summary/2")) == 32
+        assert len(run.provenance("3/episodic/summary/2")) == 32
         assert run.differences(run) is None
         assert set(questions(run)) == set(
             measure(tmp_path / "big.sqlite", 4, times=2, cold=False)

@@ -140,7 +140,7 @@ def _explain(path: str) -> None:
     with open_run(path) as run:
         for agent in run.agents(as_records=True)[:3]:
             for row in run.history(agent=agent["agent"], as_records=True)[-4:]:
-                run.because(row["id"])
+                run.provenance(row["id"])
                 run.tree(row["id"])
 
 

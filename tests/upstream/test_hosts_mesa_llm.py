@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,7 +11,6 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.module_llm import ModuleLLM
 from mesa_llm.reasoning.cot import CoTReasoning
 
-import mesa_memory
 from mesa_memory import (
     ShortTermMemory,
     STLTMemory,
@@ -48,15 +46,6 @@ def test_an_own_method_named_act_is_left_alone():
     route_reasoning(actor)
     assert actor.act() == "bowed"
     assert "act" not in vars(actor)
-
-
-def test_the_former_name_still_routes_and_says_the_new_one():
-    agent = agent_of(mesa.Model(rng=1), register_policy("old", lambda turn: "fine"))
-    with pytest.warns(DeprecationWarning, match="route_reasoning"):
-        assert mesa_memory.wrap(agent) is agent.llm
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert route_reasoning(agent) is agent.llm
 
 
 def test_a_class_of_llm_objects_changed_later_is_asked_for_agents_made_before(

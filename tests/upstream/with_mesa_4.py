@@ -96,7 +96,7 @@ def prompts(model):
     """What its agents would be shown, looked at from outside."""
     found = []
     for agent in model.people:
-        with agent.memory.unnoticed():
+        with agent.memory.peek():
             found.append(agent.memory.get_prompt_ready())
     return found
 

@@ -176,7 +176,7 @@ def test_each_copy_says_where_it_comes_from(runs, tmp_path):
             made = then[old]["origin"] == "derived"
             assert now[new]["origin"] == ("derived" if made else "imported")
         fact = next(new for new in copied if now[new]["kind"] == "fact")
-        told = run.because(fact, as_records=True)
+        told = run.provenance(fact, as_records=True)
         assert any(row["missing"] and row["id"].startswith(file.name) for row in told)
 
 

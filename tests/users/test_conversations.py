@@ -483,7 +483,7 @@ def test_a_resumed_evening_goes_on_as_it_would_have(at, tmp_path):
     with open_run(file) as run:
         rows = run.state(1, 13, kind="conversation", as_records=True)
         assert [row["text"] for row in rows] == [c["text"] for c in again.told(1)]
-        leaves = run.because(rows[0]["id"], as_records=True)
+        leaves = run.provenance(rows[0]["id"], as_records=True)
         assert {row["kind"] for row in leaves} == {"conversation", "message"}
 
 

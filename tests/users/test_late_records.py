@@ -100,7 +100,7 @@ def test_what_is_remembered_already_is_taken_up(memory, tmp_path):
             known = dict(zip(rows["id"], rows["importance"], strict=True))
             graded = [r for r in records if r.importance is not None]
             assert all(known[r.id] == r.importance for r in graded)
-            assert all(len(run.because(record.id)) for record in records)
+            assert all(len(run.provenance(record.id)) for record in records)
 
 
 @pytest.mark.parametrize("memory", MEMORIES)

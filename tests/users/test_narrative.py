@@ -253,7 +253,7 @@ def test_a_resumed_life_goes_on_as_it_would_have(at, chapters, tmp_path):
         kinds = {row["kind"] for row in run.state(1, 14, as_records=True)}
         assert kinds == {"message", "story", "chapter"}
         told = run.state(1, 14, kind="chapter", as_records=True)
-        assert {row["missing"] for row in run.because(told[-1]["id"], as_records=True)} == {False}  # fmt: skip
+        assert {row["missing"] for row in run.provenance(told[-1]["id"], as_records=True)} == {False}  # fmt: skip
 
 
 # -- bad input -----------------------------------------------------------------------------

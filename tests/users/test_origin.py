@@ -62,7 +62,7 @@ def test_the_state_and_the_evidence_say_it_too(old):
         held = run.state(first, as_records=True) + run.state(second, as_records=True)
         assert {row["origin"] for row in held} == {"event", "derived"}
         made = next(row for row in held if row["origin"] == "derived")
-        because = run.because(made["id"], as_records=True)
+        because = run.provenance(made["id"], as_records=True)
         assert because[0]["origin"] == "derived" and because[-1]["origin"] == "event"
         for row in run.search("the market", k=None, as_records=True):
             assert row["origin"] == ("derived" if row["kind"] in MADE else "event")

@@ -80,7 +80,7 @@ def test_a_term_is_part_of_the_sum(query):
             parts["relevance"] * plain.relevance
             + parts["importance"] * plain.importance
             + parts["recency"] * plain.recency
-            + parts["asked"] * (plain.asked if query else 0)
+            + parts["time_match"] * (plain.time_match if query else 0)
             + 0.25 * parts["promise"]
             + 2 * parts["late"]
         )

@@ -13,7 +13,7 @@ from mesa_memory import (
     LongTermMemory,
     configure,
     register_policy,
-    wrap,
+    route_reasoning,
 )
 
 
@@ -62,7 +62,7 @@ def test_a_bug_in_a_policy_ends_the_step_as_the_error_that_it_is(reasoning, erro
 async def test_a_bug_in_a_policy_ends_an_asynchronous_step(wrapped):
     room = Room(fails(Slip("mine")), rng=1)
     if wrapped:
-        wrap(room.agent)
+        route_reasoning(room.agent)
     with pytest.raises(Slip, match="mine"):
         await room.agent.astep()
 

@@ -37,7 +37,7 @@ from mesa_memory import (
     open_run,
     register_policy,
     resume,
-    wrap,
+    route_reasoning,
 )
 from mesa_memory.cli import main
 from mesa_memory.errors import MesaMemoryError, ParameterError
@@ -83,7 +83,7 @@ class Town(mesa.Model):
             agent = Person(self, CoTReasoning, name, api_base=api_base)
             agent.memory = memory(agent, llm_model=name, api_base=api_base)
             if speaks:
-                wrap(agent)
+                route_reasoning(agent)
 
     def step(self):
         self.agents.shuffle_do("step")

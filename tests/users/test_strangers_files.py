@@ -25,7 +25,7 @@ from mesa_memory import (
     open_run,
     register_policy,
     resume,
-    wrap,
+    route_reasoning,
 )
 from mesa_memory.cli import main
 from mesa_memory.errors import ParameterError
@@ -59,7 +59,7 @@ class Town(mesa.Model):
             agent.memory = EpisodicMemory(
                 agent, llm_model=model, api_base=self.api_base
             )
-            wrap(agent)
+            route_reasoning(agent)
 
     def step(self):
         self.agents.shuffle_do("step")

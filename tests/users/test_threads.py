@@ -234,7 +234,7 @@ def test_what_an_agent_is_shown_is_recorded_while_an_observer_looks(tmp_path):
     looking, done = threading.Event(), threading.Event()
 
     def observe():
-        with first.unnoticed():
+        with first.peek():
             looking.set()
             done.wait(600)
             first.get_prompt_ready()
@@ -244,7 +244,7 @@ def test_what_an_agent_is_shown_is_recorded_while_an_observer_looks(tmp_path):
     looking.wait(600)
     for _ in range(20):
         first.get_prompt_ready()
-    with second.unnoticed():
+    with second.peek():
         second.get_prompt_ready()
     done.set()
     thread.join()

@@ -228,7 +228,7 @@ def test_the_evidence_of_a_reflection_opens_while_the_model_runs(page, twin):
     run = twin.until(int(page.step()))
     made = run.state(1, int(page.step()), kind="reflection", as_records=True)
     assert record in {row["id"] for row in made}
-    lines = run.because(record, as_records=True)
+    lines = run.provenance(record, as_records=True)
     page.page.get_by_role("button", name="Open all").click()
     tree = page.page.get_by_role("treeitem")
     page.until(lambda: tree.count() == len(lines) > 1)

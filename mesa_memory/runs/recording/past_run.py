@@ -159,7 +159,7 @@ class _Life:
         if not isinstance(parts, Mapping):
             raise StoreCorrupt(
                 f"the checkpoint of agent {name} in run {self.run} has no layers: the "
-                "run was made by an older version, or the file was changed.",
+                "file was changed or damaged.",
                 location=self._store.location,
             )
         stored = StoredRecords(

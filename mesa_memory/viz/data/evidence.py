@@ -21,7 +21,7 @@ class Evidence:
     """A record and what it was made from.
 
     Attributes:
-        lines: of ``Run.because``, depth first, the record itself at the top.
+        lines: of ``Run.provenance``, depth first, the record itself at the top.
         events: the raw events among them, each once, oldest first.
         missing: ids that the run does not have, each once.
     """
@@ -59,7 +59,7 @@ def evidence(run: Run, record: str) -> Evidence:
     Raises:
         ValueError: if the run has no such record.
     """
-    lines = run.because(record, as_records=True)
+    lines = run.provenance(record, as_records=True)
     parents = {line["parent"] for line in lines}
     raw: dict[str, Row] = {}
     gone: dict[str, None] = {}

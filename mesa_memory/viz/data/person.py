@@ -23,7 +23,7 @@ WHY = {
     "relevance": "it is about the same",
     "importance": "it matters",
     "recency": "it is recent",
-    "asked": "it is of the time asked for",
+    "time_match": "it is of the time asked for",
 }
 
 

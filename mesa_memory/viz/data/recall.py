@@ -12,7 +12,7 @@ from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Past, Row, text_of
 
 #: what every score is the weighted sum of, in this order; then come terms of a user's
-PARTS = ("relevance", "importance", "recency", "asked")
+PARTS = ("relevance", "importance", "recency", "time_match")
 #: recorded parts have six digits, so scores that are closer than this are equal
 TIE = 1e-5
 

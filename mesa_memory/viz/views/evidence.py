@@ -132,7 +132,7 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
         if len(found.lines) > len(nodes):
             Note(
                 f"Shown are the first {len(nodes):,} of {len(found.lines):,} lines. "
-                "Choose a record further down, or use Run.because for all.",
+                "Choose a record further down, or use Run.provenance for all.",
                 "warning",
             )
     with Section("Raw events", hint="what it all rests on, each once"):

@@ -373,11 +373,11 @@ def test_a_question_is_read_for_time_and_the_focus_is_not():
     memory = memory_with(moves, agent, model)
     for query, step in [("now", 2), ("at step 1", 1), ("before the inn", 0)]:
         found = memory.recall(f"Where does Agent 7 live {query}?")
-        nearest = max(found, key=lambda recalled: recalled.parts["asked"])
+        nearest = max(found, key=lambda recalled: recalled.parts["time_match"])
         assert nearest.record.step == step
-        assert nearest.parts["asked"] > 0.9
+        assert nearest.parts["time_match"] > 0.9
     memory.add_to_memory("message", {"message": "Do you live here now?", "sender": 7})
-    assert all(r.parts["asked"] == 0 for r in memory.recall(scoring=Scoring()))
+    assert all(r.parts["time_match"] == 0 for r in memory.recall(scoring=Scoring()))
 
 
 def test_a_query_is_embedded_without_the_names_and_times_that_count_beside_it():
@@ -402,7 +402,7 @@ def test_explain_prints_each_part():
         "lexical",
         "importance",
         "recency",
-        "asked",
+        "time_match",
         "[/x]",
     ):
         assert part in shown

@@ -173,7 +173,7 @@ MOVES = [
 def test_the_time_that_is_asked_for_decides_between_what_is_alike(query, answer):
     assert numbers(index_of(MOVES).recall(query, 1)) == [answer]
     off = Scoring(time_match=0.0)
-    scores = [r.parts["asked"] for r in index_of(MOVES).recall(query, scoring=off)]
+    scores = [r.parts["time_match"] for r in index_of(MOVES).recall(query, scoring=off)]
     assert scores == [0.0] * len(MOVES)
 
 
@@ -190,14 +190,15 @@ def test_a_score_is_the_weighted_sum_of_its_parts_for_each_kind_of_question():
             parts = found.parts
             total = parts["relevance"] + scoring.importance * parts["importance"]
             total += (
-                scoring.recency * parts["recency"] + scoring.time_match * parts["asked"]
+                scoring.recency * parts["recency"]
+                + scoring.time_match * parts["time_match"]
             )
             assert found.score == pytest.approx(total, abs=1e-9)
 
 
 def test_what_came_later_than_the_time_asked_for_is_a_candidate_still():
     found = index_of(MOVES).recall("Ann at step 30", scoring=Scoring(decay=0.5), now=70)
-    near = {int(r.record.id): r.parts["asked"] for r in found}
+    near = {int(r.record.id): r.parts["time_match"] for r in found}
     assert near == pytest.approx(
         {0: 0.5**20, 1: 0.5**10, 2: 1, 3: 0, 4: 0, 5: 0}, abs=1e-12
     )
@@ -205,7 +206,7 @@ def test_what_came_later_than_the_time_asked_for_is_a_candidate_still():
 
 def test_words_that_nobody_used_end_no_time():
     for found in index_of(MOVES).recall("Where did Ann live before the earthquake?"):
-        assert found.parts["asked"] == 0
+        assert found.parts["time_match"] == 0
 
 
 @pytest.mark.parametrize("name", [n for n in PRESETS if n != "default"])
@@ -214,7 +215,7 @@ def test_no_preset_but_the_default_reads_a_question_for_time(name):
     index = index_of(MOVES)
     for query in ("Ann now", "Ann at step 30", "home of Ann before the abbey"):
         for found in index.recall(query, scoring=Scoring.preset(name)):
-            assert found.parts["asked"] == 0
+            assert found.parts["time_match"] == 0
 
 
 # -- the lexical index ------------------------------------------------------------
