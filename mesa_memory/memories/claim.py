@@ -124,11 +124,14 @@ class Claim:
     def ends(self, older: "Claim") -> bool:
         """True if an older claim of the same topic does not hold any more.
 
-        Another value by the same speaker, one that the agent saw itself, and one that is
-        said to be a change end it. Two speakers who say different things do not.
+        The same speakers can end it with another value or a denial. An observation of
+        the agent itself ends it, and so does a reported change. Two speakers who only
+        disagree do not end each other's claims. Hearsay never ends an observation.
         """
-        settled = self.holds and not older.holds  # what it is not, is of no more use
+        settled = self.holds and not older.holds  # a value makes the denial useless
         if self.since < older.since or not (settled or self.contradicts(older)):
+            return False
+        if older.witnessed and not self.witnessed:
             return False
         return self.changed or self.witnessed or set(older.speakers) <= {*self.speakers}
 

@@ -225,7 +225,7 @@ class FactReader:
             render.one_line(canonical(given.attribute)),
             render.one_line(given.value),
             who,
-            *(given.holds, given.several, given.changed or not given.holds),
+            *(given.holds, given.several, given.changed),
             tuple(dict.fromkeys(speakers)),
             self._quoted(given, heard),
             *(min(steps), max(steps), max(len(events), 1)),
@@ -274,5 +274,5 @@ def _as_meant(claim: Claim, known: Claim, operation: str) -> Claim:
     if operation == NONE:
         return replace(same, value=known.value, holds=known.holds)
     if operation == DELETE:
-        return replace(same, value=known.value, holds=False, changed=True)
+        return replace(same, value=known.value, holds=False)
     return same

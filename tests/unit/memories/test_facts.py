@@ -68,6 +68,10 @@ class World:
         chosen = [c for c in found if attribute in (None, c.attribute)]
         return [(claim.value, claim.speakers) for claim in chosen]
 
+    def current(self):
+        """The records of what is current."""
+        return self.facts.table.current()
+
     def at(self, step):
         """The values that held at a step."""
         return [self.facts.table.claims[r.id].value for r in self.facts.table.at(step)]
@@ -141,14 +145,69 @@ def test_who_changes_its_mind_no_longer_stands_for_what_it_said():
 
 
 @pytest.mark.parametrize(
-    "how", [{"changed": True}, {"holds": False, "value": "the mill"}]
+    "how", [{"value": "the inn"}, {"holds": False, "value": "the mill"}]
 )
 def test_what_is_said_to_have_changed_ends_what_others_said(how):
     world = World()
     world.told(1, 2, "Carl lives at the mill.", value="the mill")
-    world.told(2, 3, "Carl has left the mill.", **{"value": "the inn"} | how)
-    ((value, speakers),) = world.known()
-    assert speakers == (3,) and value == how.get("value", "the inn")
+    world.told(2, 3, "Carl has left the mill.", **how, changed=True)
+    assert world.known() == [(how["value"], (3,))]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ({"subject": "the well", "attribute": "state", "value": "dry"}, "dry"),
+        ({"subject": "Dana", "attribute": "debt", "value": "ten crowns"}, "owes ten"),
+        ({"attribute": "has", "value": "a boat", "several": True}, "has a boat"),
+        ({"subject": "阿明", "attribute": "住处", "value": "磨坊"}, "阿明住在磨坊"),
+    ],
+)
+def test_a_denial_by_another_speaker_is_a_conflict_and_no_end(claim, text):
+    world = World()
+    world.told(1, 2, text, **claim)
+    world.told(2, 3, f"No: {text}", **claim, holds=False)
+    held = [(r.content["holds"], r.content["speakers"]) for r in world.current()]
+    assert held == [(True, [2]), (False, [3])]
+    assert len(world.facts.table.conflicts()) == 1
+    world.told(3, 2, f"I was wrong: not {text}", **claim, holds=False)
+    ((denied, speakers),) = world.known()
+    assert (denied, speakers) == (claim["value"], (3, 2))
+    assert not world.facts.table.conflicts()
+
+
+def test_a_judge_cannot_make_a_denial_the_end_of_what_others_said():
+    world = World()
+    world.told(1, 2, "Dana's best friend is Eve.", attribute="best friend", value="Eve")
+    world.hears(2, (3, "Eve is not Dana's friend."))
+    delete = {"decisions": [{"statement": 1, "operation": "DELETE", "fact": 2}]}
+    world.thinks({"facts": [stated("Eve", "friend", holds=False)]}, delete)
+    held = [(r.content["holds"], r.content["speakers"]) for r in world.current()]
+    assert held == [(True, [2]), (False, [3])]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"value": "the mill"},
+        {"value": "the mill", "changed": True},
+        {"value": "the inn", "holds": False},
+        {"value": "the inn", "holds": False, "changed": True},
+    ],
+)
+def test_hearsay_never_ends_what_the_agent_has_seen(said):
+    world = World()
+    world.sees(1, "Carl sits in the inn.")
+    world.thinks({"facts": [stated("the inn", "place")]})
+    world.told(
+        2, 3, "Carl is at the inn no more, but at the mill.", attribute="place", **said
+    )
+    world.told(3, 3, "Believe me: the inn, the mill.", attribute="place", **said)
+    assert world.known() == [("the inn", (None,)), (said["value"], (3,))]
+    assert len(world.facts.table.conflicts()) == 1
+    world.sees(4, "Carl sits at the mill.")
+    world.thinks({"facts": [stated("the mill", "place")]})
+    assert None in dict(world.known())["the mill"] and len(world.known()) == 1
 
 
 def test_what_the_agent_sees_itself_ends_what_it_was_told():
