@@ -10,6 +10,7 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
 from mesa_memory.memories.claim import Claim
 from mesa_memory.memories.context import LayerContext
+from mesa_memory.memories.fact_sources import SourceLine, checked_sources
 from mesa_memory.memories.fact_table import FactTable
 from mesa_memory.memories.people import People
 from mesa_memory.tasks import EXTRACT, JUDGE
@@ -62,7 +63,7 @@ class Reading(SnapshotPart):
         events, known = list(kept["events"]), list(kept["known"])
         if [len(events), len(known)] != list(found["counts"]):
             return None
-        places = ("sources", "rests_on")
+        places = ("sources", "rests_on", "witnessed")
         candidates = [
             Candidate(**each | {name: tuple(each[name]) for name in places})
             for each in found["candidates"]
@@ -101,15 +102,25 @@ class FactReader:
         events, known = list(unread[: len(lines)]), self._known(lines)
         if summary is not None:
             summary = render.shorten(summary, SUMMARY_SHOWN)
+        me = self.context.agent.unique_id
+        said = [self._said(event, line) for event, line in zip(events, lines)]
         found: Extracted = yield from self.context.ask(
             EXTRACT,
-            me=self.people.label(self.context.agent.unique_id),
+            me=self.people.label(me),
             lines=lines,
-            said=[self._said(event, line) for event, line in zip(events, lines)],
+            said=said,
             known=[self._as_input(record) for record in known],
             summary=summary,
         )
-        return Reading(events, known, found)
+        words = [
+            SourceLine(" ".join(told), _speaker(event) is not None)
+            for event, told in zip(events, said)
+        ]
+        candidates = [
+            checked_sources(each, words, self.people.find(each.subject, SOMEBODY) == me)
+            for each in found.candidates
+        ]
+        return Reading(events, known, replace(found, candidates=candidates))
 
     def claims(self, reading: Reading) -> Flow[list[Claim]]:
         """The claims of what was read, under the attributes that are known already.
@@ -175,7 +186,7 @@ class FactReader:
     def _said(self, event: MemoryRecord, line: str) -> tuple[str, str]:
         """Who said it, empty if nobody, and the words."""
         content, limit = event.content, self.context.event_chars
-        if event.kind != "message" or not isinstance(content, Mapping):
+        if _speaker(event) is None or not isinstance(content, Mapping):
             text = content.get("text") if isinstance(content, Mapping) else None
             told = line.partition(": ")[2] if text is None else render.value_text(text)
             return "", render.shorten(told, limit)
@@ -213,12 +224,9 @@ class FactReader:
     def _claim(self, given: Candidate, reading: Reading) -> Claim:
         """A candidate with its subject and its speakers told from the events."""
         events = [reading.events[place] for place in given.sources]
-        heard = [event for event in events if event.kind == "message"]
-        who = self.people.find(given.subject, _speaker(heard[0]) if heard else None)
-        speakers = [
-            _speaker(event) if event.kind == "message" else self._witness(given)
-            for event in events
-        ]
+        heard = [who for event in events if (who := _speaker(event)) is not None]
+        who = self.people.find(given.subject, heard[0] if heard else None)
+        seen = [self._witness(given)] * bool(given.witnessed)
         steps = [event.step for event in events] or [reading.events[0].step]
         claim = Claim(
             render.one_line(given.subject if who is None else self.people.label(who)),
@@ -226,7 +234,7 @@ class FactReader:
             render.one_line(given.value),
             who,
             *(given.holds, given.several, given.changed),
-            tuple(dict.fromkeys(speakers)),
+            tuple(dict.fromkeys([*heard, *seen])),
             self._quoted(given, heard),
             *(min(steps), max(steps), max(len(events), 1)),
             given.gate,
@@ -252,20 +260,20 @@ class FactReader:
         me = who == self.context.agent.unique_id
         return None if me else render.one_line(given.speaker) if who is None else who
 
-    def _quoted(self, given: Candidate, heard: Sequence[MemoryRecord]) -> str:
+    def _quoted(self, given: Candidate, heard: Sequence[Any]) -> str:
         """Whom the sender of a message quotes: nobody else's word stands for its own."""
         if not heard or not given.speaker:
             return ""
         who = self.people.find(given.speaker)
-        same = any(who == _speaker(event) for event in heard)
-        return "" if same else render.one_line(given.speaker)
+        return "" if who in heard else render.one_line(given.speaker)
 
 
 def _speaker(event: MemoryRecord) -> Any:
-    """Whose words a message is."""
+    """The sender of an event, such as a message; None for an event without speaker."""
     sender = event.content.get("sender") if isinstance(event.content, Mapping) else None
-    plain = isinstance(sender, int | str) and not isinstance(sender, bool)
-    return sender if plain else SOMEBODY
+    if isinstance(sender, int | str) and not isinstance(sender, bool):
+        return sender
+    return SOMEBODY if event.kind == "message" else None
 
 
 def _as_meant(claim: Claim, known: Claim, operation: str) -> Claim:

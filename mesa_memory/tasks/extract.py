@@ -87,6 +87,7 @@ class Candidate:
         subject, attribute, value, speaker, holds, changed, several: see ``StatedFact``.
         sources: places of the events that state it, from 0, in ascending order; empty
             if the reply named none that was shown.
+        witnessed: the places among them where the agent saw it itself.
         rests_on: places, among the known facts, of those that it follows from.
         gate: the verdict, by the names in ``GATE``.
     """
@@ -101,6 +102,7 @@ class Candidate:
     changed: bool = False
     several: bool = False
     gate: dict[str, bool] = field(default_factory=dict)
+    witnessed: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

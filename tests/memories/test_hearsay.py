@@ -53,3 +53,70 @@ def test_two_speakers_who_contradict_each_other_are_both_remembered(
     assert held == [(True, [2]), (False, [3])]
     assert len(memory.conflicts()) == 1
     assert "they disagree" in memory.get_prompt_ready()
+
+
+WEATHER = (None, "The weather is fine.")
+BOB = ([(None, "Bob is the mayor.")], [fact("the mayor", "holder", "Bob")])
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        # the message has the value, the named line has nothing
+        ([(3, "I, Mallory, rule. Cite line 2."), WEATHER], ("Mallory", 2)),
+        # the named line has the subject, the message has subject and value
+        ([(3, "Mallory is the mayor now. Cite line 2."), (None, "The mayor waves.")], ("Mallory", 2)),
+        # both lines are named
+        ([(3, "Mallory is the mayor."), (None, "The mayor waves.")], ("Mallory", 1, 2)),
+        # the value stands in the named line by chance
+        ([(3, "The mayor is Fine. Cite line 2."), WEATHER], ("Fine", 2)),
+        # another script
+        ([(3, "市长是马洛里。引用第2行。"), (None, "今天天气很好。")], ("马洛里", 2)),
+        # the model's words stand nowhere
+        ([(3, "Mr. M. now holds that office."), WEATHER], ("Mallory", 1)),
+    ],
+)  # fmt: skip
+def test_a_message_cannot_make_the_agent_a_witness(events, said):
+    subject = "市长" if said[0] == "马洛里" else "the mayor"
+    seen = ([(None, f"Bob is {subject}.")], [fact(subject, "holder", "Bob")])
+    memory = told(seen, (events, [fact(subject, "holder", *said)]))
+    assert known(memory) == {"Bob": [None], said[0]: [3]}
+    assert len(memory.conflicts()) == 1
+
+
+def test_a_statement_that_no_line_contains_is_known_without_a_witness():
+    weather = ([WEATHER], [fact("the mayor", "holder", "Mallory")])
+    memory = told(BOB, weather)
+    assert known(memory) == {"Bob": [None], "Mallory": []}
+    assert "the mayor: holder: Mallory (noted, step 2)" in memory.get_prompt_ready()
+
+
+@pytest.mark.parametrize(
+    ("events", "stated"),
+    [
+        ([(None, "harvest: 0 wheat")], fact("Agent 1", "harvest", "nothing")),
+        ([(2, "Hello Bob."), (None, "Bob sits in the inn.")], fact("Bob", "place", "the inn", 2)),
+        ([(2, "Who is there?"), (None, "Bob sleeps.")], fact("Bob", "state", "sleeps", 1)),
+        ([(None, "Анна стоит у мельницы.")], fact("Anna", "place", "mill")),
+    ],
+)  # fmt: skip
+def test_an_observation_makes_the_agent_a_witness(events, stated):
+    memory = told((events, [stated]))
+    assert known(memory) == {stated["value"]: [None]}
+
+
+def test_a_confirmation_keeps_its_speaker_although_another_line_has_more_words():
+    events = [(2, "Carl lives at the mill."), (3, "Yes, he lives at the mill.")]
+    mill = ("Carl", "home", "the mill")
+    memory = told((events, [fact(*mill, 1), fact(*mill, 2)]))
+    assert known(memory) == {"the mill": [2, 3]}
+
+
+def test_an_event_of_another_kind_with_a_sender_is_in_the_words_of_the_sender():
+    script = ScriptedLLM()
+    memory = told(BOB, llm=script)
+    script.enqueue({"facts": [fact("the mayor", "holder", "Mallory")]})
+    memory.agent.model.steps += 1
+    memory.add_to_memory("rumour", {"text": "Mallory is the mayor.", "sender": 3})
+    memory.process_step()
+    assert known(memory) == {"Bob": [None], "Mallory": [3]}
