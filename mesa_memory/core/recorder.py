@@ -1,31 +1,10 @@
 """Who writes a run down: what it is told by the memories and by the run's services."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from mesa_memory.core.records import MemoryRecord, Observer, Part
 from mesa_memory.core.requests import LLMRequest, Reply
-
-
-@dataclass(frozen=True)
-class Asked:
-    """Which request of a run it is, for whoever keeps the answer if this process dies.
-
-    Attributes:
-        store: tells the stores of a machine apart; without a password.
-        run: its id there.
-        after: the last finished step; -1 before the first.
-        key: the same for requests that are the same.
-        stored: how many of the same have got an answer from the store since the last
-            was asked.
-    """
-
-    store: str
-    run: int
-    after: float
-    key: str
-    stored: int
 
 
 class RunRecorder(Observer, Protocol):
@@ -82,9 +61,6 @@ class RunRecorder(Observer, Protocol):
 
     def paid_before(self, request: LLMRequest) -> Reply | None:
         """What a step that was not finished was answered; None if it was not asked."""
-
-    def asked(self, request: LLMRequest) -> Asked | None:
-        """Which request of the run it is; None if it is not recorded."""
 
     def published(self, values: Mapping[str, Any]) -> None:
         """Answers that hold for many agents were found; None gives one up."""

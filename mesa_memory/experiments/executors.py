@@ -14,7 +14,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from mesa_memory.errors import NotPicklable
-from mesa_memory.experiments.processes import Processes, run_apart
+from mesa_memory.experiments.processes import Processes
 from mesa_memory.experiments.worker import (
     LOST_WORKER,
     Job,
@@ -60,7 +60,7 @@ class Futures:
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """See ``Workers``."""
         waiting, under_way = iter(jobs), {}
-        stop, make = threading.Event(), run_apart
+        stop, make = threading.Event(), run_job
         here = isinstance(self.executor, ThreadPoolExecutor)
         if here:  # only what runs in this process can be told to stop
             make = partial(run_job, stopping=stop.is_set)

@@ -12,7 +12,7 @@ import threading
 import time
 import traceback
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
@@ -28,7 +28,6 @@ from mesa_memory.experiments.worker import (
     run_job,
     steps_done,
 )
-from mesa_memory.llm.kept import keeping
 
 #: what a worker says when it has loaded what it needs; and is told when it is to end
 READY, STOP = b"ready", b"stop"
@@ -213,15 +212,9 @@ def serve(connection: Connection, runs_at_once: int) -> None:
         stopping.set()
 
 
-def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
-    """``run_job`` in a worker process: what it has asked goes on if it is killed."""
-    with keeping.through():
-        return run_job(job, stopping)
-
-
 def _made(said: bytes, stopping: threading.Event) -> Outcome:
     job: Any = pickle.loads(said)  # noqa: S301 - of our own study
-    return run_apart(job, stopping.is_set)
+    return run_job(job, stopping.is_set)
 
 
 def _not_ready(code: int | None) -> str:

@@ -25,7 +25,6 @@ from mesa_memory.experiments.forks import Fork, take_over
 from mesa_memory.experiments.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.watch import Measure, Watch
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.llm.kept import keeping
 from mesa_memory.llm.ledger import Budget
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
@@ -253,8 +252,6 @@ class _CaseRun:
             values["ended"] = not model.running
         values["fingerprint"] = self.job.fingerprint
         self.studies.settle(self.job.study, self.job.number, **values)
-        if model is not None:
-            keeping.forget(self.studies.store.location, self.run)
         return Outcome(self.job.number, state, error, usage, budget)
 
     def _end(self, state: str, model: Any, done: float | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ It holds for every HTTP client that litellm makes, for texts and for embeddings.
 import json
 import time
 import zlib
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -30,36 +30,24 @@ _OF_THE_PACKING = ("content-encoding", "content-length", "transfer-encoding")
 _GIVEN = httpx.USE_CLIENT_DEFAULT
 
 
-#: the HTTP state, headers and body, as it was sent, that answer a request
-type Answered = tuple[int, Iterable[tuple[str, str]], bytes]
-type Sender = Callable[[httpx.Request], Awaitable[Answered | None]]
-
-
 @dataclass(frozen=True)
 class _Bounds:
     size: int
     until: float
-    by: "Sender | None"
 
 
 _bounds: ContextVar[_Bounds | None] = ContextVar("bounds", default=None)
 
 
 @contextmanager
-def bounded(
-    size: int = BODY_BYTES,
-    seconds: float = float("inf"),
-    by: "Sender | None" = None,
-) -> Iterator[None]:
+def bounded(size: int = BODY_BYTES, seconds: float = float("inf")) -> Iterator[None]:
     """Bounds the replies to the requests made inside.
 
     Args:
         size: longest body, bytes after unpacking.
         seconds: until a reply must be whole.
-        by: sends the requests of asynchronous clients; where it gives None, and for
-            redirects, they send them themselves.
     """
-    token = _bounds.set(_Bounds(size, time.monotonic() + seconds, by))
+    token = _bounds.set(_Bounds(size, time.monotonic() + seconds))
     try:
         yield
     finally:
@@ -136,7 +124,7 @@ class GuardedAsyncClient(httpx.AsyncClient):
         route, bounds = _Route(request, follows), _bounds.get()
         while True:
             asked = _prepared(route.request, bounds)
-            response = await _sent_by(bounds, asked) or await super().send(
+            response = await super().send(
                 asked, stream=True, auth=auth, follow_redirects=False
             )
             try:
@@ -157,39 +145,6 @@ class GuardedAsyncClient(httpx.AsyncClient):
                 raise
             if not going_on:
                 return route.refused or response
-
-
-async def _sent_by(
-    bounds: _Bounds | None, request: httpx.Request
-) -> httpx.Response | None:
-    """The response to a request that somebody else sends; None if nobody does.
-
-    Raises:
-        httpx.ConnectError: if there is no answer.
-    """
-    if bounds is None or bounds.by is None:
-        return None
-    await request.aread()
-    try:
-        answered = await bounds.by(request)
-    except ConnectionError as error:
-        raise httpx.ConnectError(str(error), request=request) from error
-    if answered is None or 300 <= answered[0] < 400:
-        return None
-    status, headers, body = answered
-    return httpx.Response(
-        status, headers=[*headers], stream=_Whole(body), request=request
-    )
-
-
-class _Whole(httpx.AsyncByteStream):
-    """A body that is there, and may be packed."""
-
-    def __init__(self, body: bytes) -> None:
-        self._body = body
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        yield self._body
 
 
 class _Route:

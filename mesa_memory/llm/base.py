@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from mesa_memory.core import redaction
-from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.validate import number, whole
 
@@ -50,7 +49,6 @@ class Attempt(NamedTuple):
             ``response_format``; later ones win.
         options: the user's own, which win over ``arguments``.
         timeout: seconds.
-        asked: which request of a run it is; None if nobody keeps its answer.
     """
 
     model: str
@@ -60,7 +58,6 @@ class Attempt(NamedTuple):
     arguments: Mapping[str, Any]
     options: Mapping[str, Any]
     timeout: float
-    asked: Asked | None = None
 
     @property
     def by_tool(self) -> bool:

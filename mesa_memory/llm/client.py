@@ -25,7 +25,6 @@ from mesa_memory.llm.base import Attempt, LLMSettings, Sender
 from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
 from mesa_memory.llm.deadline import Patience
 from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
-from mesa_memory.llm.kept import keeping
 from mesa_memory.llm.price import Price
 from mesa_memory.llm.prompt_caching import key_for
 from mesa_memory.llm.routing import destination, obstacle, speaks_openai
@@ -49,7 +48,6 @@ class ProviderClient:
         seed: of the jitter between attempts.
         senders: by name, in the place of the usual ones.
         slots: decides how many requests are under way at once.
-        of: whose it is; its ``recorder`` writes the run down, if there is one.
     """
 
     def __init__(
@@ -58,9 +56,8 @@ class ProviderClient:
         seed: object = None,
         senders: Mapping[str, Sender] | None = None,
         slots: Slots | None = None,
-        of: Any = None,
     ) -> None:
-        self.settings, self._of = settings or LLMSettings(), of
+        self.settings = settings or LLMSettings()
         self._jitter = random.Random(f"{seed}")
         self._slots = slots or Slots(self.settings.concurrency)
         self._requests = _limiter(self.settings.requests_per_minute)
@@ -115,8 +112,6 @@ class ProviderClient:
 
     async def _ask(self, course: "_Course") -> Reply:
         """The reply of one model, within its attempts and the deadline."""
-        if keeping.wanted:
-            await keeping.ready(self._of)
         started, patience = time.monotonic(), course.patience
         while True:
             try:
@@ -213,7 +208,6 @@ class ProviderClient:
                 {**key, **arguments, **given} if key or given else arguments,
                 self.settings.options,
                 self.settings.timeout,
-                keeping.asked(self._of, request) if keeping.wanted else None,
             )
             try:
                 reply = await sender.send(attempt)

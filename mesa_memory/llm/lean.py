@@ -17,14 +17,12 @@ from yarl import URL
 from mesa_memory.core import redaction
 from mesa_memory.core.content import plain
 from mesa_memory.core.proxies import proxy_of
-from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import Reply
 from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.completion import answer_of, reply_of, said_in
 from mesa_memory.llm.connections import connections
-from mesa_memory.llm.kept import Answer, Sent, keeping
 from mesa_memory.llm.prompt_caching import messages_for
 from mesa_memory.llm.provider_errors import StateError
 
@@ -63,13 +61,12 @@ class LeanSender:
             StateError: if the server refuses, or its answer cannot be read.
             ConnectionError: if there is no connection, or it is lost.
         """
-        headers, asked = target.headers(attempt.options), attempt.asked
+        headers = target.headers(attempt.options)
         url, method = target.url, "POST"
         try:
             for _ in range(REDIRECTS + 1):
-                sent = (method, url, headers, body if method == "POST" else b"")
-                answer = await _kept(target, attempt, asked, *sent) if asked else None
-                status, there = answer or await _answered(target, *sent)
+                sent = body if method == "POST" else b""
+                status, there = await _answered(target, method, url, headers, sent)
                 if isinstance(there, bytes):
                     return there
                 url = _followed(url, there)
@@ -105,21 +102,6 @@ async def _answered(
     finally:
         if not response.closed:  # as it is when all was read
             response.release()
-
-
-async def _kept(
-    target: "_Target",
-    attempt: Attempt,
-    asked: Asked,
-    method: str,
-    url: URL,
-    headers: Mapping[str, str],
-    data: bytes,
-) -> _Answered | None:
-    """The answer from a keeper; None if there is no keeper."""
-    sent = Sent(method, str(url), headers, data, target.tls, attempt.timeout)
-    answer = await keeping.ask(asked, sent)
-    return None if answer is None else (answer.status, await _read(answer))
 
 
 class _Target:
@@ -201,7 +183,7 @@ def _packed(body: dict[str, Any]) -> bytes:
         return orjson.dumps(plain(body))
 
 
-async def _read(response: aiohttp.ClientResponse | Answer) -> bytes | str:
+async def _read(response: aiohttp.ClientResponse) -> bytes | str:
     """The body of an answer, within bounds; or where it passes the request on to.
 
     Raises:
@@ -211,12 +193,9 @@ async def _read(response: aiohttp.ClientResponse | Answer) -> bytes | str:
     if status in REDIRECTED and (where := named("Location")):
         return where
     body = Body(status, named("Content-Encoding", ""), named("Content-Type", ""))
-    if isinstance(response, Answer):
-        body.add(response.body)
-    else:
-        content = response.content
-        while body.add(await content.readany()) and not content.at_eof():
-            pass
+    content = response.content
+    while body.add(await content.readany()) and not content.at_eof():
+        pass
     if body.refusal:
         response.close()
         raise StateError(502, refusal(body.refusal))

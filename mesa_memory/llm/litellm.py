@@ -11,15 +11,12 @@ from mesa_memory.core.requests import Reply
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-import httpx
 import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
-from mesa_memory.hosts import litellm as host
-from mesa_memory.hosts.wire import Answered, Sender, bounded
+from mesa_memory.hosts.wire import bounded
 from mesa_memory.llm import pricing
 from mesa_memory.llm.base import Attempt
-from mesa_memory.llm.kept import Sent, keeping
 from mesa_memory.llm.prompt_caching import messages_for
 from mesa_memory.llm.provider_errors import NoAnswer
 from mesa_memory.llm.schemas import json_schema
@@ -43,43 +40,11 @@ class LiteLLMSender:
             **attempt.arguments,
             **attempt.options,
         }
-        with bounded(by=_keeper_for(attempt)):
+        with bounded():
             response = await litellm.acompletion(**_finished(sent))
         if not response.choices:
             raise NoAnswer("the reply has no choices")
         return _reply(response, attempt)
-
-
-def _keeper_for(attempt: Attempt) -> Sender | None:
-    """Sends the requests of an attempt through a keeper, if that can be done.
-
-    A keeper has no client certificates or clients of the user's own.
-    """
-    asked = attempt.asked
-    if asked is None or _OWN_CLIENT & {*attempt.options, *host.hooks()}:
-        return None
-
-    async def send(request: httpx.Request) -> Answered | None:
-        headers = {k: v for k, v in request.headers.items() if k not in _OF_THE_WAY}
-        sent = Sent(
-            *(request.method, str(request.url), headers, request.content),
-            *(host.tls(), attempt.timeout),
-        )
-        answer = await keeping.ask(asked, sent)
-        if answer is None:
-            return None
-        return answer.status, answer.headers.items(), answer.body
-
-    return send
-
-
-#: what makes litellm use HTTP clients that are not its own, or proves who asks by TLS
-_OWN_CLIENT = frozenset(
-    {"client", "ssl_verify", "shared_session", "client_session", "aclient_session"}
-    | {"ssl_certificate", "force_ipv4", "network_mock"}
-)
-#: headers of a connection, not of a request
-_OF_THE_WAY = ("host", "connection", "content-length", "transfer-encoding")
 
 
 def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:

@@ -324,7 +324,7 @@ class Services:
 
             with _making:  # a second client would have limits of its own
                 if self._provider is None:
-                    self._provider = ProviderClient(self.settings, self._seed, of=self)
+                    self._provider = ProviderClient(self.settings, self._seed)
         return self._provider
 
     def _reserve(

@@ -4,14 +4,12 @@ Each answer is written when it comes. When the run is gone on with, a request of
 same agent, step and purpose with the same prompt gets it instead of a new one.
 """
 
-import hashlib
 import threading
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.recorder import Asked
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.runs.recording.changes import Call
 from mesa_memory.runs.recording.replay import reply_of
@@ -27,7 +25,6 @@ class PaidAnswers:
 
     def __init__(self) -> None:
         self._left: dict[tuple, deque[Reply]] = defaultdict(deque)
-        self._given: Counter[tuple] = Counter()
         self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
@@ -58,21 +55,9 @@ class PaidAnswers:
             if not left:
                 return None
             reply = left.popleft()
-            self._given[key] += 1
             if not left:
                 del self._left[key]
         return reply
-
-    def asked(
-        self, store: Store, run: int, step: float | None, request: LLMRequest
-    ) -> Asked:
-        """Which request of a run it is, of which there was no answer here (any more)."""
-        key = _key(request)
-        with self._lock:
-            given = self._given.pop(key, 0)
-        named = hashlib.sha256(repr(key).encode()).hexdigest()
-        after = -1.0 if step is None else step
-        return Asked(store.location, run, after, named, given)
 
 
 def _key(request: LLMRequest) -> tuple[str, float, str, str]:

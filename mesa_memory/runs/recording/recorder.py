@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory.core import gc_tuning
-from mesa_memory.core.recorder import Asked
 from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import LLMRequest, Reply
@@ -224,12 +223,6 @@ class Recorder(Collector):
             self._asked = True
             self.called(request, self.began(request), reply, None, replayed=False)
         return reply
-
-    def asked(self, request: LLMRequest) -> Asked | None:
-        """See ``RunRecorder``."""
-        if self.muted or not self.active:
-            return None
-        return self._answers.asked(self.store, self.run, self.step, request)
 
     def abandon(self) -> None:
         """Lets go of a run that was never gone on with; nothing of it is written."""
