@@ -1,28 +1,29 @@
-"""With what the runs of a study are made: code, prompts, configuration and versions."""
+"""The fingerprint of a study: hashes of code and prompts, configuration and versions."""
 
 import ast
 import hashlib
-import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+import sysconfig
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import mesa_memory.tasks as tasks
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.redaction import hide
-from mesa_memory.llm.base import LLMSettings
 from mesa_memory.runs.recording.config import versions
 
 #: hexadecimal digits of each hash
 DIGITS = 16
-#: parts of a fingerprint, in the order in which differences are told
+#: parts of a fingerprint, in the order of a list of differences
 PARTS = ("code", "prompts", "configuration", "versions")
-_PACKAGE = "mesa_memory"
+_PACKAGE = Path(tasks.__file__).absolute().parents[1]
+_FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
+_STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
 
 type Fingerprint = dict[str, dict[str, str]]
 
@@ -30,26 +31,28 @@ type Fingerprint = dict[str, dict[str, str]]
 def fingerprint(
     objects: Iterable[Any], configuration: Mapping[str, Any]
 ) -> Fingerprint:
-    """What a study's results depend on, besides parameters and seeds.
+    """The hashes of all that results depend on, besides parameters and seeds.
 
-    Code is the file of each object, and all files of its package that are imported from
-    there; the files of other packages count by their versions.
+    Code is the file of each object, and all files that it imports from the same project.
+    Installed packages count by their versions. Settings count where they are chosen:
+    in the code of the model, or in a factor, which is part of each run's parameters.
 
     Args:
         objects: the model, measures, and factories of factors.
-        configuration: what else is chosen, as plain data.
+        configuration: other choices, as plain data.
 
     Returns:
         For each part, a hash or a value by name.
     """
-    chosen = hide(encode({**asdict(LLMSettings()), **configuration}))
+    texts, installed = _code(objects)
+    chosen = hide(encode(dict(configuration)))
     return {
-        "code": {name: _hash(text) for name, text in sorted(_code(objects))},
+        "code": {name: _hash(text) for name, text in sorted(texts.items())},
         "prompts": dict(_prompts()),
         "configuration": {
             name: json.dumps(value, sort_keys=True) for name, value in chosen.items()
         },
-        "versions": versions(),
+        "versions": installed | versions(),
     }
 
 
@@ -59,7 +62,7 @@ def digest(print_: Mapping[str, Any]) -> str:
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """What differs between two fingerprints, in words; nothing if they are equal."""
+    """The differences between two fingerprints, in words; empty if they are equal."""
     found = []
     for part in PARTS:
         old, new = before.get(part, {}), now.get(part, {})
@@ -91,27 +94,31 @@ def _prompts() -> Iterator[tuple[str, str]]:
             yield file.stem, _hash(file.read_text(encoding="utf-8"))
 
 
-def _code(objects: Iterable[Any]) -> set[tuple[str, str]]:
-    """Names and texts of the files in which objects and what they use are defined."""
-    found: dict[Path, str] = {}
-    waiting = [_module_of(each) for each in objects]
-    roots = {m: _root(m) for m in waiting if m is not None}
-    ahead = [(name, root) for name, root in roots.items() if root is not None]
-    while ahead:
-        name, root = ahead.pop()
+def _code(objects: Iterable[Any]) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts of the project's files by short name, and versions of installed modules.
+
+    Imports are followed by path below the folder that a module is imported from. Nothing
+    is imported for it, so it is the same in every process.
+    """
+    texts: dict[str, str] = {}
+    installed: dict[str, str] = {}
+    for name in sorted(set(filter(None, map(_module_of, objects)))):
         file = _file_of(name)
-        if file is None or file in found or not file.is_relative_to(root):
+        if file is None:
             continue
-        found[file] = file.read_text(encoding="utf-8", errors="replace")
-        ahead += [(other, root) for other in _imports(name, file, found[file])]
-    folders = [root for root in roots.values() if root is not None]
-    return {(_short(file, folders), text) for file, text in found.items()}
+        if _is_installed(file):
+            installed |= _version_of(name.partition(".")[0])
+        elif _is_project(file):
+            base = _base(name, file)
+            for found, text in _reachable(file, base).items():
+                texts[_short(found, base)] = text
+    return texts, installed
 
 
-def _short(file: Path, roots: list[Path]) -> str:
-    """A file's path below its package, the same on every machine."""
-    root = max((r for r in roots if file.is_relative_to(r)), key=lambda r: len(r.parts))
-    return file.relative_to(root.parent).as_posix()
+def _short(file: Path, base: Path) -> str:
+    """A file's path from its package or folder on, the same on every machine."""
+    path = file.relative_to(base)
+    return (path if len(path.parts) > 1 else base.name / path).as_posix()
 
 
 def _module_of(thing: Any) -> str | None:
@@ -123,49 +130,83 @@ def _module_of(thing: Any) -> str | None:
     return None if name in (None, "builtins") else name
 
 
-def _root(module: str) -> Path | None:
-    """The folder whose files count: that of the package, of ours that of the example."""
-    file = _file_of(module)
-    top = module.partition(".")[0]
-    if file is None:
-        return None
-    if top == _PACKAGE:
-        return file.parent if ".examples." in module else None
-    package = _file_of(top)
-    inside = package is not None and package.name == "__init__.py"
-    return package.parent if inside and package is not None else file.parent
-
-
 def _file_of(module: str) -> Path | None:
-    """The file of a module; None if it has none, or is not there."""
-    known = sys.modules.get(module)
-    path = getattr(known, "__file__", None)
-    if known is None:
-        try:
-            spec = importlib.util.find_spec(module)
-        except (ImportError, ValueError, AttributeError):
-            return None
-        path = None if spec is None else spec.origin
-    if not path or not path.endswith(".py") or not Path(path).exists():
-        return None
-    return Path(path).resolve()
+    """The Python file of a loaded module; None for any other."""
+    path = getattr(sys.modules.get(module), "__file__", None)
+    # A link into a package cache still counts as installed, so links are not resolved.
+    file = None if not path else Path(path).absolute()
+    return file if file and file.suffix == ".py" and file.is_file() else None
 
 
-def _imports(module: str, file: Path, text: str) -> list[str]:
-    """The modules that a file imports, and perhaps names in them."""
+def _is_installed(file: Path) -> bool:
+    """True for files of the standard library and of installed packages."""
+    return not _FOLDERS_OF_PACKAGES.isdisjoint(file.parts) or any(
+        file.is_relative_to(path) for path in _STANDARD_LIBRARY
+    )
+
+
+def _is_project(file: Path) -> bool:
+    """False for this package, except for its examples: its version counts."""
+    inside = file.is_relative_to(_PACKAGE)
+    return not inside or file.is_relative_to(_PACKAGE / "examples")
+
+
+def _base(module: str, file: Path) -> Path:
+    """The folder from which a module's absolute name leads to its file."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    names = (module if spec is None else spec.name).split(".")
+    if file.name == "__init__.py":
+        names.append("__init__")
+    if list(file.with_suffix("").parts[-len(names) :]) == names:
+        return file.parents[len(names) - 1]
+    return file.parent
+
+
+def _reachable(file: Path, base: Path) -> dict[Path, str]:
+    """The text of a file, and of all that it imports from the same project."""
+    found: dict[Path, str] = {}
+    waiting = [file]
+    while waiting:
+        file = waiting.pop()
+        if file in found or _is_installed(file) or not _is_project(file):
+            continue
+        found[file] = file.read_text(encoding="utf-8", errors="replace")
+        waiting += _imports(file, found[file], base)
+    return found
+
+
+def _imports(file: Path, text: str, base: Path) -> list[Path]:
+    """The files below ``base`` that a file imports."""
     try:
         tree = ast.parse(text)
-    except SyntaxError:
+    except (SyntaxError, ValueError, RecursionError):
         return []
-    inside = file.name == "__init__.py"
-    package = module if inside else module.rpartition(".")[0]
-    found = []
+    around = [folder for folder in file.parents if folder.is_relative_to(base)]
+    found = [
+        file for folder in around[:-1] if (file := folder / "__init__.py").is_file()
+    ]
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
+            for alias in node.names:
+                found += _along(around, alias.name.split("."))
         elif isinstance(node, ast.ImportFrom):
-            above = package.split(".")[: len(package.split(".")) - node.level + 1]
-            base = ".".join([*above, *filter(None, [node.module])])
-            base = base if node.level else node.module or ""
-            found += [base, *(f"{base}.{alias.name}" for alias in node.names)]
-    return [name for name in found if name]
+            folders = around[node.level - 1 : node.level] if node.level else around
+            names = node.module.split(".") if node.module else []
+            for alias in node.names:
+                found += _along(folders, [*names, alias.name])
+    return found
+
+
+def _along(folders: Iterable[Path], names: Sequence[str]) -> Iterator[Path]:
+    """The files of a module and of the packages around it, in each of the folders."""
+    for folder in folders:
+        for length in range(1, len(names) + 1):
+            place = folder.joinpath(*names[:length])
+            files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
+            yield from filter(Path.is_file, files)
+
+
+def _version_of(module: str) -> dict[str, str]:
+    """The version of the package that a module was installed with, if it is known."""
+    names = metadata.packages_distributions().get(module, [])
+    return {name: metadata.version(name) for name in names}

@@ -1,0 +1,160 @@
+"""The fingerprint of a study covers the project's files, and imports nothing."""
+
+import importlib
+import operator
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from mesa_memory import Study
+from mesa_memory.errors import StudyChanged
+from mesa_memory.examples.rumor.model import RumorModel
+from tests.support.studied import Street
+from tests.support.study_results import run
+
+MODEL = """
+import mesa
+
+{imports}
+
+class Town(mesa.Model):
+    def __init__(self, rng=None):
+        super().__init__(rng=rng)
+"""
+#: what importing would do to a study
+POISON = "raise AssertionError('imported by the fingerprint')\n"
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """Writes files into a folder on ``sys.path``; gives the study of ``Town``."""
+    monkeypatch.syspath_prepend(tmp_path)
+    before = set(sys.modules)
+
+    def made(files, model, **given):
+        for name, text in files.items():
+            file = tmp_path / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        importlib.invalidate_caches()
+        town = importlib.import_module(model).Town
+        return Study(town, steps=1, store=tmp_path / "s.sqlite", **given)
+
+    yield made
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def code(study):
+    """The names of the files, and a check that nothing was imported for them."""
+    before = set(sys.modules)
+    found = list(study.fingerprint["code"])
+    assert set(sys.modules) == before
+    return found
+
+
+def lazily(line):
+    return MODEL.format(imports=f"def later():\n    {line}\n")
+
+
+@pytest.mark.parametrize("packages", [
+    ".venv/lib/python3.12/site-packages", "venv/Lib/site-packages",
+    "env/lib/python3.12/site-packages", ".conda/lib/python3/dist-packages",
+])  # fmt: skip
+def test_packages_of_an_environment_inside_the_project_are_left_out(
+    project, tmp_path, monkeypatch, packages
+):
+    monkeypatch.syspath_prepend(tmp_path / packages)
+    study = project(
+        {
+            f"{packages}/poisoned/__init__.py": "",
+            f"{packages}/poisoned/shell.py": POISON,
+            f"{packages}/lonely.py": POISON,
+            "rules_a.py": "def fair():\n    import poisoned.shell, lonely\n",
+            "town_a.py": lazily("from poisoned.shell import run; import rules_a"),
+        },
+        "town_a",
+    )
+    folder = tmp_path.name
+    assert code(study) == [f"{folder}/rules_a.py", f"{folder}/town_a.py"]
+    assert run(study).finished
+
+
+@pytest.mark.parametrize("line", [
+    "from town_b import rules", "from town_b.rules import fair", "import town_b.rules",
+    "from . import rules", "from .rules import fair", "from town_b.rules import *",
+])  # fmt: skip
+def test_submodules_are_found_by_path_and_not_imported(project, line):
+    files = {
+        "town_b/__init__.py": "",
+        "town_b/model.py": lazily(line.replace("*", "fair")),
+        "town_b/rules.py": f"from .deep import base\n{POISON}",
+        "town_b/deep/__init__.py": POISON,
+        "town_b/deep/base.py": "from ... import outside\n",
+        "town_b/unused.py": POISON,
+    }
+    assert code(project(files, "town_b.model")) == [
+        "town_b/__init__.py", "town_b/deep/__init__.py", "town_b/deep/base.py",
+        "town_b/model.py", "town_b/rules.py",
+    ]  # fmt: skip
+
+
+def test_folders_without_init_and_modules_beside_the_package_count(project, tmp_path):
+    files = {
+        "town_c/model.py": lazily("from town_c.parts import rules; import beside"),
+        "town_c/parts/rules.py": "import json, mesa, no_such_module\n",
+        "beside.py": "1 +\n",  # not even valid Python
+    }
+    beside = f"{tmp_path.name}/beside.py"
+    names = sorted([beside, "town_c/model.py", "town_c/parts/rules.py"])
+    assert code(project(files, "town_c.model")) == names
+
+
+def test_a_script_counts_under_the_same_name_in_its_workers(tmp_path):
+    (tmp_path / "rules.py").write_text("SIZE = 2\n")
+    (tmp_path / "script.py").write_text(
+        MODEL.format(imports="from rules import SIZE\nfrom mesa_memory import Study\n")
+        + "if __name__ == '__main__':\n"
+        "    study = Study(Town, steps=1, seeds=[1, 2], store='s.sqlite')\n"
+        "    print(sorted(study.fingerprint['code']))\n"
+        "    print(study.run(1, progress=False).counts['finished'])\n"
+    )
+    said = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+    names = [f"{tmp_path.name}/rules.py", f"{tmp_path.name}/script.py"]
+    assert said.stdout == f"{names}\n2\n", said.stderr
+
+
+def test_objects_of_installed_packages_count_by_version(tmp_path):
+    measures = {"mean": np.mean, "time": operator.attrgetter("time"), "n": len}
+    study = Study(RumorModel, steps=1, measures=measures, store=tmp_path / "s.sqlite")
+    assert not any("numpy" in name or "operator" in name for name in code(study))
+    assert study.fingerprint["versions"]["numpy"] == np.__version__
+
+
+def test_settings_are_those_of_the_runs_and_not_defaults(tmp_path):
+    """A factor is a part of a run's parameters; another level changes no finished run."""
+    file = tmp_path / "s.sqlite"
+    assert (
+        "temperature"
+        not in Study(Street, steps=1, store=file).fingerprint["configuration"]
+    )
+    assert run(Study(Street, {"temperature": [0.2]}, steps=1, store=file)).finished
+    assert run(Study(Street, {"temperature": [0.2, 0.9]}, steps=1, store=file)).finished
+    assert run(Study(Street, {"temperature": [0.9]}, steps=1, store=file)).finished
+
+
+def test_a_change_of_a_submodule_is_noticed(project, tmp_path):
+    files = {
+        "town_d/__init__.py": "",
+        "town_d/model.py": lazily("from town_d import rules"),
+        "town_d/rules.py": "SIZE = 2\n",
+    }
+    study = project(files, "town_d.model")
+    assert run(study).finished
+    (tmp_path / "town_d/rules.py").write_text("SIZE = 3\n")
+    with pytest.raises(StudyChanged, match=r"town_d/rules\.py was changed"):
+        run(study)
