@@ -2,7 +2,7 @@
 
     python -m benchmarks.prefix_once [--agents 12] [--steps 40] [--at 20] [--memory NAME,…]
 
-Once by ``run_arms``, and once as a study in which the change is a factor.
+They are a study in which the change is a factor.
 
 The town of the rumour, once as it is and with three interventions after step ``--at``: a
 false memory for everyone, one person's memory erased, another class of memory. A counting
@@ -21,7 +21,6 @@ from benchmarks.tables import show
 from mesa_memory import From, Services, Study, configure, erase, implant
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments.prefixes import run_arms
 from mesa_memory.llm.offline import OfflineLLM
 
 #: most calls, as a ratio to those that cannot be shared
@@ -86,19 +85,6 @@ def alone(given: dict[str, Any], arm: From | None, steps: int) -> tuple[list[str
     return texts(model), provider.calls
 
 
-def by_run_arms(
-    given: dict[str, Any], arms: list[From | None], steps: int, folder: str
-) -> tuple[list[Any], int]:
-    """What the arms come to, and their calls."""
-    provider = Provider()
-    forked = run_arms(
-        RumorModel, given, arms, steps=steps, store=Path(folder, "arms.sqlite"),
-        measure=texts,
-        prepare=lambda m: configure(m, llm=provider, execution="blocking"),
-    )  # fmt: skip
-    return [arm.result for arm in forked], provider.calls
-
-
 def by_a_study(
     given: dict[str, Any], arms: list[From | None], steps: int, folder: str
 ) -> tuple[list[Any], int]:
@@ -114,34 +100,25 @@ def by_a_study(
     return study.results().runs["texts"].tolist(), provider.calls
 
 
-WAYS = {"run_arms": by_run_arms, "study": by_a_study}
-
-
-def compared(memory: str, agents: int, steps: int, at: int) -> list[dict[str, Any]]:
-    """A row for each way: calls, their ratio, and if the results are the same."""
+def compared(memory: str, agents: int, steps: int, at: int) -> dict[str, Any]:
+    """Calls, their ratio, and if the results are the same."""
     given = {"n_agents": agents, "memory": memory, "rng": 3}
     arms = [None, From(at, alarm), From(at, oblivion), From(at, "swap:short_term")]
     separate = [alone(given, arm, steps) for arm in arms]
     k, calls = len(arms), sum(calls for _, calls in separate)
     share = (at + k * (steps - at)) / (k * steps)
-    rows = []
-    for way, run in WAYS.items():
-        with tempfile.TemporaryDirectory() as folder:
-            results, used = run(given, arms, steps, folder)
-        rows.append(
-            {
-                "memory": memory,
-                "way": way,
-                "arms": k,
-                "separate_calls": calls,
-                "forked_calls": used,
-                "ratio": used / calls,
-                "(t+k(T-t))/kT": share,
-                "of_that": used / calls / share,
-                "same": results == [result for result, _ in separate],
-            }
-        )
-    return rows
+    with tempfile.TemporaryDirectory() as folder:
+        results, used = by_a_study(given, arms, steps, folder)
+    return {
+        "memory": memory,
+        "arms": k,
+        "separate_calls": calls,
+        "forked_calls": used,
+        "ratio": used / calls,
+        "(t+k(T-t))/kT": share,
+        "of_that": used / calls / share,
+        "same": results == [result for result, _ in separate],
+    }
 
 
 def main() -> None:
@@ -154,9 +131,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     rows = [
-        row
+        compared(memory, given.agents, given.steps, given.at)
         for memory in given.memory.split(",")
-        for row in compared(memory, given.agents, given.steps, given.at)
     ]
     if given.json:
         print(json.dumps(rows))

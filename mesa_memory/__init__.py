@@ -113,7 +113,6 @@ _PLACES = {
     "register_policy": "llm.policy",
     "resume": "runs.recording.resume",
     "route_reasoning": "runtime.reasoning",
-    "run_arms": "experiments.prefixes",
     "swap": "memories.interventions",
 }
 
