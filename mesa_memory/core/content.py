@@ -13,10 +13,12 @@ import enum
 import math
 import re
 import sys
+from collections import deque
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import fields, is_dataclass
 from functools import lru_cache
 from typing import Any, TypeGuard
+
+from mesa_memory.core.fields import fields_of, is_agent
 
 #: nested content deeper than this is shown as text
 MAX_DEPTH = 12
@@ -71,7 +73,7 @@ _LETTERS = re.compile(f"[{_RIGHT_TO_LEFT}]")
 _ESCAPES = str.maketrans({chr(code): f"\\x{code:02x}" for code in _INVISIBLE} | _BREAKS)
 _UNSAFE = re.compile(
     "[" + re.escape("".join(map(chr, _ESCAPES)))
-    + rf"\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
+    + rf"\ud800-\udfff\u061c\u180e\u200b-\u200f{_SELECTORS}\U000e0000-\U000e007f]"
 )  # fmt: skip
 
 #: most names in a sentence
@@ -85,7 +87,8 @@ _WORD = re.compile(r"[^\W\d_]+|\d+")
 def plain(value: Any, depth: int = 0) -> Any:
     r"""A copy of ``value`` made of dict, list, tuple, str, numbers, bool and None.
 
-    Sets are sorted, arrays become lists, agents become ``"ClassName 7"``, NUL and lone
+    Sets are sorted and arrays become lists. An agent becomes ``"ClassName 7"``, a member
+    of an ``Enum`` its name, an object with named fields a dict of them. NUL and lone
     surrogates become ``"\ufffd"``, and any other object its text without address.
     """
     kind = type(value)
@@ -94,7 +97,7 @@ def plain(value: Any, depth: int = 0) -> Any:
     if kind is int:
         return value if -_LONG < value < _LONG else _long_text(value)
     if kind is str:
-        return _encodable(value)
+        return storable(value)
     if kind in _ATOMS:
         return value
     if depth >= MAX_DEPTH:
@@ -115,7 +118,7 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
         # Most keys and values are short ASCII texts and numbers: no call for those.
         kind = type(item)
         if kind is str:
-            copy = item if item.isascii() and "\0" not in item else _encodable(item)
+            copy = item if item.isascii() and "\0" not in item else storable(item)
         elif kind is int:
             copy = item if -_SHORT < item < _SHORT else plain(item, depth)
         elif kind is dict and depth < MAX_DEPTH:
@@ -129,54 +132,70 @@ def _plain_dict(value: Mapping, depth: int) -> dict:
 
 
 def _other(value: Any, depth: int) -> Any:
-    # What nobody has loaded has made no value; the command line starts without it.
+    # A package that is not loaded has made no value; the command line starts without it.
     np = sys.modules.get("numpy")
     if np and isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist(), depth + 1)
     if isinstance(value, enum.Enum):
-        return plain(value.value, depth + 1)
+        return _member(value, depth)
     if isinstance(value, str | int | float):
         return plain(_base(value), depth)
     if isinstance(value, set | frozenset):
         return sorted((plain(item, depth + 1) for item in value), key=_order)
-    if isinstance(value, list | tuple):
+    if is_agent(value):
+        return f"{type(value).__name__} {plain(value.unique_id)}"
+    named = fields_of(value, _shallow)
+    if named is not None:
+        return plain(named, depth)
+    if isinstance(value, list | tuple | deque):
         return [plain(item, depth + 1) for item in value]
-    name = _unique_id(value)
-    if name is not None:
-        return f"{type(value).__name__} {name}"
-    if is_dataclass(value) and not isinstance(value, type):
-        return {f.name: plain(getattr(value, f.name), depth + 1) for f in fields(value)}
     return _text(value)
 
 
-def _unique_id(value: Any) -> Any:
-    """An agent's id; None for what has none, or cannot be looked at."""
-    try:
-        return getattr(value, "unique_id", None)
-    except Exception:  # a user's __getattr__ may do anything
-        return None
+def _member(value: enum.Enum, depth: int) -> Any:
+    """A member of an ``Enum`` by its name, with its text if that says more.
+
+    A combination of flags without a name is shown by its value.
+    """
+    name, own = value.name, value.value
+    if name is None:
+        return plain(own, depth + 1)
+    told = plain(own, depth + 1)
+    more = isinstance(told, str) and words(told) != words(name.replace("_", " "))
+    return storable(f"{name} ({told})" if more else name)
+
+
+def _shallow(value: Any) -> Any:
+    """A value as plain data, with the text of an object that has parts."""
+    return plain(value, MAX_DEPTH)
 
 
 def _long_text(value: int) -> str:
     return f"an integer of {value.bit_length()} bits"
 
 
-def _base(value: str | int | float) -> str | int | float:
+def _base(value: Any) -> Any:
     """A subclass instance as its builtin; a bool never comes here."""
-    for builtin in (str, int, float):
-        if isinstance(value, builtin):
-            return builtin(value)
-    raise AssertionError(value)
+    # A subclass may write itself in another way, as a member of an Enum does.
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int(value) if isinstance(value, int) else float(value)
 
 
 def _key(key: Any) -> str | int | float | bool | None:
     if isinstance(key, str):
-        return _encodable(key)
-    if key is None or isinstance(key, bool | int):
-        return key
-    if isinstance(key, float) and math.isfinite(key):
-        return key
-    return str(plain(key))
+        return storable(_base(key))
+    told = plain(key)
+    if told is None or isinstance(told, bool | int | str):
+        return told
+    if isinstance(told, float) and math.isfinite(told):
+        return told
+    return str(told)
+
+
+def kind_text(kind: Any) -> str:
+    """The kind of an event as text that every file and database can keep."""
+    return str(_key(kind))
 
 
 def _order(value: Any) -> tuple[str, Any]:
@@ -184,8 +203,11 @@ def _order(value: Any) -> tuple[str, Any]:
     return ("", value) if numeric else (type(value).__name__, str(value))
 
 
-def _encodable(text: str) -> str:
-    """Without what no file and no database can keep."""
+def storable(text: str) -> str:
+    r"""``text`` with ``"\ufffd"`` for NUL and lone surrogates.
+
+    No request, file or database takes those.
+    """
     if text.isascii() and "\0" not in text:
         return text
     return _UNSTORABLE.sub("\ufffd", text)
@@ -197,7 +219,7 @@ def _text(value: Any) -> str:
         text = str(value)
     except Exception as error:  # a user's __str__ may do anything
         text = f"<{type(value).__name__}: no text, {type(error).__name__}>"
-    return _encodable(_ADDRESS.sub("", text))
+    return storable(_ADDRESS.sub("", text))
 
 
 # -- as one line of text ----------------------------------------------------------------
@@ -220,7 +242,7 @@ def one_line(text: str) -> str:
         stays = found[1] or mark
         return hidden if stays else f"\\x{ord(hidden):02x}"
 
-    return _IN_PLACE.sub(placed, text).translate(_ESCAPES)
+    return storable(_IN_PLACE.sub(placed, text).translate(_ESCAPES))
 
 
 def shorten(text: str, limit: int, left_out: int = 0) -> str:

@@ -1,6 +1,6 @@
 """Whom an event is about, as Mesa-LLM writes events."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mesa_memory.core.content import is_mapping
@@ -23,6 +23,25 @@ def subjects(kind: str, content: Any) -> list[Any]:
         return [sender, *named] if is_id(sender) else named
     seen = content.get("local_state")
     return [id_of(key) for key in seen] if is_mapping(seen) else []
+
+
+def with_ids(content: Mapping, unique_id: Callable[[Any], Any]) -> dict:
+    """A message whose sender and recipients are unique ids.
+
+    Args:
+        unique_id: gives the id of an agent that is given in any form.
+    """
+    found = dict(content)
+    if "sender" in found:
+        found["sender"] = unique_id(found["sender"])
+    recipients = found.get("recipients")
+    if isinstance(recipients, Iterable) and not isinstance(recipients, str | Mapping):
+        ids = [unique_id(who) for who in recipients]
+        unordered = isinstance(recipients, set | frozenset)
+        found["recipients"] = set(ids) if unordered else ids
+    elif recipients is not None:
+        found["recipients"] = unique_id(recipients)
+    return found
 
 
 def _recipients(message: Mapping) -> list[Any]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core.arguments import SCENARIO, encode
+from mesa_memory.core.content import storable
 from mesa_memory.core.redaction import hide
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import EmptyDesign
@@ -43,7 +44,7 @@ class Case:
         """The same in all processes and sessions for the same run."""
         said = [hide(dict(self.labels)), encode(self.seed), self.replicate]
         text = json.dumps(said, sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(text.encode()).hexdigest()[:KEY_DIGITS]
+        return hashlib.sha256(storable(text).encode()).hexdigest()[:KEY_DIGITS]
 
     @property
     def beginning(self) -> str:

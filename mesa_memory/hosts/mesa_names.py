@@ -4,8 +4,8 @@ import weakref
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar
 
-from mesa_memory.core.content import one_line, shorten
-from mesa_memory.core.events import by_id
+from mesa_memory.core.content import one_line, plain, shorten
+from mesa_memory.core.events import by_id, id_of
 from mesa_memory.core.subjects import is_id
 from mesa_memory.hosts.mesa import agents_made
 
@@ -83,6 +83,40 @@ class Names:
         else:
             self._note_name(unique_id, agent)
         return self._names.get(unique_id, "")
+
+    def unique_id(self, who: Any) -> Any:
+        """The id of an agent given as itself, by its id, or by its id as text.
+
+        Text of digits is the number unless an agent has this text as its id. A label
+        such as ``"Agent 4"`` or ``"Ada (Agent 4)"`` is the agent if that is known here.
+        Anything else stays as it is.
+        """
+        if type(who) is int:  # as nearly always
+            return who
+        who = getattr(who, "unique_id", who)
+        if isinstance(who, int | float) and not isinstance(who, bool):
+            return int(who) if who == who // 1 else who
+        if not isinstance(who, str):
+            return plain(who)
+        text = str.__str__(who)
+        if self.has_mind(text) is not None:
+            return text
+        label = text.strip()
+        if label.removeprefix("-").isdecimal() and label == str(int(label)):
+            return int(label)
+        last = id_of(label.removesuffix(")"))
+        known = self.has_mind(last) is not None
+        return last if known and label in self._labels(last) else text
+
+    def _labels(self, unique_id: Any) -> list[str]:
+        """The texts that stand for an agent: as in a prompt, and with its class."""
+        known = self._agents.get(unique_id)
+        agent = None if known is None else known()
+        return [
+            by_id(unique_id),
+            self(unique_id),
+            f"{type(agent).__name__} {unique_id}",
+        ]
 
     def has_mind(self, unique_id: Any) -> bool | None:
         """True if it has a memory or a model; None if it was never here."""

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from mesa_memory.core import render
+from mesa_memory.core.content import kind_text, plain, storable
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
     CONSOLIDATED,
@@ -21,7 +22,7 @@ from mesa_memory.core.records import (
     RecordLog,
 )
 from mesa_memory.core.requests import Flow, LLMRequest
-from mesa_memory.core.subjects import counterpart
+from mesa_memory.core.subjects import counterpart, with_ids
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_names import Names
 from mesa_memory.memories.history import MessageHistory
@@ -233,6 +234,13 @@ class LayerContext:
             fields["among"] = None if commit is None else commit.place
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
 
+    def plain_event(self, kind: Any, content: Mapping) -> tuple[str, dict[str, Any]]:
+        """Kind and content of an event as plain data; a message names people by id."""
+        kind = kind_text(kind)
+        if kind == "message":
+            content = with_ids(content, self.names.unique_id)
+        return kind, plain(content)
+
     def open_event(
         self, kind: str, step: float, content: Any, origin: str = EVENT
     ) -> MemoryRecord:
@@ -351,7 +359,7 @@ class LayerContext:
         model, api_base = self.outside.target()
         return task.request(
             inputs,
-            system=self.outside.system_for(task, inputs),
+            system=self._system(task, inputs),
             agent=self.agent.unique_id,
             step=self.now,
             model=model,
@@ -361,7 +369,11 @@ class LayerContext:
     def scope_of(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """What of a request does not depend on its prompt: who is asked, and how."""
         model, api_base = self.outside.target()
-        return f"{model}|{api_base}|{self.outside.system_for(task, inputs)}"
+        return f"{model}|{api_base}|{self._system(task, inputs)}"
+
+    def _system(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task, which a user's class may have written."""
+        return storable(self.outside.system_for(task, inputs))
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """The checked reply to a task; see ``Layer.ask``.

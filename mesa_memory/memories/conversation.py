@@ -117,7 +117,7 @@ class ConversationMemory(Recallable, MemoryModule):
             How many went on until now.
         """
         self.settle()
-        ids = [getattr(other, "unique_id", other) for other in others]
+        ids = [self.layer_context.names.unique_id(other) for other in others]
         with self.alone():
             return self._talks.close_talks(ids or None, self.layer_context.now)
 

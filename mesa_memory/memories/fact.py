@@ -114,7 +114,7 @@ class FactMemory(MemoryModule):
             attribute: any name of it, such as ``"home"`` or ``"lives in"``.
         """
         self.settle()
-        return self._facts.past(getattr(subject, "unique_id", subject), attribute)
+        return self._facts.past(subject, attribute)
 
     def recall(
         self, query: str | None = None, k: int | None = None

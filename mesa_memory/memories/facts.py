@@ -206,9 +206,10 @@ class Facts(Layer):
         """All values of an attribute, and until when each held; see ``FactTable.past``.
 
         Args:
-            subject: a unique id or a name.
+            subject: an agent, a unique id or a name.
         """
         names = self.context.names
+        subject = names.unique_id(subject)
         text = subject if isinstance(subject, str) else names(subject)
         who = self.reader.people.find(text)
         keys = [bare(text if who is None else names.name(who)), ("agent", who)]

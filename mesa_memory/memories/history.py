@@ -30,17 +30,17 @@ class MessageHistory:
         self.log = deque(self.log, capacity)
 
     def messages(
-        self, entries: Iterable[Any], last: int | None, with_agent: Any
+        self, entries: Iterable[Any], last: int | None, other: Any
     ) -> list[Message]:
         """See ``MemoryModule.messages``.
 
         Args:
             entries: may hold messages that were put there by hand.
+            other: unique id of the agent to or from which they went; None is any.
         """
         own = [Message.of(record.step, record.content) for record in list(self.log)]
         found = sorted([*own, *foreign(entries)], key=lambda m: m.step)
-        if with_agent is not None:
-            other = getattr(with_agent, "unique_id", with_agent)
+        if other is not None:
             found = [m for m in found if other == m.sender or other in m.recipients]
         return found if last is None else found[len(found) - min(last, len(found)) :]
 

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Self
 
-from mesa_memory.core.content import plain
 from mesa_memory.core.inbox import Commit, Inbox
 from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
@@ -186,12 +185,13 @@ class MemoryModule(MemoryReads):
                 f"got {content.__class__.__name__}: {content!r}"
             )
         context = self.layer_context
-        now, kept = context.clock, plain(content)
+        now = context.clock
+        kind, kept = context.plain_event(kind, content)
         if context.met != now:
             context.names.meet(self.agent)
             context.met = now
         with self._lock:
-            event = context.open_event(str(kind), now, kept, origin)
+            event = context.open_event(kind, now, kept, origin)
             late = context.inbox.add(event)
         if late and context.inbox.has_finished(now):
             self._commit_finished(now)

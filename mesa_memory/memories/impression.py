@@ -87,12 +87,12 @@ class ImpressionMemory(MemoryModule):
 
     def impression_of(self, agent: Any) -> MemoryRecord | None:
         """The current impression of an agent (or unique id); None if there is none."""
-        return self.impressions().get(getattr(agent, "unique_id", agent))
+        return self.impressions().get(self.layer_context.names.unique_id(agent))
 
     def revisions(self, agent: Any) -> list[MemoryRecord]:
         """All impressions of an agent (or unique id), oldest first."""
         self.settle()
-        known = self._impressions.known.get(getattr(agent, "unique_id", agent))
+        known = self._impressions.known.get(self.layer_context.names.unique_id(agent))
         return list(known.revisions) if known else []
 
     def format_long_term(self) -> str:

@@ -107,7 +107,8 @@ def edit(
         raise ValueError(f"the content of a {old.kind} must have {missing}, too")
     state = encode(memory.snapshot())
     known = {held.id: held for held in memory.held_records()}
-    new = copy_of(memory, old, plain(content), old.sources, old.origin)
+    _, kept = memory.layer_context.plain_event(old.kind, content)
+    new = copy_of(memory, old, kept, old.sources, old.origin)
     memory.layer_context.close(old, EDITED, by=new)
     _restore(memory, state, known | {old.id: new})
     _note(memory, "edit", {"record": old.id, "by": new.id})

@@ -9,6 +9,7 @@ of threads, providers or stores. All its methods do nothing by default.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mesa_memory.core.content import storable
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
@@ -215,6 +216,7 @@ def named(layers: Iterable[Layer]) -> tuple[Layer, ...]:
                 f"layers must be objects of classes of Layer, such as Window(5); got "
                 f"{layer!r}"
             )
+        layer.name = storable(layer.name)  # stands in the ids of its records
         taken = {each.name for each in found}
         kind, number = layer.name, 1
         while layer.name in taken:

@@ -270,7 +270,7 @@ class LayeredMemory(MemoryModule):
         stream = isinstance(layer, EventStream)
         section = Section(
             layer.name,
-            layer.heading or layer.name,
+            render.one_line(layer.heading or layer.name),
             weight=self._shares.get(layer.name, 1.0),
             left="memories of less weight" if stream else "earlier lines",
             steps=stream,

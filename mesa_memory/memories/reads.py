@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.content import plain
 from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
 from mesa_memory.core.redaction import logger as logger_of
@@ -72,7 +71,8 @@ class MemoryReads(Memory):
             for kind, given in content.items():
                 several = kind in additive and isinstance(given, list)
                 for item in given if several else [given]:
-                    events.append(context.open_event(kind, now, plain(item)))
+                    known, kept = context.plain_event(kind, item)
+                    events.append(context.open_event(known, now, kept))
             for event in context.inbox.replace_arrived(events):
                 context.log.close(event, event.step, SUPERSEDED)
 
@@ -163,8 +163,9 @@ class MemoryReads(Memory):
             raise ValueError(f"last must be 0 or more, got {last}")
         self.settle()
         with self.alone():
-            history = self.layer_context.history
-            return history.messages(entries_of(self.layers), last, with_agent)
+            history, names = self.layer_context.history, self.layer_context.names
+            other = None if with_agent is None else names.unique_id(with_agent)
+            return history.messages(entries_of(self.layers), last, other)
 
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty if there are none.

@@ -55,8 +55,8 @@ class Recallable:
             scoring: by default the memory's own.
             kinds: only events of these kinds, such as ``["message"]``.
             since, until: only events of these steps, both included.
-            subject: only events about the agent with this unique id, and no other: what
-                it said, what it alone was told, and when it alone was seen.
+            subject: only events about this agent (or unique id), and no other: what it
+                said, what it alone was told, and when it alone was seen.
 
         Raises:
             EmbedderError: if the query cannot be embedded.

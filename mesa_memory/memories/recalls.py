@@ -50,6 +50,9 @@ class Recalls:
     ) -> RecallResult:
         """What comes to mind now; the recorder is told."""
         self.mind.index.refresh()
+        if filters.get("subject") is not None:
+            names = self._memory.layer_context.names
+            filters["subject"] = names.unique_id(filters["subject"])
         found = self.mind.find(query, k, self.vector_of, scoring, **filters)
         self._memory.layer_context.outside.note_recall(purpose, found)
         return found

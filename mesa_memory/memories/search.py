@@ -35,6 +35,8 @@ def by_words(
         index.add(record, text_of(record, context))
     chosen = scoring or (Scoring() if query else Scoring.without_query())
     limit = FOUND if k is None else k
+    if filters.get("subject") is not None:
+        filters["subject"] = context.names.unique_id(filters["subject"])
     asked = {"scoring": chosen, "now": context.now, **filters}
     return index.recall(query or None, limit, **asked)
 

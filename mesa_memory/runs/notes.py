@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from mesa_memory.core.content import storable
 from mesa_memory.errors import StoreCorrupt, StoreUnavailable
 
 #: what follows the name of the store in the name of its notes
@@ -97,7 +98,7 @@ class Notes:
             ValueError: if the text is empty, or too long.
             StoreUnavailable: if the file cannot be written.
         """
-        text = text.strip()
+        text = storable(text.strip())
         if not text or len(text) > LONGEST:
             raise ValueError(
                 f"a note needs 1 to {LONGEST:,} characters, got {len(text):,}: shorten it"

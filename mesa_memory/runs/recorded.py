@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, select
 from sqlalchemy import Table as SQLTable
 
-from mesa_memory.core.content import one_line
+from mesa_memory.core.content import one_line, storable
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
@@ -84,7 +84,7 @@ class Recorded:
             ValueError: if the run has no such agent, or several of that name; says which
                 it has.
         """
-        name = str(given)
+        name = storable(str(given))
         if name not in self._unique_ids and name not in self.unique_ids():
             called = [own for own, text in self.names().items() if text == name]
             if len(called) == 1:

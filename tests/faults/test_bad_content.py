@@ -7,14 +7,17 @@ import json
 import logging
 import re
 import sys
-from collections import OrderedDict, UserDict, namedtuple
-from dataclasses import dataclass
+from collections import OrderedDict, UserDict, deque, namedtuple
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePosixPath
 from types import SimpleNamespace
 
+import attrs
 import numpy as np
+import pandas as pd
 import pytest
+from pydantic import BaseModel, ConfigDict
 
 from mesa_memory import OfflineLLM
 from tests.support.fleet import HASTY, MEMORIES, Town
@@ -27,6 +30,20 @@ ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 
 class Colour(enum.Enum):
     RED = "red"
+    RAIN = "heavy rain"
+
+
+class Level(enum.IntEnum):
+    HIGH = 3
+
+
+class Mood(enum.StrEnum):
+    CALM = enum.auto()
+
+
+class Right(enum.Flag):
+    READ = 1
+    WRITE = 2
 
 
 @dataclass
@@ -49,7 +66,33 @@ class Ghost:
         raise RuntimeError("do not look at me")
 
 
+class Offer(BaseModel):
+    model_config = ConfigDict(extra="allow")
+    unique_id: int
+    price: float
+
+
+@attrs.define
+class Parcel:
+    unique_id: int
+    to: str
+
+
+@dataclass
+class Order:
+    unique_id: int
+    item: str
+    sent: bool = field(init=False)
+
+
+class Ticket:
+    def __init__(self):
+        self.unique_id, self.seat, self.colour = 7, "12A", Level.HIGH
+
+
 Place = namedtuple("Place", "x y")
+Sale = namedtuple("Sale", "unique_id price")
+ROW = pd.DataFrame({"unique_id": [7], "price": [30.5], "item": ["fish"]})
 
 
 def nested(depth):
@@ -78,9 +121,16 @@ PLAIN = [
     (np.float32(0.5), 0.5),
     (np.bool_(True), True),
     (np.str_("text"), "text"),
-    (Colour.RED, "red"),
+    (Colour.RED, "RED"),
+    (Colour.RAIN, "RAIN (heavy rain)"),
+    (Level.HIGH, "HIGH"),
+    (Mood.CALM, "CALM"),
+    (Right.READ | Right.WRITE, "READ|WRITE"),
+    (Right(0), 0),
+    ([{Level.HIGH: Level.HIGH, Mood.CALM: 1}], [{"HIGH": "HIGH", "calm": 1}]),
     (Crop("rye", 3), {"kind": "rye", "sacks": 3}),
-    (Place(1, 2), [1, 2]),
+    (Place(1, 2), {"x": 1, "y": 2}),
+    (deque([1, 2]), [1, 2]),
     (OrderedDict(a=1), {"a": 1}),
     (UserDict(a=1), {"a": 1}),
     (decimal.Decimal("1.5"), "1.5"),
@@ -106,6 +156,29 @@ def test_any_content_is_stored_as_documented_plain_data(value, plain):
     shown = agent.memory.get_prompt_ready()
     assert "note: value: " in shown
     assert not ADDRESS.search(shown)
+
+
+WITH_ID = {
+    "pydantic": (Offer(unique_id=7, price=30, by=Level.HIGH), {"by": "HIGH"}),
+    "attrs": (Parcel(7, "Ada"), {"to": "Ada"}),
+    "a dataclass not filled in": (Order(7, "fish"), {"item": "fish", "sent": None}),
+    "a named tuple": (Sale(7, 30), {"price": 30}),
+    "a namespace": (SimpleNamespace(unique_id=7, price=30), {"price": 30}),
+    "a row of pandas": (ROW.iloc[0], {"price": 30.5, "item": "fish"}),
+    "a tuple of pandas": (next(ROW.itertuples()), {"Index": 0, "item": "fish"}),
+    "a plain object": (Ticket(), {"seat": "12A"}),
+}
+
+
+@pytest.mark.parametrize("kind", WITH_ID)
+def test_what_has_an_id_and_is_no_agent_keeps_its_fields(kind):
+    value, fields = WITH_ID[kind]
+    (agent,) = Town("short_term").citizens
+    agent.memory.add_to_memory("trade", {"offers": [value]})
+    (record,) = agent.model.events()
+    (stored,) = record.content["offers"]
+    assert stored.items() >= {"unique_id": 7, **fields}.items()
+    assert json.dumps(stored)
 
 
 def test_an_agent_in_content_is_named_not_held():
