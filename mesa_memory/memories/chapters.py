@@ -1,10 +1,12 @@
-"""Chapters: what happened, in parts that are told once and for ever."""
+"""Chapters: parts of a life, each with a recap that is written once."""
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
+from mesa_memory.core.content import cut
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
@@ -21,6 +23,10 @@ KIND = "chapter"
 REQUEST_CHARS = 24_000
 #: what says that the model is to judge
 MODEL = "model"
+#: the first sentence of a recap, with at least as many characters that "Dr." is none
+FIRST_SENTENCE = re.compile(r".{30,}?[.!?…](?=\s)|.{12,}?[。！？]")
+#: longest beginning of a recap that stands for the whole
+BEGINNING_CHARS = 120
 
 #: says when a chapter is complete: a number of steps, a function of the chapter's
 #: events, or ``"model"``
@@ -43,9 +49,12 @@ class Complete(NamedTuple):
 
 
 class Chapters(Layer):
-    """Tells each chapter in two or three sentences when it is complete.
+    """Writes a recap of two or three sentences of each complete chapter.
 
-    A recap is never written again, shortened or left out.
+    A recap is never rewritten. The newest recaps are shown in full, in half of
+    ``section_chars`` and at least one. Older ones are shown by their first sentence, in
+    a quarter of it, and the oldest as a count. All of them stay current records, which
+    ``search_memories`` finds in full.
 
     Args:
         rule: when a chapter is complete. With a number, each has that number of steps; a
@@ -113,8 +122,14 @@ class Chapters(Layer):
             yield from self._judge()
 
     def summary(self) -> list[Line]:
-        """The recaps of all chapters, oldest first; none is ever left out."""
-        return [self._line_of(record) for record in self.told]
+        """The count of the oldest chapters, older ones, and the newest in full."""
+        told, room = self.told, self.context.section_chars
+        full = self._fitting(len(told), room // 2, self._line_of)
+        full = full or [self._line_of(record) for record in told[-1:]]
+        short = self._fitting(len(told) - len(full), room // 4, self._beginning_of)
+        count = len(told) - len(full) - len(short)
+        note = Line(f"({count} earlier chapters not shown)", kind=KIND, rank=math.inf)
+        return [*[note] * bool(count), *short, *full]
 
     def records(self) -> Iterator[MemoryRecord]:
         """The recaps; the events are other layers' to hold."""
@@ -213,13 +228,35 @@ class Chapters(Layer):
         self.told.append(self.open(KIND, content, [*known, *events]))
         self._count += 1
 
-    def _line_of(self, record: MemoryRecord) -> Line:
+    def _fitting(
+        self, count: int, room: int, line_of: Callable[[MemoryRecord], Line]
+    ) -> list[Line]:
+        """The newest of the first ``count`` recaps that have room, oldest first."""
+        lines: list[Line] = []
+        while len(lines) < count:
+            line = line_of(self.told[count - 1 - len(lines)])
+            room -= len(line.text) + 3
+            if room < 0:
+                break
+            lines.append(line)
+        return lines[::-1]
+
+    def _beginning_of(self, record: MemoryRecord) -> Line:
+        """A chapter by the first sentence of its recap."""
+        text = render.value_text(record.content.get("text"))
+        found = FIRST_SENTENCE.match(text)
+        short = cut(found[0] if found else text, BEGINNING_CHARS)
+        return self._line_of(record, short, record.step)
+
+    def _line_of(
+        self, record: MemoryRecord, said: str | None = None, rank: float = math.inf
+    ) -> Line:
         content = record.content
         number, began, ended, text = map(
             render.value_text, map(content.get, ("number", "began", "ended", "text"))
         )
-        said = f"Chapter {number} (steps {began} to {ended}): {text}"
-        return Line(said, (record,), kind=KIND, rank=math.inf)
+        told = f"Chapter {number} (steps {began} to {ended}): {said or text}"
+        return Line(told, (record,), kind=KIND, rank=rank)
 
     def _chars(self, events: Sequence[MemoryRecord]) -> int:
         return sum(len(self.context.line(event)) + 3 for event in events)

@@ -13,20 +13,20 @@ from mesa_memory.memories.window import Window
 
 
 class NarrativeMemory(MemoryModule):
-    """The newest steps word for word, the story so far, and a recap of each chapter.
+    """The newest steps verbatim, the story so far, and a recap of each chapter.
 
-    The story has fewer than five sentences: once more than ``story_tokens`` tokens are
-    not in it, all but the last ``keep_last`` steps are merged into it. A chapter that
-    is complete is told in two or three sentences, which are always shown and never
-    written again or shortened.
+    The story has fewer than five sentences. Once more than ``story_tokens`` tokens are
+    not in it, all but the last ``keep_last`` steps are merged into it. A complete
+    chapter has a recap of two or three sentences, which is never rewritten. The newest
+    recaps are shown in full, older ones shorter; see ``Chapters``.
 
     Args:
         agent: the agent that owns the memory.
         chapters: when a chapter is complete: the number of its steps; a function that
-            is given the chapter's events (``MemoryRecord``, oldest first) after each
-            step and says whether it is; or ``"model"``, which asks the model.
+            receives the chapter's events (``MemoryRecord``, oldest first) after each
+            step and returns true; or ``"model"``, which asks the model.
         story_tokens: most tokens that are not in the story, at least 1.
-        keep_last: how many steps stay word for word, 0 or more.
+        keep_last: number of steps that stay verbatim, 0 or more.
         display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         judge_every: with ``"model"``, steps after which the model is asked again.
         story_chars: longest accepted story.
@@ -104,7 +104,7 @@ class NarrativeMemory(MemoryModule):
             return list(self._chapters.told)
 
     def format_long_term(self) -> str:
-        """The chapters, all of them, and the story so far."""
+        """The chapters, older ones shorter, and the story so far."""
         self.settle()
         recaps = [f"- {line.text}" for line in self._chapters.summary()]
         parts = ["\n".join(["Chapters:", *recaps])] * bool(recaps)

@@ -1,6 +1,4 @@
-"""The story so far, and chapters that are told once and for ever."""
-
-import math
+"""The story so far, and chapters whose recaps are written once."""
 
 import mesa
 import pytest
@@ -19,6 +17,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from mesa_memory.memories.tools import search_memories
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run of Life is recorded, but not")
 
@@ -97,7 +96,7 @@ class Asked:
         return llm.asked
 
 
-def test_recaps_are_never_written_again_shortened_or_left_out():
+def test_recaps_are_never_written_again():
     life = Life(given={"chapters": 1, "section_chars": 300})
     memory, seen = life.hero.memory, []
     for step in range(1, 31):
@@ -105,10 +104,54 @@ def test_recaps_are_never_written_again_shortened_or_left_out():
         texts = [record.content["text"] for record in memory.chapters()]
         assert texts[: len(seen)] == seen and len(texts) == step
         seen = texts
-        shown = memory.get_prompt_ready()
-        assert all(text in shown for text in texts)
     assert all(r.current for r in memory.chapters())
-    assert {line.rank for line in memory.layers[2].summary()} == {math.inf}
+
+
+RECAPS = {
+    "two sentences": "Dr. Ames saw how bridge number {n} broke in the flood. Water rises.",
+    "one long sentence": "When bridge number {n} broke " + "the water rises and " * 20,
+    "Chinese": "第{n}天洪水 (water rises) 冲垮了旧桥，村民们都很害怕。磨坊主人离开了村子。",
+    "short": "Bridge number {n} broke.",
+}
+
+
+def telling(recap, **given):
+    """A life whose chapters have this recap, and in which nothing else is asked."""
+    rules = {"chapter": lambda r: {"summary": recap.format(n=r.inputs["number"])}}
+    given = {"chapters": 1, "recap_chars": 800, "section_chars": 10**5} | given
+    rules["story"] = {"summary": "One bridge after the other broke, and water rises."}
+    return Life(llm=ScriptedLLM(rules=rules), given=given)
+
+
+@pytest.mark.parametrize("recap", RECAPS.values(), ids=RECAPS)
+@pytest.mark.parametrize("chars", [400, 8000])
+def test_older_chapters_are_shown_shorter_and_found_in_full(recap, chars):
+    life = telling(recap, section_chars=chars)
+    memory = life.live(200)
+    shown = memory.format_long_term().partition("\n\n")[0]
+    heading, note, *lines = shown.split("\n")
+    assert heading == "Chapters:"
+    assert note == f"- ({200 - len(lines)} earlier chapters not shown)"
+    texts = [line.partition("): ")[2] for line in lines]
+    first, *_, last = [record.content["text"] for record in memory.chapters()]
+    assert texts[-1] == last
+    assert len(shown) <= 0.75 * chars + len(lines[-1]) + 50
+    assert first not in shown and first in search_memories(life.hero, first, 1)
+
+
+def test_an_older_chapter_is_shown_by_its_first_sentence():
+    life = telling(RECAPS["two sentences"], section_chars=500)
+    lines = life.live(6).format_long_term().partition("\n\n")[0].split("\n")
+    first = "Dr. Ames saw how bridge number {n} broke in the flood."
+    assert lines[-1].endswith(f": {RECAPS['two sentences'].format(n=6)}")
+    assert lines[2].endswith(f": {first.format(n=4)}")
+
+
+@pytest.mark.parametrize("recap", RECAPS.values(), ids=RECAPS)
+def test_a_long_life_has_hardly_a_longer_prompt_than_a_short_one(recap):
+    life = telling(recap, section_chars=8000)
+    early = len(life.live(100).format_long_term())
+    assert len(life.live(300).format_long_term()) <= 1.2 * early
 
 
 @pytest.mark.parametrize("tokens", [50, 200, 600])
