@@ -5,15 +5,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from mesa_memory.core.arguments import encode
 from mesa_memory.experiments.changes import From, give_memory
 from mesa_memory.experiments.design import Case
 from mesa_memory.hosts import mesa_arguments
 from mesa_memory.hosts.mesa import clock
+from mesa_memory.llm.answer_key import Occurrences
 from mesa_memory.llm.base import LLMSettings
 from mesa_memory.memories import registry
 from mesa_memory.runs.recording.configure import configure
+from mesa_memory.runtime.services import Services
 
 MEMORY, RECORD, SCENARIO = "memory", "record", "scenario"
+SEEDS = ("seed", "rng")
 #: what ``configure`` takes in the place of a model that does not
 SERVICES = frozenset(
     {"llm", "execution", "max_pending_steps", "on_failure", "embedder", "cache"}
@@ -30,6 +34,7 @@ class Arm:
         arguments: by name, its seed among them.
         memory: makes each agent's memory; None leaves the agents theirs.
         services: for ``configure``.
+        seed: of the run, as plain data: runs of one seed share cached answers.
         takes_record: True if the model itself is told where to record.
         changes: what begins in the middle of the run.
     """
@@ -38,6 +43,7 @@ class Arm:
     arguments: Mapping[str, Any]
     memory: Any = None
     services: Mapping[str, Any] = field(default_factory=dict)
+    seed: Any = None
     takes_record: bool = False
     changes: tuple[From, ...] = ()
 
@@ -67,7 +73,9 @@ class Arm:
             services["replicate"] = case.replicate
         arguments |= _seeding(model, case, own, any_name)
         record, changes = RECORD in own and memory is None, tuple(case.changes.values())
-        return cls(model, arguments, memory, services, record, changes)
+        own_seed = [case.labels.get(name) for name in SEEDS]  # a factor may be one
+        seed = [encode(case.seed), *own_seed]
+        return cls(model, arguments, memory, services, seed, record, changes)
 
     def make(self, record: Any = None, after: float = 0) -> Any:
         """A new model.
@@ -82,6 +90,7 @@ class Arm:
         if record is not None:
             (arguments if self.takes_record else services)[RECORD] = record
         made = self.model(**arguments)
+        Services.of(made).occurrences = Occurrences(self.seed)
         if self.memory is not None:
             for agent in made.agents:
                 if hasattr(agent, MEMORY):
@@ -120,7 +129,7 @@ def _seeding(
         number, values = mesa_arguments.scenario_parts(scenario)
         new = values | {"rng": case.seed}
         return {SCENARIO: mesa_arguments.make_scenario(type(scenario), number, new)}
-    for name in ("seed", "rng"):
+    for name in SEEDS:
         if name in case.parameters:
             return {}
         if name in own:

@@ -1,14 +1,17 @@
-"""What an answer depends on, and so what it is kept under.
+"""The key of a cached answer: a hash of all that the answer depends on.
 
-The model and where it is served, the messages, the shape and the tools that were asked
-for, how it samples, and the number of the replicate. Not the agent, the step and the
-purpose, or how a request is sent: timeouts, retries, secrets in headers, keys.
+The model and its address, the messages, the schema and the tools, the sampling settings
+and the number of the replicate. In a study also the seed, the agent and the step, see
+``Occurrences``. Never the purpose, or how a request is sent: timeouts, retries, secrets
+in headers, keys.
 """
 
 import hashlib
 import json
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import count
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
@@ -22,6 +25,8 @@ from mesa_memory.llm.base import LLMSettings
 
 #: raised when the same request would be kept under another key
 FORM = 1
+#: steps of which the numbers of requests are known; work in the background is behind
+STEPS = 100
 #: options that say how a request is sent, and change no answer
 SENDING = frozenset(
     {"timeout", "request_timeout", "stream_timeout", "max_retries", "num_retries"}
@@ -55,6 +60,48 @@ def answer_key(request: LLMRequest, settings: LLMSettings, replicate: int = 0) -
     text = json.dumps(asked, sort_keys=True, default=repr).encode()
     # A key that is changed changes no answer, wherever it stands.
     return hashlib.sha256(scrub_json(text)).digest()
+
+
+class Occurrences:
+    """Numbers the equal requests of a run, so that each has an answer of its own.
+
+    A model that samples answers an equal request differently. Runs of one seed and
+    replicate share their answers, agent by agent and step by step; others do not.
+
+    Args:
+        seed: of the run, as plain data.
+    """
+
+    def __init__(self, seed: Any) -> None:
+        self._seed = seed
+        self._lock = threading.Lock()
+        self._taken: dict[float, dict[tuple, set[int]]] = {}
+
+    def take(self, key: bytes, request: LLMRequest) -> int:
+        """How often the agent has had an answer to this request in this step, from 0.
+
+        Args:
+            key: see ``answer_key``.
+        """
+        with self._lock:
+            step = self._taken.setdefault(request.step, {})
+            taken = step.setdefault((key, repr(request.agent)), set())
+            number = next(n for n in count() if n not in taken)
+            taken.add(number)
+            while len(self._taken) > STEPS:
+                del self._taken[next(iter(self._taken))]
+        return number
+
+    def give_back(self, key: bytes, request: LLMRequest, number: int) -> None:
+        """Frees a number that no answer was cached under."""
+        with self._lock:
+            step = self._taken.get(request.step, {})
+            step.get((key, repr(request.agent)), set()).discard(number)
+
+    def key(self, key: bytes, request: LLMRequest, number: int) -> bytes:
+        """The key of an answer in this run: a SHA-256, 32 bytes."""
+        place = [self._seed, repr(request.agent), float(request.step), number]
+        return hashlib.sha256(key + json.dumps(place).encode()).digest()
 
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Answers of language models, kept: the same request is answered once.
+"""Cached answers of language models: the same request is answered once.
 
-The file is shared by runs, arms of an experiment and processes. What an answer is kept
-under says all that it depends on, and nothing of who asked and when, see ``answer_key``.
+The file is shared by runs, arms of an experiment and processes. The key of an answer
+covers all that the answer depends on, see ``answer_key``.
 The file holds hashes of requests, and replies without known secrets; neither prompts nor
 keys are in it.
 """
@@ -26,6 +26,7 @@ from mesa_memory.core.replies import FILTERED, Unusable
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.errors import CacheError
 from mesa_memory.llm.answer_file import PATIENCE_MS, AnswerFile, damaged, forbidden
+from mesa_memory.llm.answer_key import Occurrences
 from mesa_memory.llm.replay import response, response_data
 
 logger = logger_of(__name__)
@@ -45,6 +46,7 @@ class Claim:
     Attributes:
         reply: the kept one; None if the model is to be asked.
         spoilt: there is one, and nobody can use it.
+        lasting: True once there is an answer that can be given again.
     """
 
     cache: "AnswerCache"
@@ -52,6 +54,7 @@ class Claim:
     request: LLMRequest
     reply: Reply | None = None
     spoilt: bool = False
+    lasting: bool = False
 
     async def keep(self, reply: Reply) -> Reply:
         """Keeps what the model has answered, if it can be used.
@@ -62,6 +65,7 @@ class Claim:
         """
         if not _lasts(self.request, reply):
             return reply
+        self.lasting = True
         text = _text(reply, isinstance(self.request, ChatRequest))
         put = self.cache.put
         before = await asyncio.to_thread(put, self.key, text, self.spoilt)
@@ -115,17 +119,39 @@ class AnswerCache:
             return found
 
     @asynccontextmanager
-    async def claim(self, key: bytes, request: LLMRequest) -> AsyncIterator[Claim]:
+    async def claim(
+        self, key: bytes, request: LLMRequest, run: Occurrences | None = None
+    ) -> AsyncIterator[Claim]:
         """What is kept for a request; while nothing is, one at a time may ask.
 
         Those who want the same meanwhile wait, and get that answer, or ask in their turn.
+
+        Args:
+            run: of a study, whose equal requests have answers of their own.
         """
+        if run is None:
+            async with self._claim(key, request) as claim:
+                yield claim
+            return
+        number, lasting = run.take(key, request), False
+        try:
+            async with self._claim(run.key(key, request, number), request) as claim:
+                try:
+                    yield claim
+                finally:
+                    lasting = claim.lasting
+        finally:
+            if not lasting:
+                run.give_back(key, request, number)
+
+    @asynccontextmanager
+    async def _claim(self, key: bytes, request: LLMRequest) -> AsyncIterator[Claim]:
         ended = await self._turn(key)
         try:
             text = self._read(key)
             kept = None if text is None else self._restored(text)
             if kept is not None and usable(request, kept):
-                yield Claim(self, key, request, kept)
+                yield Claim(self, key, request, kept, lasting=True)
             else:
                 yield Claim(self, key, request, spoilt=text is not None)
         finally:

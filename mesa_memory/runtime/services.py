@@ -24,7 +24,7 @@ from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.batcher import EmbeddingBatcher, EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.hosts import mesa, mesa_arguments
-from mesa_memory.llm.answer_key import answer_key
+from mesa_memory.llm.answer_key import Occurrences, answer_key
 from mesa_memory.llm.answers import AnswerCache, Claim
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.forecaster import Forecaster
@@ -69,6 +69,7 @@ class Services:
         replay: answers every request from a recorded run; None asks the model.
         answers: answers of providers that are kept in a file; None keeps none.
         replicate: the number under which they are kept.
+        occurrences: of a study's run, numbers its equal requests; None elsewhere.
         outcomes: attributes of the agents that the recorder notes after each step.
         vectors: those that a run that is resumed or replayed has got.
     """
@@ -92,6 +93,7 @@ class Services:
         self.replay: Any = stand_in.current()
         self.answers: AnswerCache | None = None
         self.replicate = 0
+        self.occurrences: Occurrences | None = None
         self.outcomes: tuple[str, ...] = ()
         self.shared = SingleFlight()
         self.pool = EmbeddingPool()
@@ -226,10 +228,10 @@ class Services:
             own: answers in place of the configured model.
         """
         client: Any = self._client(request.model, own)
-        if (paid := self._paid_before(request, client)) is not None:
-            return paid
         if not hasattr(client, "complete"):
             return background.submit(self.acomplete(request, own)).result()
+        if (paid := self._paid_before(request, client)) is not None:
+            return paid
         while isinstance(set_aside := self._reserve(request, client), Future):
             set_aside.result()
         account = Accounted(self, request, client, set_aside)
@@ -244,12 +246,15 @@ class Services:
     async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
         client: Any = self._client(request.model, own)
-        if (paid := self._paid_before(request, client)) is not None:
-            return paid
+        paid = self._paid_before(request, client)
         if self.answers is None or not self._keeps(client):
-            return await self._ask(request, client)
+            return await self._ask(request, client) if paid is None else paid
         key = answer_key(request, self.settings, self.replicate)
-        async with self.answers.claim(key, request) as claim:
+        if paid is not None:
+            if self.occurrences is not None:
+                self.occurrences.take(key, request)
+            return paid
+        async with self.answers.claim(key, request, self.occurrences) as claim:
             if claim.reply is None:
                 return await self._ask(request, client, claim)
             return self._again(request, claim.reply)
