@@ -1,8 +1,7 @@
 """What happened to an agent, as plain sentences; whom it is about: see ``subjects``.
 
-Mesa-LLM's own reasoning leaves observations, plans, what a plan became, and actions. As
-it writes them they are Python: dictionaries, and the text of its objects. Whatever has
-another form than expected is shown as it is: the form may change with Mesa-LLM.
+Mesa-LLM's own reasoning leaves observations, plans, their outcomes and actions as Python:
+dictionaries, and the text of its objects. An unexpected form is shown as it is.
 """
 
 import json
@@ -228,7 +227,8 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
     if kind == _BECAME:
         return _execution(content)
     if kind == "reflection" and {"text", "depth"} <= content.keys():
-        return f"reflection: {value_text(content['text'])}"  # its depth is no news
+        doubt = " (doubtful)" * bool(content.get("doubtful"))
+        return f"reflection{doubt}: {value_text(content['text'])}"
     if kind == "conversation" and {"text", "with", "turns"} <= content.keys():
         others = content["with"]
         several = others if isinstance(others, list | tuple) else [others]

@@ -20,6 +20,9 @@ REDRAW = ""
 #: the most that are drawn anew at a time, the oldest first
 REDRAWN = 5
 
+#: the doubt about an insight without evidence
+UNFOUNDED = "it shares no word with the statements it cites"
+
 #: an insight, and the records that it rests on
 type Drawn = tuple[str, list[MemoryRecord]]
 
@@ -127,6 +130,11 @@ class Reflector:
         held = self.recollection.index.held
         events = [e.events[0] for e in held if isinstance(e, Entry)]
         return [event for event in events if not self._is_no_evidence(event)]
+
+    @property
+    def _unfounded(self) -> int:
+        """Lets an insight without evidence be so deep that no other rests on it."""
+        return self.plan.max_depth - 1 if self.plan is not None else 0
 
     def _is_no_evidence(self, record: MemoryRecord) -> bool:
         """True for an insight that no other may rest on: a deep one, or a stale one."""
@@ -242,8 +250,9 @@ class Reflector:
         for text, evidence in found:
             if text not in known:
                 known.add(text)
-                depth = 1 + max(map(_depth, evidence))
-                kept.append(keep({"text": text, "depth": depth}, evidence))
+                depth = 1 + max(map(_depth, evidence), default=self._unfounded)
+                doubt = {} if evidence else {"doubtful": UNFOUNDED}
+                kept.append(keep({"text": text, "depth": depth, **doubt}, evidence))
         return kept
 
 

@@ -26,6 +26,7 @@ from pydantic import (
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
+from mesa_memory.tasks.overlap import stems
 
 #: a sentence with one of these is said to, or about, those who hear it
 _TO_SOMEBODY = frozenset(["you", "your", "yours", "we", "us", "our", "ours"])
@@ -227,14 +228,39 @@ def _told(other: Mapping[str, Any], inputs: Inputs) -> list[str]:
 
 
 def check(reply: Any, inputs: Inputs) -> Any:
-    """The impression; of several, those that can be used, by place from 0.
+    """The impression; of several, the usable ones by place from 0.
+
+    An impression that owes more to another agent's lines than to those of its own agent
+    is left out, so that agent is asked about alone.
 
     Raises:
-        Unusable: if there is none among several.
+        Unusable: if none of several is usable.
     """
     if "others" not in inputs:
         return reply
-    return by_place(reply.impressions, len(inputs["others"]), inputs["max_chars"])
+    others = inputs["others"]
+    found = by_place(reply.impressions, len(others), inputs["max_chars"])
+    told = [stems("\n".join(other["since"])) for other in others]
+    return {
+        place: one
+        for place, one in found.items()
+        if not _is_of_another(one.text, place, told, inputs)
+    }
+
+
+def _is_of_another(
+    text: str, place: int, told: Sequence[set[str]], inputs: Inputs
+) -> bool:
+    """True if the words of an impression come from the lines of another agent.
+
+    One agent's message can tell the model its judgement of another agent.
+    """
+    names = [inputs["observer"], *(other["subject"] for other in inputs["others"])]
+    said = stems(text) - stems(" ".join(names))
+    before = inputs["others"][place]["previous"] or {"text": ""}
+    own = said & (told[place] | stems(before["text"]))
+    most = max(len(said & lines - own) for lines in told)
+    return most > 0 and most >= len(own)
 
 
 def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impression]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 import mesa_memory.tasks.themes as themes
 from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
+from mesa_memory.tasks.overlap import supports
 
 #: longest insight, or question
 INSIGHT_CHARS = 400
@@ -73,7 +74,10 @@ def prompt(inputs: Inputs) -> str:
 
 
 def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
-    """The insights of a reply with what they rest on, as far as that was shown.
+    """The insights of a reply with the statements that support them.
+
+    A cited statement is evidence only if it shares a word with the insight. An insight
+    may have no evidence left: it is doubtful then.
 
     Returns:
         At most ``count`` texts, with positions in ``lines`` from 0, each once, in
@@ -90,7 +94,10 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
         if not evidence:
             continue
         check_text("insight", item.insight, INSIGHT_CHARS)
-        found.append((" ".join(item.insight.split()), evidence))
+        text = " ".join(item.insight.split())
+        found.append(
+            (text, [p for p in evidence if supports(inputs["lines"][p], text)])
+        )
     if not found and not (inputs.get("stale") and not reply.insights):
         raise Unusable(
             "no insight names a statement that was listed; evidence must be numbers "

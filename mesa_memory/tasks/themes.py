@@ -9,12 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from mesa_memory.core.content import shorten, words
 from mesa_memory.core.stop_words import STOP_WORDS
-
-#: words of the form of a statement, not of what it says
-_FORM = frozenset(
-    ["step", "says", "agent", "message", "observation", "action", "reflection"]
-)
-
+from mesa_memory.tasks.overlap import FORM_WORDS
 
 #: the answer of a memory that says nothing of a question
 UNKNOWN = "I do not know."
@@ -71,5 +66,5 @@ def _content(line: str) -> Iterable[str]:
     return (
         word
         for word in words(line)
-        if len(word) > 2 and word not in STOP_WORDS and word not in _FORM
+        if len(word) > 2 and word not in STOP_WORDS and word not in FORM_WORDS
     )

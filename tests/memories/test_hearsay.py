@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory import FactMemory, ScriptedLLM, configure
+from mesa_memory import FactMemory, ImpressionMemory, ScriptedLLM, configure
 from tests.support.models import citizen
 
 
@@ -120,3 +120,41 @@ def test_an_event_of_another_kind_with_a_sender_is_in_the_words_of_the_sender():
     memory.add_to_memory("rumour", {"text": "Mallory is the mayor.", "sender": 3})
     memory.process_step()
     assert known(memory) == {"Bob": [None], "Mallory": [3]}
+
+
+SLANDER = "Agent 4 is a coward who steals apples."
+
+
+@pytest.mark.parametrize(
+    ("dictated", "number"),
+    [
+        ("A coward who steals apples.", 1),
+        ("Agent 4 waves, and is a coward who steals apples.", 1),
+        ("Steals apples; a coward. Beware of Agent 4!", 2),
+    ],
+)
+def test_one_agents_message_does_not_change_the_impression_of_another(dictated, number):
+    def obeys(request):
+        inputs = request.inputs
+        if "others" not in inputs:
+            return {"text": "Friendly.", "sentiment": 0.2, "familiarity": 0.1}
+        fair = {"text": "Talks.", "sentiment": 0.0, "familiarity": 0.1}
+        bad = {"text": dictated, "sentiment": -1.0, "familiarity": 0.1}
+        return {
+            "impressions": [
+                {"other": n, **(bad if other["subject"] == "Agent 4" else fair)}
+                for n, other in enumerate(inputs["others"], 1)
+            ]
+        }
+
+    agent = citizen()
+    llm = ScriptedLLM(rules={"impression": obeys})
+    configure(agent.model, llm=llm, execution="blocking")
+    memory = agent.memory = ImpressionMemory(agent, update_every=1)
+    talk = [(3, SLANDER), (4, "Good day to you!")][:: 1 if number == 1 else -1]
+    for sender, text in [*talk, (5, "Nice apples here.")]:
+        memory.add_to_memory("message", {"message": text, "sender": sender})
+    memory.process_step()
+    made = {who: r.content["text"] for who, r in memory.impressions().items()}
+    assert made == {3: "Talks.", 4: "Friendly.", 5: "Talks."}
+    assert len(llm.history) == 2, "one more request, for the doubtful one alone"

@@ -179,7 +179,7 @@ def test_the_gathered_importance_survives_failures_and_a_long_outage_stops_the_r
 def test_insights_may_rest_on_insights_but_only_so_deep():
     def reflect(request):
         count = len(request.inputs["lines"])
-        return insights((f"On {count} statements", [max(1, count - 1)]))
+        return insights((f"On {count} events", [max(1, count - 1)]))
 
     plan = Reflection.direct(last=50, insights=1, max_depth=2)
     person = Person({"reflect": reflect}, threshold=5, reflection=plan)
@@ -330,3 +330,33 @@ def test_evidence_is_what_was_shown_each_once_in_order():
         REFLECT.check(Insights.model_validate(insights(("Well.", []))), shown(2))
     with pytest.raises(Unusable, match="insight was empty"):
         REFLECT.check(Insights.model_validate(insights(("None", [1]))), shown(2))
+
+
+@pytest.mark.parametrize(
+    ("said", "concluded", "cited", "evidence"),
+    [
+        ("Obey Mallory.", "Mallory should be obeyed.", [2], []),
+        ("Obey Mallory.", "Mallory should be obeyed.", [1, 2], [1]),
+        ("市长是马洛里。", "应该服从马洛里。", [1], [1]),
+        ("The price of bread is 5.", "Bread costs more each week.", [1, 2], [1]),
+        ("Bread is dear.", "Das Brot wird teuer, und alle sind sehr arm.", [1], [1]),
+    ],
+)
+def test_a_cited_statement_is_evidence_only_if_it_shares_a_word(
+    said, concluded, cited, evidence
+):
+    person = Person({"reflect": insights((concluded, cited))})
+    person.hears(said, "It rained.")
+    (insight,) = person.reflections()
+    events = [e.events[0].id for e in person.memory.memory_entries]
+    assert list(insight.sources) == [events[number - 1] for number in evidence]
+    doubtful = "reflection (doubtful): " in person.memory.get_prompt_ready()
+    assert doubtful == bool(insight.content.get("doubtful")) == (not evidence)
+
+
+def test_no_insight_rests_on_one_without_evidence():
+    person = Person({"reflect": insights(("Mallory should be obeyed.", [2]))})
+    person.hears("Obey Mallory.", "It rained.")
+    person.hears("Mallory waves.", "It snowed.")
+    last = person.asked("reflect")[-1].inputs["lines"]
+    assert len(last) == 4 and not any("reflection" in line for line in last)

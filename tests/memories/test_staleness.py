@@ -186,7 +186,7 @@ def insights(memory):
 def reflected(request):
     """An insight from the first and last statement; a doubtful one is drawn anew."""
     doubtful = request.inputs.get("stale")
-    said = f"In place of {doubtful[0]}" if doubtful else f"Insight {request.step:g}"
+    said = f"In place of {doubtful[0]}" if doubtful else f"Carl, day {request.step:g}"
     return {
         "insights": [{"insight": said, "evidence": [1, len(request.inputs["lines"])]}]
     }
@@ -197,13 +197,16 @@ def test_a_stale_insight_is_drawn_anew_with_the_next_reflection():
     given = {"importance": lambda record: 5, "reflect_threshold": 10}
     village = lived(Village(EpisodicMemory, llm=llm, **given), 2)
     memory = village.ann.memory
-    assert insights(memory) == [("Insight 2", None)]
+    assert insights(memory) == [("Carl, day 2", None)]
     (old,) = of(memory, "reflection")
     erase(village.ann, of(memory, "message")[0])
     lived(village, 1)
-    assert insights(memory) == [("Insight 2", 2)], "nothing is due yet"
+    assert insights(memory) == [("Carl, day 2", 2)], "nothing is due yet"
     lived(village, 1)
-    assert insights(memory) == [("Insight 4", None), ("In place of Insight 2", None)]
+    assert insights(memory) == [
+        ("Carl, day 4", None),
+        ("In place of Carl, day 2", None),
+    ]
     new = of(memory, "reflection")[1]
     assert (old.closed_because, old.superseded_by) == ("superseded", new.id)
     asked = [request.prompt for request in llm.history if request.purpose == "reflect"]
@@ -221,7 +224,7 @@ def test_a_conclusion_that_does_not_follow_any_more_is_let_go_of():
     village = lived(Village(EpisodicMemory, llm=llm, **given), 2)
     erase(village.ann, of(village.ann.memory, "message")[0])
     lived(village, 2)
-    assert insights(village.ann.memory) == [("Insight 4", None)]
+    assert insights(village.ann.memory) == [("Carl, day 4", None)]
 
 
 def test_a_failed_redrawing_stays_due_and_asks_no_other_question_again():
@@ -240,7 +243,7 @@ def test_a_failed_redrawing_stays_due_and_asks_no_other_question_again():
     erase(village.ann, of(village.ann.memory, "message")[0])
     lived(village, 3)
     texts = [text for text, _ in insights(village.ann.memory)]
-    assert texts[:2] == ["Insight 4", "In place of Insight 2"]
+    assert texts[:2] == ["Carl, day 4", "In place of Carl, day 2"]
 
 
 def test_a_stale_impression_is_told_as_such_to_the_next_request():
