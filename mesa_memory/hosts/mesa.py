@@ -13,7 +13,6 @@ from numbers import Integral, Real
 from types import MethodType
 from typing import Any
 
-from mesa_memory.core import gc_tuning
 from mesa_memory.errors import HostChanged
 from mesa_memory.hosts.around import Around
 from mesa_memory.hosts.changed import changed
@@ -142,7 +141,6 @@ class StepGuard(Around):
 
     def __call__(self) -> None:
         """One step."""
-        gc_tuning.collector.look_less_for(self._model())
         try:
             self.inner()
         except BaseException:  # Ctrl-C, too: in a notebook, the model stays

@@ -1,10 +1,8 @@
 """A run has one writer, whoever asks."""
 
-import gc
 import logging
 import subprocess
 import sys
-import threading
 
 import pytest
 
@@ -12,7 +10,6 @@ from mesa_memory import Services, checkpoint, open_run, resume
 from mesa_memory.errors import RunInUse, StoreError
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.street import Street, remembered
-from tests.support.waiting import HUNG
 
 
 @pytest.fixture(params=["file", "postgresql"])
@@ -56,37 +53,6 @@ def test_a_model_that_nobody_has_any_more_writes_no_run(place):
     Services.of(street).recorder.sync()
     del street
     assert resume(Street, place).steps == 2
-
-
-class Slow:
-    """Garbage that takes its time, as a model does whose last records are written."""
-
-    def __init__(self, freeing, go_on):
-        self.itself, self.freeing, self.go_on = self, freeing, go_on
-
-    def __del__(self):
-        self.freeing.set()
-        self.go_on.wait(HUNG)
-
-
-def test_it_writes_none_either_while_another_thread_collects_garbage(tmp_path):
-    """Python's ``gc.collect`` does nothing then."""
-    place = str(tmp_path / "run.sqlite")
-    freeing, go_on = threading.Event(), threading.Event()
-    street = played(place, 2)
-    Services.of(street).recorder.sync()
-
-    def collect():
-        Slow(freeing, go_on)
-        gc.collect()
-
-    other = threading.Thread(target=collect)
-    other.start()
-    assert freeing.wait(HUNG)
-    del street
-    threading.Timer(0.3, go_on.set).start()
-    assert resume(Street, place).steps == 2
-    other.join(HUNG)
 
 
 def test_a_run_that_another_process_writes_is_refused_until_it_is_dead(tmp_path):

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from mesa_memory.core import gc_tuning
 from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import LLMRequest, Reply
@@ -92,7 +91,6 @@ class Recorder(Collector):
         weakref.finalize(model, _abandon, weakref.ref(self))
         bus.observers.append(self)
         _running.add(self)
-        gc_tuning.collector.look_less()
 
     @property
     def model(self) -> Any:
@@ -364,9 +362,7 @@ class Recorder(Collector):
         if self in self.bus.observers:
             self.bus.observers.remove(self)
         self._watch.detach()
-        if self in _running:
-            _running.discard(self)
-            gc_tuning.collector.look_as_before()
+        _running.discard(self)
 
 
 _running: set[Recorder] = set()

@@ -4,13 +4,13 @@ Memories, clock and random generators come from the run's checkpoint. What else 
 holds it tells and takes up itself, in ``get_state()`` and ``set_state(state)``.
 """
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.gc_tuning import collector
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.snapshot import decode
 from mesa_memory.errors import RunInUse, StoreCorrupt
@@ -205,8 +205,8 @@ def _hold(store: Any, run: int) -> None:
     except RunInUse as error:
         if not error.here:
             raise
-        # A model that nobody has any more may not have been freed yet.
-        collector.collect()
+        # A model without references may not have been freed yet.
+        gc.collect()
         store.hold(run)
 
 
