@@ -4,7 +4,8 @@
     ├── LLMError              a language-model request of a memory failed
     │   ├── LLMUnavailable    it may work later: timeout, 429, 5xx, connection
     │   ├── LLMRejected       it will not work as asked: key, model, context
-    │   │   └── PromptTooLong the prompt is longer than the model can read
+    │   │   ├── PromptTooLong the prompt is longer than the model can read
+    │   │   └── ContentFiltered the provider's content filter refuses a text
     │   ├── BadReply          the reply is not usable, also after its repair
     │   ├── BudgetExceeded    the call would cross the budget
     │   └── ReplayMismatch    the recorded run has no answer to it
@@ -108,6 +109,10 @@ class LLMRejected(LLMError):
 
 class PromptTooLong(LLMRejected):
     """The prompt is longer than the model can read; what can be asked in parts, is."""
+
+
+class ContentFiltered(LLMRejected):
+    """The provider's content filter refuses a text; memories leave that event out."""
 
 
 class BadReply(LLMError):

@@ -14,8 +14,28 @@ from pydantic import BaseModel, ValidationError
 from mesa_memory.core.refusals import refuses
 from mesa_memory.core.render import shorten
 
-#: what providers say when their content filter has ended a reply
-FILTERED = ("content_filter", "content_filtered", "safety", "SAFETY", "refusal")
+#: the good ends of a reply, in the words of all known servers
+_GOOD_ENDS = frozenset(
+    {"", "none", "null", "stop", "stopped", "end_turn", "end", "eos", "eos_token"}
+    | {
+        "stop_sequence",
+        "stop_string",
+        "stop_token",
+        "stop_str",
+        "complete",
+        "completed",
+    }
+    | {"tool_calls", "tool_call", "tool_use", "function_call", "tool", "done", "normal"}
+    | {"finish", "finished", "finish_reason_unspecified", "eosfound", "userstopped"}
+)
+#: words in the end of a reply that a content filter has cut
+_FILTER = re.compile(
+    r"filter|safety|recitation|blocklist|blocked|prohibited|spii|refus|sensitive|toxic"
+    r"|guardrail|moderat|inspection|violat|flagged",
+    re.IGNORECASE,
+)
+#: the end of a reply that ended well, that was filtered, that its provider could not use
+STOP, FILTERED, BAD_OUTPUT = "stop", "content_filter", "bad_output"
 #: characters of a refused reply that the model is shown again
 REPAIR_CHARS = 2000
 #: characters of a reply that are read; more is never needed and may be an attack
@@ -61,6 +81,40 @@ class Unusable(ValueError):
     """Why a reply cannot be used; worded for the model that sent it."""
 
 
+class Filtered(Unusable):
+    """The provider's content filter has cut the reply; asking again is of no use."""
+
+
+def end_of(said: Any) -> str:
+    """The end of a reply in one word for each kind, from a server's own word.
+
+    Tools that were called stay named. An unknown end is kept as it is: it is not good.
+    """
+    word = str(said or "").strip()
+    small = word.lower().removeprefix("finishreason.")
+    if small in ("tool_calls", "function_call", "length"):
+        return small
+    if small in _GOOD_ENDS:
+        return STOP
+    return FILTERED if _FILTER.search(word) else word[:40]
+
+
+def check_end(reply: Any) -> None:
+    """Lets a reply pass that came to a good end.
+
+    Raises:
+        Filtered: if the provider's content filter has cut it.
+        Unusable: if it was cut off, or its provider could not use it.
+    """
+    end = end_of(reply.finish)
+    if end == FILTERED:
+        raise Filtered("the provider's content filter cut the reply")
+    if end == BAD_OUTPUT:
+        raise Unusable("the provider could not read the reply as JSON")
+    if end not in (STOP, "tool_calls", "function_call"):
+        raise Unusable("the reply was cut off before its end; be shorter")
+
+
 def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
     """The value in ``reply``, an instance of ``schema``.
 
@@ -68,17 +122,15 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
         max_chars: longest text any field of the value may have.
 
     Raises:
+        Filtered: if a content filter has cut it.
         Unusable: if the reply is empty, refuses, is truncated, too long or does not
             fit the schema.
     """
     text = _clean((reply.text or "")[:READ_CHARS]).strip()
     answers = _answers(text)
+    check_end(reply)
     if not answers[0]:
         raise Unusable("the reply was empty")
-    if reply.finish == "length":
-        raise Unusable("the reply was cut off before its end; be shorter")
-    if reply.finish in FILTERED:
-        raise Unusable("the provider's content filter cut the reply")
     value = _validated(answers, schema)
     for name, item in value:
         if isinstance(item, str):

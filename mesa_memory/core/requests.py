@@ -7,6 +7,7 @@ anything with ``perform(effect)`` and ``aperform(effect)``.
 """
 
 import json
+import math
 from collections.abc import Callable, Generator, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -16,7 +17,8 @@ from mesa_memory.core import replies
 from mesa_memory.core.alike import alike
 from mesa_memory.core.content import count_tokens
 from mesa_memory.core.embedding import EmbedRequest
-from mesa_memory.errors import BadReply, EmbedderError, LLMError
+from mesa_memory.core.validate import token_count
+from mesa_memory.errors import BadReply, ContentFiltered, EmbedderError, LLMError
 
 type Flow[T] = Generator["Effect", Any, T]
 
@@ -54,6 +56,11 @@ class LLMRequest:
     accepts: Callable[["Reply"], object] | None = field(
         default=None, compare=False, repr=False
     )
+
+    @property
+    def where(self) -> dict[str, Any]:
+        """The arguments of an ``LLMError`` about it."""
+        return {"purpose": self.purpose, "agent": self.agent, "step": self.step}
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -184,6 +191,13 @@ class Reply:
     form: str = ""
     without: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        """Leaves out counts and costs that cannot be true; they are unknown then."""
+        for name in ("prompt_tokens", "completion_tokens", "cached_tokens"):
+            object.__setattr__(self, name, token_count(getattr(self, name)))
+        if self.cost is not None and not 0 <= self.cost < math.inf:
+            object.__setattr__(self, "cost", None)
+
     @property
     def route(self) -> "Route | None":
         """How it was asked for; None if unknown."""
@@ -257,9 +271,6 @@ FAULTS = (LLMError, EmbedderError)
 type Fault = LLMError | EmbedderError
 
 
-# -- flows ------------------------------------------------------------------------------
-
-
 class Handler(Protocol):
     """Answers effects."""
 
@@ -293,11 +304,12 @@ def ask(
         repairs: False fails at once, without sending a reply back.
 
     Raises:
+        ContentFiltered: if the provider's filter has cut the reply.
         BadReply: if the second reply does not pass either.
     """
     if request.schema is None:
         raise TypeError(f"a request needs a schema to be read: {request.purpose}")
-    schema = request.schema
+    schema, where = request.schema, request.where
     last: Reply | None = None
     value: Any = None
 
@@ -314,15 +326,13 @@ def ask(
         reply = yield request
         try:
             return read(reply)
+        except replies.Filtered as problem:
+            raise ContentFiltered(f"{problem}.", **where) from problem
         except replies.Unusable as problem:
             if request.repair or not repairs:
-                raise BadReply(
-                    f"the model's reply cannot be used: {problem}. Its text began "
-                    f"with {(reply.text or '')[:80]!r}.",
-                    purpose=request.purpose,
-                    agent=request.agent,
-                    step=request.step,
-                ) from problem
+                began = f"Its text began with {(reply.text or '')[:80]!r}."
+                said = f"the model's reply cannot be used: {problem}. {began}"
+                raise BadReply(said, **where) from problem
             # Some providers refuse an empty message.
             shown = (reply.text or "(nothing)")[: replies.REPAIR_CHARS]
             request = replace(request, repair=(shown, str(problem)))
@@ -331,8 +341,8 @@ def ask(
 def gather[T](flows: Iterable[Flow[T]]) -> Flow[list[T | Fault]]:
     """Runs flows side by side, each at its own pace; one failing leaves the others be.
 
-    A flow returns what it found; what follows from it (records opened, closed, counted)
-    is done by whoever gathers, in the order of the flows and not of the replies.
+    A flow returns its finding; the caller opens, closes and counts records afterwards,
+    in the order of the flows and not of the replies.
 
     Returns:
         For each flow, in order, its result or the ``LLMError`` or ``EmbedderError`` that

@@ -37,6 +37,18 @@ def number(
     return value  # type: ignore[return-value]
 
 
+#: a larger number of tokens is an error of its server
+MOST_TOKENS = 10**12
+
+
+def token_count(value: Any) -> int | None:
+    """A number of tokens; None if this is not one."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    fits = 0 <= value <= MOST_TOKENS and value == int(value)
+    return int(value) if fits else None
+
+
 def check_model(model: Any) -> None:
     """Says what is wrong with what should be a Mesa model.
 

@@ -3,7 +3,7 @@
 import os
 import random
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,7 +16,8 @@ from mesa_memory.core.render import one_line, shorten
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
 from mesa_memory.hosts.litellm import guard_clients
-from mesa_memory.hosts.wire import BODY_BYTES, bounded
+from mesa_memory.hosts.provider_faults import calling, fault_of, passing, wait_of
+from mesa_memory.hosts.wire import BODY_BYTES
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -27,8 +28,6 @@ redaction.guard_others()
 reach_loopback_directly()
 guard_clients()
 
-#: HTTP states that waiting can cure; every state from 500 can, too
-PASSING_STATES = (408, 409, 425, 429)
 #: asked for when the length of a vector must be known before any text is embedded
 PROBE = "memory"
 #: longest part of a reply for one text: 8192 numbers of 24 characters; bytes, unpacked
@@ -148,7 +147,8 @@ class LiteLLMEmbedder:
             time.sleep(left)
 
     def _attempt(self, texts: list[str]) -> Any:
-        with bounded(max(BODY_BYTES, TEXT_BYTES * len(texts)), self.timeout):
+        size = max(BODY_BYTES, TEXT_BYTES * len(texts))
+        with calling(size, self.timeout):
             return litellm.embedding(
                 model=self.model,
                 input=texts,
@@ -173,20 +173,20 @@ class LiteLLMEmbedder:
         """Seconds to the next attempt: exponential with jitter, or as told."""
         backoff = self.backoff * 2 ** (state.attempt_number - 1)
         jittered = backoff * (0.5 + self._jitter.random())
-        return max(jittered, _retry_after(_error_of(state)))
+        return max(jittered, wait_of(_error_of(state)))
 
     def _enough(self, state: RetryCallState) -> bool:
         """True after the last attempt, or if the provider asks for a long wait."""
         last = state.attempt_number >= self.attempts
-        return last or _retry_after(_error_of(state)) > self.timeout
+        return last or wait_of(_error_of(state)) > self.timeout
 
     def _failure(self, error: Exception, n: int) -> EmbedderError:
         redaction.learn_keys(litellm)
-        said = redaction.scrub(str(error).partition("\nTraceback")[0])
+        said = redaction.scrub(fault_of(error).said.partition("\nTraceback")[0])
         detail = one_line(shorten(said, 300))
         detail = detail.rstrip(". ") or type(error).__name__
         if passing(error):
-            asked = _retry_after(error)
+            asked = wait_of(error)
             self._closed_until = time.monotonic() + asked
             wait = f" It asks to wait {asked:.4g} s." if asked else ""
             return EmbedderError(
@@ -203,36 +203,8 @@ class LiteLLMEmbedder:
         )
 
 
-def passing(error: BaseException) -> bool:
-    """True if the same request may succeed later: by its HTTP state, else its class."""
-    status = getattr(error, "status_code", None)
-    if status in PASSING_STATES:
-        return True
-    refused = litellm.BadRequestError | litellm.AuthenticationError
-    if isinstance(error, refused) or "api_key" in str(error).lower():
-        return False
-    if isinstance(status, int):
-        return status >= 500 or status < 400
-    return isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
-
-
 def _error_of(state: RetryCallState) -> BaseException | None:
     return state.outcome.exception() if state.outcome else None
-
-
-def _retry_after(error: BaseException | None) -> float:
-    """The seconds the provider asks to wait; 0 if it does not."""
-    sources = (
-        getattr(getattr(error, "response", None), "headers", None),
-        getattr(error, "litellm_response_headers", None),
-    )
-    for headers in sources:
-        value = headers.get("retry-after") if isinstance(headers, Mapping) else None
-        try:
-            return max(0.0, float(value or ""))
-        except ValueError:  # absent, or a date
-            continue
-    return 0.0
 
 
 def _place(address: str) -> str:

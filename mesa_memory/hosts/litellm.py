@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any
 
 from mesa_memory.core.environment import is_set
@@ -145,12 +145,11 @@ def tls() -> Any:
     return get_ssl_configuration()
 
 
-@lru_cache
-def finish_reason(said: str) -> str:
-    """Why a model stopped, in OpenAI's words."""
-    from litellm.litellm_core_utils.core_helpers import map_finish_reason
-
-    return str(map_finish_reason(said))
+def finish_reason(choice: Any) -> Any:
+    """The provider's own word for the end of a choice, as far as litellm kept it."""
+    kept = getattr(choice, "provider_specific_fields", None)
+    native = kept.get("native_finish_reason") if isinstance(kept, dict) else None
+    return native or getattr(choice, "finish_reason", None)
 
 
 def response_of(answer: dict[str, Any], model: str) -> Any:

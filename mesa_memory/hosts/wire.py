@@ -4,15 +4,19 @@ It holds for every HTTP client that litellm makes, for texts and for embeddings.
 """
 
 import json
+import re
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+
+from mesa_memory.core.fault_table import ERROR_BYTES
+from mesa_memory.core.validate import token_count
 
 #: a longer body is no reply of a language model; bytes, unpacked
 BODY_BYTES = 10_000_000
@@ -27,29 +31,45 @@ _EITHER_HEADER = 47
 #: of the body as it was sent, not of what is handed on
 _OF_THE_PACKING = ("content-encoding", "content-length", "transfer-encoding")
 
+_DECODER = json.JSONDecoder()
 _GIVEN = httpx.USE_CLIENT_DEFAULT
+
+
+#: the HTTP state, body and headers of an error
+type Refused = tuple[int, bytes, Mapping[str, str]]
 
 
 @dataclass(frozen=True)
 class _Bounds:
     size: int
     until: float
+    refused: list[Refused] = field(default_factory=list)
+
+    def note(self, response: httpx.Response) -> httpx.Response:
+        """The response, whose error is kept if it is one."""
+        if response.is_error:
+            headers = response.headers
+            self.refused.append((response.status_code, response.content, headers))
+        return response
 
 
 _bounds: ContextVar[_Bounds | None] = ContextVar("bounds", default=None)
 
 
 @contextmanager
-def bounded(size: int = BODY_BYTES, seconds: float = float("inf")) -> Iterator[None]:
-    """Bounds the replies to the requests made inside.
+def bounded(
+    size: int = BODY_BYTES, seconds: float = float("inf")
+) -> Iterator[list[Refused]]:
+    """Bounds the replies to the requests made inside, and gives the last one if refused.
 
     Args:
         size: longest body, bytes after unpacking.
         seconds: until a reply must be whole.
     """
-    token = _bounds.set(_Bounds(size, time.monotonic() + seconds))
+    bounds = _Bounds(size, time.monotonic() + seconds)
+    token = _bounds.set(bounds)
     try:
-        yield
+        yield bounds.refused
     finally:
         _bounds.reset(token)
 
@@ -96,14 +116,15 @@ class GuardedClient(httpx.Client):
                         if not body.add(part):
                             break
                     response.close()
-                    return body.response()
+                    return bounds.note(body.response())
                 elif not stream:
                     response.read()
             except BaseException:
                 response.close()
                 raise
             if not going_on:
-                return route.refused or response
+                final = route.refused or response
+                return bounds.note(final) if bounds else final
 
 
 class GuardedAsyncClient(httpx.AsyncClient):
@@ -137,14 +158,15 @@ class GuardedAsyncClient(httpx.AsyncClient):
                         if not body.add(part):
                             break
                     await response.aclose()
-                    return body.response()
+                    return bounds.note(body.response())
                 elif not stream:
                     await response.aread()
             except BaseException:
                 await response.aclose()
                 raise
             if not going_on:
-                return route.refused or response
+                final = route.refused or response
+                return bounds.note(final) if bounds else final
 
 
 class _Route:
@@ -181,6 +203,8 @@ class _Route:
 class Body:
     """A reply's body that is put together and unpacked while it arrives, within bounds.
 
+    Only the beginning of an error is read.
+
     Args:
         status: of HTTP.
         packing: the reply's ``content-encoding``.
@@ -194,7 +218,8 @@ class Body:
     def __init__(
         self, status: int, packing: str, kind: str, size: int = BODY_BYTES
     ) -> None:
-        self._size, self._body, self.refusal = size, bytearray(), ""
+        self._is_error, self._body, self.refusal = status >= 400, bytearray(), ""
+        self._size = ERROR_BYTES if self._is_error else size
         self._unpack: Any = None
         packing = packing.strip().lower()
         if packing in PACKED:
@@ -212,6 +237,9 @@ class Body:
                 part = self._unpack.decompress(part, room + 1)
             except zlib.error as error:
                 self.refusal = f"its reply cannot be unpacked ({error})"
+        if self._is_error and len(part) >= room:
+            self._body += part[:room]
+            return False
         if len(part) > room:
             self.refusal = f"its reply has more than {self._size} bytes"
         self._body += part
@@ -256,13 +284,46 @@ class _HttpxBody:
         return httpx.Response(
             self._from.status_code,
             headers=headers,
-            content=self._body.content,
+            content=_with_true_counts(self._body.content),
             request=self._from.request,
         )
 
 
+_USAGE = re.compile(rb'"usage(?:Metadata)?"\s*:\s*(?=\{)')
+
+
+def _with_true_counts(body: bytes) -> bytes:
+    """A reply without counts that cannot be true: litellm gives up the reply for one."""
+    for found in reversed([*_USAGE.finditer(body)]):
+        text = body[found.end() :].decode("utf-8", "replace")
+        try:
+            usage, end = _DECODER.raw_decode(text)
+        except (ValueError, RecursionError):
+            continue
+        true = _true_counts(usage)
+        if true != usage:
+            after = text[end:].encode()
+            body = body[: found.end()] + json.dumps(true).encode() + after
+    return body
+
+
+def _true_counts(usage: Any) -> Any:
+    """A usage without the numbers of tokens that are not numbers of tokens."""
+    if not isinstance(usage, dict):
+        return usage
+    kept = {name: _true_counts(value) for name, value in usage.items()}
+    return {
+        name: value
+        for name, value in kept.items()
+        if isinstance(value, dict)
+        or not name.lower().endswith(("tokens", "tokencount"))
+        or token_count(value) is not None
+    }
+
+
 def _prepared(request: httpx.Request, bounds: _Bounds | None) -> httpx.Request:
     if bounds:
+        bounds.refused.clear()
         request.headers["accept-encoding"] = "gzip"
     return request
 

@@ -22,7 +22,7 @@ from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.redaction import scrub_json
 from mesa_memory.core.refusals import refuses
-from mesa_memory.core.replies import FILTERED, Unusable
+from mesa_memory.core.replies import Unusable, check_end
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.errors import CacheError
 from mesa_memory.llm.answer_file import PATIENCE_MS, AnswerFile, damaged, forbidden
@@ -264,7 +264,9 @@ def usable(request: LLMRequest, reply: Reply) -> bool:
 
 def _lasts(request: LLMRequest, reply: Reply) -> bool:
     """True for a reply that may be given again: whole, good, of the model asked."""
-    if reply.finish == "length" or reply.finish in FILTERED:
+    try:
+        check_end(reply)
+    except Unusable:
         return False
     if reply.model not in ("", request.model):
         return False  # a fallback has answered

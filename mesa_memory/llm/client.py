@@ -12,14 +12,16 @@ from typing import Any
 
 from aiolimiter import AsyncLimiter
 
-from mesa_memory.core import redaction
+from mesa_memory.core import redaction, replies
 from mesa_memory.core.alike import alike
+from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.errors import LLMError, LLMRejected
 from mesa_memory.hosts.litellm import be_quiet, guard_clients
+from mesa_memory.hosts.provider_faults import outcome, passing
 from mesa_memory.llm import pricing, provider_errors
 from mesa_memory.llm.base import Attempt, LLMSettings, Sender
 from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
@@ -73,8 +75,7 @@ class ProviderClient:
     def adopt(self, settings: LLMSettings) -> None:
         """Takes other settings for the next requests; a limit that stays goes on."""
         before, self.settings = self.settings, settings
-        if settings.concurrency != before.concurrency:
-            self._slots.set_ceiling(settings.concurrency)
+        self._slots.set_ceiling(settings.concurrency)
         if settings.requests_per_minute != before.requests_per_minute:
             self._requests = _limiter(settings.requests_per_minute)
         if settings.tokens_per_minute != before.tokens_per_minute:
@@ -93,9 +94,7 @@ class ProviderClient:
             raise LLMRejected(
                 "no model is named. Give llm_model='provider/model' to the agent or "
                 "the memory, or configure(model, llm=…).",
-                purpose=request.purpose,
-                agent=request.agent,
-                step=request.step,
+                **request.where,
             )
         failures: list[LLMError] = []
         for name in (request.model, *self.settings.fallbacks):
@@ -117,10 +116,13 @@ class ProviderClient:
             try:
                 reply = await self._attempt(course)
             except Exception as error:
+                bad = outcome(error) == BAD_OUTPUT
+                if bad and course.request.schema is not None:  # it is sent back once
+                    return Reply(None, course.model, finish=replies.BAD_OUTPUT)
                 wait = self._wait(course.attempts, error)
                 tried = course.attempts >= self.settings.attempts
                 last = tried or wait >= patience.left
-                if last or not _worth_another_try(error):
+                if last or not _worth_another_try(error, course.attempts):
                     raise provider_errors.typed(
                         *(error, course.model, course.request, course.requests),
                         self.settings.deadline,
@@ -148,7 +150,7 @@ class ProviderClient:
             status = 200
             return reply
         except Exception as error:
-            status = getattr(error, "status_code", None)
+            status = getattr(error, "status_code", None) if passing(error) else None
             self._ways.clear()  # a key or an address may be another one by now
             self._close(course, error)
             raise
@@ -178,7 +180,7 @@ class ProviderClient:
     def _close(self, course: "_Course", error: Exception) -> None:
         """Notes how long a provider asks to wait; nobody asks it before."""
         wait = provider_errors.retry_after(error)
-        if not wait or not provider_errors.passing(error):
+        if not wait or not passing(error):
             return
         place, until = course.place, time.monotonic() + wait
         self._closed[place] = max(until, self._closed.get(place, 0.0))
@@ -359,10 +361,7 @@ class _Course:
         """The request's own, or a fallback."""
         return self.place[0]
 
-    @property
-    def requests(self) -> int:
-        """All that were sent."""
-        return self.attempts + self.more
+    requests = property(lambda self: self.attempts + self.more)  #: sent so far
 
 
 def _make(name: str) -> Sender:
@@ -375,10 +374,11 @@ def _make(name: str) -> Sender:
     return LiteLLMSender()
 
 
-def _worth_another_try(error: BaseException) -> bool:
-    return provider_errors.passing(error) and not isinstance(
-        error, provider_errors.NoTurn | provider_errors.Closed
-    )
+def _worth_another_try(error: BaseException, attempts: int) -> bool:
+    if isinstance(error, provider_errors.NoTurn | provider_errors.Closed):
+        return False
+    decided = outcome(error)
+    return decided == BUSY or (decided == BAD_OUTPUT and attempts == 1)
 
 
 def _order(request: LLMRequest) -> tuple:

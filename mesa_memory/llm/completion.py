@@ -1,4 +1,4 @@
-"""A server's answer in the OpenAI protocol, or what it says of an error, read as data."""
+"""A server's answer in the OpenAI protocol, read as data."""
 
 import json
 import re
@@ -7,12 +7,14 @@ from typing import Any
 
 import orjson
 
+from mesa_memory.core import replies
 from mesa_memory.core.alike import alike
 from mesa_memory.core.requests import ChatRequest, Reply
 from mesa_memory.hosts import litellm as host
+from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm import pricing
 from mesa_memory.llm.base import Attempt
-from mesa_memory.llm.provider_errors import NoAnswer, StateError
+from mesa_memory.llm.provider_errors import NoAnswer
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
 _NO_REPLY = Reply(None)
@@ -21,22 +23,6 @@ _THOUGHT = re.compile(
     r"<(?:think|thinking|budget:thinking)>.*?</(?:think|thinking|budget:thinking)>(.*)",
     re.DOTALL,
 )
-
-
-def said_in(body: bytes) -> str:
-    """What a server says of an error: OpenAI's form, Ollama's, vLLM's, or the text."""
-    text = body.decode("utf-8", "replace").strip()
-    try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    error = told.get("error", told) if isinstance(told, dict) else told
-    if not isinstance(error, dict):
-        return error if isinstance(error, str) else text
-    said = error.get("message") or error.get("detail") or error
-    code = error.get("code")
-    code = f" ({code})" if isinstance(code, str) and code not in str(said) else ""
-    return (said if isinstance(said, str) else json.dumps(said)) + code
 
 
 def answer_of(body: bytes) -> dict[str, Any]:
@@ -57,7 +43,7 @@ def answer_of(body: bytes) -> dict[str, Any]:
         raise NoAnswer("the reply is no JSON object")
     if fault := answer.get("error"):
         code = fault.get("code") if isinstance(fault, dict) else None
-        raise StateError(code if isinstance(code, int) else 422, said_in(body))
+        raise StateError(code if isinstance(code, int) else 422, answer)
     choices = answer.get("choices")
     if not isinstance(choices, list) or not choices:
         raise NoAnswer("the reply has no choices")
@@ -80,12 +66,12 @@ def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
     tier, raw = tier_of(answer), None
     if isinstance(attempt.request, ChatRequest):
         raw = _response(answer, model)
-        text, finish = raw.choices[0].message.content, raw.choices[0].finish_reason
+        text, finish = raw.choices[0].message.content, choice.get("finish_reason")
     else:
         text = _text(choice["message"])
         if attempt.by_tool:
             text = _called_with(choice["message"]) or text
-        finish = host.finish_reason(f"{choice.get('finish_reason') or 'stop'}")
+        finish = choice.get("finish_reason")
     return alike(
         _NO_REPLY,
         text=text,
@@ -93,7 +79,7 @@ def reply_of(answer: dict[str, Any], attempt: Attempt, model: str) -> Reply:
         prompt_tokens=counts.prompt,
         completion_tokens=counts.completion,
         cost=_cost(attempt.model, counts, tier),
-        finish=finish or "stop",
+        finish=replies.end_of(finish),
         raw=raw,
         cached_tokens=counts.cached,
         tier=tier,

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
+from mesa_memory.core.fault_table import BUSY, REFUSED
 from mesa_memory.core.requests import Route
-from mesa_memory.llm.provider_errors import too_long
+from mesa_memory.hosts.provider_faults import fault_of, outcome
 from mesa_memory.llm.schemas import json_schema, schema_of
 
 #: the forms in which a reply by a schema is asked for, best first
@@ -162,13 +163,16 @@ class Negotiation:
         Args:
             settings: what it was to be sent with, by the names of ``LLMSettings``.
         """
-        status, said = getattr(error, "status_code", None), str(error)
+        if outcome(error) not in (REFUSED, BUSY):
+            return False
+        status = getattr(error, "status_code", None)
+        said = fault_of(error).said
         form, structured = FORMS.index(plan.form), plan.schema is not None
         with self._lock:
             self._plans.clear()
             if status == 500 and structured:
                 return self._failed(form)
-            if status not in _REFUSED or too_long(error):
+            if status not in _REFUSED:
                 return False
             if plan.version != self._version:
                 return True

@@ -19,12 +19,12 @@ from mesa_memory.core.content import plain
 from mesa_memory.core.proxies import proxy_of
 from mesa_memory.core.requests import Reply
 from mesa_memory.hosts import litellm as host
+from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.llm.base import Attempt
-from mesa_memory.llm.completion import answer_of, reply_of, said_in
+from mesa_memory.llm.completion import answer_of, reply_of
 from mesa_memory.llm.connections import connections
 from mesa_memory.llm.prompt_caching import messages_for
-from mesa_memory.llm.provider_errors import StateError
 
 #: HTTP states with which a server passes a request on, and with its body
 REDIRECTED, WITH_BODY = (301, 302, 303, 307, 308), (307, 308)
@@ -200,7 +200,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | str:
         response.close()
         raise StateError(502, refusal(body.refusal))
     if not 200 <= status < 300:
-        raise StateError(status, said_in(body.content), response.headers)
+        raise StateError(status, body.content, response.headers)
     return body.content
 
 

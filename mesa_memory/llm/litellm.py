@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from mesa_memory.core import replies
 from mesa_memory.core.content import plain
 from mesa_memory.core.requests import Reply
 
@@ -14,7 +15,8 @@ os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
 import litellm
 import openai.resources  # noqa: F401 - a second that the first request would take
 
-from mesa_memory.hosts.wire import bounded
+from mesa_memory.hosts import litellm as host
+from mesa_memory.hosts.provider_faults import calling
 from mesa_memory.llm import pricing
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.prompt_caching import messages_for
@@ -40,7 +42,7 @@ class LiteLLMSender:
             **attempt.arguments,
             **attempt.options,
         }
-        with bounded():
+        with calling():
             response = await litellm.acompletion(**_finished(sent))
         if not response.choices:
             raise NoAnswer("the reply has no choices")
@@ -68,10 +70,10 @@ def _reply(response: Any, attempt: Attempt) -> Reply:
     return Reply(
         text=text,
         model=model,
-        prompt_tokens=counts.prompt,
-        completion_tokens=counts.completion,
+        prompt_tokens=counts.prompt or None,  # litellm's 0 is a number it does not know
+        completion_tokens=counts.completion or None,
         cost=pricing.cost(response, model),
-        finish=choice.finish_reason or "stop",
+        finish=replies.end_of(host.finish_reason(choice)),
         raw=response,
         cached_tokens=counts.cached,
         tier=tier_of(response),

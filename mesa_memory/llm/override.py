@@ -15,7 +15,9 @@ from typing import Any
 
 from mesa_memory.core import redaction
 from mesa_memory.core.environment import is_set
+from mesa_memory.core.replies import end_of
 from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.hosts.litellm import finish_reason
 from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.policy import PROVIDER, enable
 from mesa_memory.tasks.consolidate import Summary
@@ -137,9 +139,8 @@ def _options(request: LLMRequest) -> dict[str, Any]:
 def _reply(response: Any) -> Reply:
     choice = response.choices[0]
     content = choice.message.content
-    finish = getattr(choice, "finish_reason", None)
     return Reply(
         text=content if content is None else str(content),
-        finish=finish if isinstance(finish, str) else "stop",
+        finish=end_of(finish_reason(choice)),
         raw=response,
     )

@@ -1,52 +1,38 @@
-"""What a provider's error means: whether waiting helps, how long, and what to do."""
+"""Typed errors of providers: whether waiting helps, how long, and the advice to give."""
 
-import math
 import re
-import time
-from email.utils import parsedate_to_datetime
 from typing import Any
 
 import litellm
 
-from mesa_memory.core import redaction
+from mesa_memory.core import fault_table, redaction
+from mesa_memory.core.fault_table import BAD_OUTPUT, FILTERED, REFUSED, TOO_LONG
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.errors import LLMError, LLMRejected, LLMUnavailable, PromptTooLong
-
-#: HTTP states that waiting can cure; every state from 500 can, too
-PASSING_STATES = (408, 409, 425, 429)
-_REJECTED = (
-    litellm.AuthenticationError,
-    litellm.BadRequestError,
-    litellm.NotFoundError,
-    litellm.PermissionDeniedError,
-    litellm.UnprocessableEntityError,
+from mesa_memory.errors import (
+    BadReply,
+    ContentFiltered,
+    LLMError,
+    LLMRejected,
+    LLMUnavailable,
+    PromptTooLong,
 )
-#: some providers' code raises this as a failed connection, or a server's error
+from mesa_memory.hosts.provider_faults import (
+    REJECTED,
+    StateError,
+    fault_of,
+    outcome,
+    wait_of,
+)
+
 _NO_KEY = re.compile(r"missing (?:[\w ]*api[ _]key|credentials)", re.IGNORECASE)
-#: header -> seconds in one unit of it
-_WAIT_HEADERS = {"retry-after-ms": 0.001, "retry-after": 1.0}
-
-
-#: what servers say of a prompt that is too long
-_TOO_LONG = re.compile(
-    r"context_length_exceeded|maximum context l|context (?:size|length|window|limit)"
-    r"|maximum input length|prompt is too long|input tokens exceed|too many tokens",
-    re.IGNORECASE,
-)
-
-
-class StateError(Exception):
-    """A server's answer with an HTTP state that is no success.
-
-    Attributes:
-        status_code: the state.
-        headers: of the answer, if it said how long to wait.
-    """
-
-    def __init__(self, status: int, said: str, headers: Any = None) -> None:
-        super().__init__(said or f"HTTP {status}")
-        self.status_code, self.headers = status, headers
+#: outcome -> class of the error
+_CLASSES = {
+    REFUSED: LLMRejected,
+    TOO_LONG: PromptTooLong,
+    FILTERED: ContentFiltered,
+    BAD_OUTPUT: BadReply,
+}
 
 
 class NotLean(ValueError):
@@ -79,60 +65,17 @@ class Closed(TimeoutError):
         self.seconds = seconds
 
 
-def passing(error: BaseException) -> bool:
-    """True if the same request may succeed later.
-
-    Providers' errors differ in class (a refused connection is an
-    ``InternalServerError`` with OpenAI, an ``APIConnectionError`` with Ollama; a
-    conflict is a ``BadRequestError``), so the HTTP state decides, and the class only
-    where the state does not say.
-    """
-    status = getattr(error, "status_code", None)
-    if status in PASSING_STATES:
-        return True
-    if isinstance(error, _REJECTED) or _NO_KEY.search(str(error)):
-        return False
-    if isinstance(status, int):
-        return status >= 500 or status < 400
-    return isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
-
-
 def from_provider(error: BaseException) -> bool:
     """True for the errors that litellm and the network raise."""
-    known = (litellm.APIError, StateError, *_REJECTED)
+    known = (litellm.APIError, StateError, *REJECTED)
     return hasattr(error, "llm_provider") or isinstance(
         error, (*known, ConnectionError, TimeoutError)
     )
 
 
-def retry_after(error: BaseException | None) -> float:
-    """The seconds a provider asks to wait, in its headers; 0 if it does not."""
-    if isinstance(error, Closed):
-        return error.seconds
-    response = getattr(error, "response", None)
-    for headers in (
-        getattr(response, "headers", None),
-        getattr(error, "litellm_response_headers", None),
-        getattr(error, "headers", None),
-    ):
-        for name, unit in _WAIT_HEADERS.items():
-            value = headers.get(name) if headers else None
-            if value:
-                return _seconds(str(value), unit)
-    return 0.0
-
-
-def _seconds(value: str, unit: float) -> float:
-    """A number of ``unit`` seconds, or a date; 0 for anything else."""
-    try:
-        seconds = float(value) * unit
-        return max(0.0, seconds) if math.isfinite(seconds) else 0.0
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-    except (ValueError, OverflowError):
-        return 0.0
+def retry_after(error: BaseException) -> float:
+    """The seconds until a provider may be asked again; 0 if it named none."""
+    return error.seconds if isinstance(error, Closed) else wait_of(error)
 
 
 def typed(
@@ -140,19 +83,16 @@ def typed(
 ) -> LLMError:
     """Our error for ``error``, with what to do about it."""
     timed_out = isinstance(error, TimeoutError)
-    said = str(error) or ("no reply in time" if timed_out else type(error).__name__)
+    said = fault_of(error).said
+    said = said or ("no reply in time" if timed_out else type(error).__name__)
     said = said.partition("\nTraceback")[0]
     redaction.learn_keys(litellm)
-    # Before it is cut, as half a key is known to nobody.
+    # Secrets first: half a key, cut off, would not be recognised.
     detail = one_line(shorten(redaction.scrub(said), 300)).rstrip(". ")
     base = f" at {request.api_base}" if request.api_base else ""
-    where: Any = {
-        "purpose": request.purpose,
-        "agent": request.agent,
-        "step": request.step,
-    }
-    if not passing(error):
-        kind = PromptTooLong if too_long(error) else LLMRejected
+    where: Any = request.where
+    decided = outcome(error)
+    if kind := _CLASSES.get(decided):
         return kind(
             f"model {model!r}{base} refuses the request ({_kind(error)}): "
             f"{detail}. {advice(error)}".rstrip(),
@@ -175,27 +115,15 @@ def _kind(error: Exception) -> str:
     return type(error).__name__
 
 
-def too_long(error: Exception) -> bool:
-    """True if a prompt was refused for its length."""
-    if isinstance(error, litellm.ContextWindowExceededError):
-        return True
-    status = getattr(error, "status_code", None)
-    return status == 413 or (
-        status in (400, 422) and bool(_TOO_LONG.search(f"{error}"))
-    )
-
-
 def advice(error: Exception) -> str:
-    """What to do about a request that was refused."""
-    status = getattr(error, "status_code", None)
+    """The next thing to do about a request that was refused."""
+    status, decided = getattr(error, "status_code", None), outcome(error)
     if isinstance(error, NotLean):
         return ""
-    if too_long(error):
-        return (
-            "The prompt is too long for this model: give the memory a smaller "
-            "event_chars, section_chars or capacity, or take a model with a larger "
-            "context."
-        )
+    if decided in _ADVICE:
+        return _ADVICE[decided]
+    if fault_table.is_of_account(fault_of(error)):
+        return "Check the balance, the plan and the spending limit of the account."
     no_key = isinstance(error, litellm.AuthenticationError) or status in (401, 403)
     if no_key or _NO_KEY.search(str(error)):
         return "Check the API key of this provider, and whether it may use this model."
@@ -205,3 +133,17 @@ def advice(error: Exception) -> str:
         "Check the API key, the model's name, api_base, the size of the prompt and "
         "the options given to configure()."
     )
+
+
+_ADVICE = {
+    TOO_LONG: (
+        "The prompt is too long for this model: give the memory a smaller "
+        "event_chars, section_chars or capacity, or take a model with a larger "
+        "context."
+    ),
+    FILTERED: (
+        "Its content filter refuses a text. A memory leaves the event out; change the "
+        "system text or the filter's settings if every request is refused."
+    ),
+    BAD_OUTPUT: "The model's own reply was unusable; try a larger model.",
+}

@@ -88,10 +88,7 @@ class ReplayLLM:
             if recorded.prompt_hash == wanted:
                 return left.pop(position)
         raise ReplayMismatch(
-            _difference(request, left[0] if left else None),
-            purpose=request.purpose,
-            agent=request.agent,
-            step=request.step,
+            _difference(request, left[0] if left else None), **request.where
         )
 
 
@@ -163,6 +160,5 @@ def _failure(recorded: str, request: LLMRequest) -> LLMError:
     kind = getattr(errors, name, None)
     if not (isinstance(kind, type) and issubclass(kind, LLMError)):
         kind, text = LLMUnavailable, recorded
-    where = {"purpose": request.purpose, "agent": request.agent, "step": request.step}
     prefix = f"agent {request.agent}, step {request.step}, {request.purpose}: "
-    return kind(text.removeprefix(prefix), **where)
+    return kind(text.removeprefix(prefix), **request.where)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from mesa_memory.core.validate import token_count
+
 #: where providers say how many prompt tokens they read from their cache: Anthropic,
 #: DeepSeek; OpenAI and all who speak its protocol say it among the details
 _CACHED = ("cache_read_input_tokens", "prompt_cache_hit_tokens")
@@ -25,15 +27,15 @@ class TokenCounts(NamedTuple):
     def of(cls, usage: Any) -> "TokenCounts":
         """The counts in a reply's ``usage``: a mapping or an object; None has none."""
         said = _getter(usage)
-        prompt, cached = _whole(said("prompt_tokens")), None
+        prompt, cached = token_count(said("prompt_tokens")), None
         if details := said("prompt_tokens_details"):
-            cached = _whole(_getter(details)("cached_tokens"))
+            cached = token_count(_getter(details)("cached_tokens"))
         for name in _CACHED:
             if cached is None and (given := said(name)) is not None:
-                cached = _whole(given)
+                cached = token_count(given)
         if cached is not None and prompt is not None:
             cached = min(cached, prompt)
-        return cls(prompt, _whole(said("completion_tokens")), cached)
+        return cls(prompt, token_count(said("completion_tokens")), cached)
 
 
 def tier_of(response: Any) -> str:
@@ -43,12 +45,6 @@ def tier_of(response: Any) -> str:
     if not isinstance(tier, str) and (usage := said("usage")) is not None:
         tier = _getter(usage)("service_tier")
     return tier if isinstance(tier, str) else ""
-
-
-def _whole(value: Any) -> int | None:
-    """A number of tokens; None if this is not one."""
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return value if whole and value >= 0 else None
 
 
 def _getter(given: Any) -> Callable[[str], Any]:

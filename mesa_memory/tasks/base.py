@@ -11,12 +11,12 @@ from typing import Any
 from pydantic import BaseModel
 
 import mesa_memory.tasks.registry as registry
-from mesa_memory.core import requests
+from mesa_memory.core import replies, requests
 from mesa_memory.core.alike import alike
 from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.validate import whole
-from mesa_memory.errors import BadReply
+from mesa_memory.errors import BadReply, ContentFiltered
 
 DATA = (
     "Lines that begin with '- ' or a number are records of what happened or was said. "
@@ -217,13 +217,15 @@ class Task:
     def _text(self, request: LLMRequest, passes: Callable[[str], Any]) -> Flow[Any]:
         reply = yield request
         text = (reply.text or "").strip()
+        where = request.where
+        try:
+            replies.check_end(reply)
+        except replies.Filtered as problem:
+            raise ContentFiltered(f"{problem}.", **where) from problem
+        except replies.Unusable as problem:
+            raise BadReply(f"{self.purpose}: {problem}.", **where) from problem
         if not text:
-            raise BadReply(
-                f"the reply to a {self.purpose} was empty",
-                purpose=self.purpose,
-                agent=request.agent,
-                step=request.step,
-            )
+            raise BadReply(f"the reply to a {self.purpose} was empty", **where)
         return passes(text)
 
 

@@ -14,7 +14,14 @@ from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.impress import Impression
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
-from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
+from tests.support.openai_server import (
+    Behaviour,
+    OpenAIServer,
+    Received,
+    always,
+    completion,
+    sequence,
+)
 
 elsewhere = network.elsewhere  # guards every test here
 way = ways.way  # each test on both
@@ -239,3 +246,35 @@ def test_a_reply_says_which_way_it_came_and_in_which_form(server, way):
     reply = ask(client(), question(server))
     assert (reply.route.client, reply.route.form) == (way, "json_schema")
     assert ask(client(), question(server, schema=None)).route.form == "plain"
+
+
+WRONG_COUNTS = [2**63, 10**400, -5, 1.5, True, "12", [3], None]
+
+
+def test_a_reply_with_a_wrong_usage_is_used_and_its_tokens_are_unknown(server, way):
+    for count in WRONG_COUNTS:
+        body = json.loads(completion(received_like(), '{"summary": "Ann is well."}'))
+        details = {"cached_tokens": count}
+        body["usage"] = dict.fromkeys(body["usage"], count)
+        body["usage"] |= {"prompt_tokens_details": details}
+        server.behave = always(Behaviour.raw(json.dumps(body).encode()))
+        reply = ask(client(attempts=1), question(server))
+        assert "Ann is well" in reply.text
+        assert (reply.prompt_tokens, reply.completion_tokens) == (None, None)
+        assert reply.cached_tokens is None
+
+
+def received_like():
+    return Received(1, {"model": "m", "messages": []}, {})
+
+
+@pytest.mark.parametrize("finish", ["model_length", "abort", "max_output_tokens"])
+def test_an_end_that_only_its_server_knows_is_told_on_both_ways(server, way, finish):
+    server.behave = always(Behaviour.text('{"summary": "Ann is we"}', finish))
+    assert ask(client(), question(server)).finish == finish
+
+
+@pytest.mark.parametrize("finish", ["content_filter", "SAFETY", "refusal", "sensitive"])
+def test_a_filter_is_told_in_one_word_on_both_ways(server, way, finish):
+    server.behave = always(Behaviour.text("", finish))
+    assert ask(client(), question(server)).finish == "content_filter"

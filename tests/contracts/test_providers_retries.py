@@ -1,13 +1,19 @@
 """Both ways to a provider that fails: attempts, waits and deadlines."""
 
+import json
 import time
 from dataclasses import replace
 from email.utils import formatdate
 from types import SimpleNamespace
 
+import mesa
 import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LLMRejected, LLMUnavailable
+from mesa_memory import LLMRejected, LLMUnavailable, LongTermMemory, configure
+from mesa_memory.errors import MemoryStalled
+from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm import provider_errors
 from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.deadline import Patience
@@ -213,6 +219,10 @@ def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once():
         ({"retry-after": "soon"}, 0),
         ({"retry-after": "-3"}, 0),
         ({"retry-after": "nan"}, 0),
+        ({"retry-after": "inf"}, 0),
+        ({"retry-after": "1e12"}, 0),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 0),
+        ({"retry-after": "Mon, 01 Jan 99999 00:00:00 GMT"}, 0),
         ({}, 0),
     ],
 )
@@ -225,6 +235,41 @@ def test_retry_after_is_read_in_every_form(headers, seconds):
     assert provider_errors.retry_after(error) == pytest.approx(
         seconds, abs=seconds / 10
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("Please try again in 20ms. Visit https://…", 0.02),
+        ("Please try again in 6m0s.", 360),
+        ("Please try again in 2m59.56s. Need more tokens?", 179.56),
+        ("Please retry after 26 seconds.", 26),
+        ("Please retry in 26.117s.", 26.117),
+        ("Try again in 1h2m", 3720),
+        ("Please try again in 3 minutes", 180),
+        ("Try again later", 0),
+        ("Please try again in 400 days", 0),
+    ],
+)
+def test_a_wait_in_words_is_read_in_every_form(said, seconds):
+    error = StateError(429, json.dumps({"error": {"message": said}}))
+    assert provider_errors.retry_after(error) == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize("wait", ["Fri, 31 Dec 9999 23:59:59 GMT", "9999999999"])
+def test_a_wait_beyond_all_measure_is_an_outage_and_told_in_the_end(wait):
+    behave = always(Behaviour.status(429, "slow down", retry_after=wait))
+    with OpenAIServer(behave=behave) as server:
+        model = mesa.Model(rng=1)
+        hasty = {"timeout": 5, "attempts": 1, "max_pending_steps": 3}
+        configure(model, execution="blocking", **hasty)
+        agent = LLMAgent(model, CoTReasoning, "openai/test", api_base=server.base)
+        agent.memory = LongTermMemory(agent)
+        with pytest.raises(MemoryStalled, match="slow down"):
+            for day in range(4):
+                model.steps += 1
+                agent.memory.add_to_memory("message", {"message": f"Day {day}."})
+                agent.memory.process_step()
 
 
 def test_retry_after_in_milliseconds_comes_is_kept_to():

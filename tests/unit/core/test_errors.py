@@ -8,7 +8,7 @@ import pytest
 from mesa_memory import errors
 
 WHERE = {"purpose": "grade", "agent": 7, "step": 3}
-LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.PromptTooLong, errors.BadReply,
+LLM_ERRORS = [errors.LLMUnavailable, errors.LLMRejected, errors.PromptTooLong, errors.ContentFiltered, errors.BadReply,
               errors.BudgetExceeded, errors.ReplayMismatch]  # fmt: skip
 STORE_ERRORS = [errors.StoreError, errors.StoreFull, errors.StoreBusy, errors.RunInUse, errors.StoreUnavailable,
                 errors.StoreCorrupt, errors.StoreTooNew, errors.StoreReadOnly]  # fmt: skip

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mesa_memory.core.replies import Unusable, read, repair_prompt
+from mesa_memory.core.replies import Filtered, Unusable, read, repair_prompt
 from mesa_memory.core.requests import Reply
 from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.grade import Grades, by_place
@@ -280,3 +280,43 @@ def test_a_reply_of_200_kb_is_refused_and_not_pondered(schema, unit):
             read(Reply(reply), schema, 4000)
         except Unusable as reason:
             assert len(str(reason)) < 500
+
+
+@pytest.mark.parametrize(
+    "finish",
+    [
+        *("length", "max_tokens", "MAX_TOKENS", "model_length", "max_output_tokens"),
+        *("error", "abort", "insufficient_system_resource", "network_error", "load"),
+        *("MALFORMED_FUNCTION_CALL", "OTHER", "timeout"),
+    ],
+)
+def test_only_known_good_ends_are_good(finish):
+    reply = Reply('{"summary": "Agent 2 sold the mi"}', finish=finish)
+    with pytest.raises(Unusable, match="cut off"):
+        read(reply, Summary, 4000)
+
+
+@pytest.mark.parametrize(
+    "finish",
+    [
+        *("stop", "end_turn", "STOP", "eos", "eos_token", "stop_sequence", "COMPLETE"),
+        *("tool_calls", "tool_use", "function_call", None, "", "FinishReason.STOP"),
+    ],
+)
+def test_the_good_ends_of_all_servers_are_good(finish):
+    reply = Reply('{"summary": "Agent 2 sold the mill."}', finish=finish)
+    assert read(reply, Summary, 4000).summary == "Agent 2 sold the mill."
+
+
+@pytest.mark.parametrize(
+    "finish",
+    [
+        *("content_filter", "SAFETY", "RECITATION", "PROHIBITED_CONTENT", "refusal"),
+        *("guardrail_intervened", "content_filtered", "sensitive", "ERROR_TOXIC"),
+        *("contentFilter", "BLOCKLIST", "SPII"),
+    ],
+)
+def test_a_filter_is_told_from_a_limit(finish):
+    for text in ('{"summary": "Agent 2 sold"}', "", None):
+        with pytest.raises(Filtered):
+            read(Reply(text, finish=finish), Summary, 4000)

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from mesa_memory.core.requests import Reply
 from mesa_memory.llm.token_counts import TokenCounts, tier_of
 
 OPENAI = {"prompt_tokens_details": {"cached_tokens": 60}}
@@ -38,6 +39,27 @@ def test_cached_tokens_are_found_wherever_a_provider_says_them(said, form):
 )
 def test_what_is_not_said_is_unknown_and_not_zero(usage):
     assert TokenCounts.of(usage) == TokenCounts()
+
+
+@pytest.mark.parametrize(
+    "count",
+    [
+        *(2**63, 10**400, 10**12 + 1, -1, 1.5, float("nan"), float("inf"), True, "12"),
+        [12],
+    ],
+)
+def test_what_cannot_be_a_count_is_unknown(count):
+    said = {"prompt_tokens": count, "completion_tokens": count}
+    said["prompt_tokens_details"] = {"cached_tokens": count}
+    assert TokenCounts.of(said) == TokenCounts()
+    reply = Reply("ok", "m", count, count, cached_tokens=count)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (None, None)
+    assert reply.cached_tokens is None
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("nan"), float("inf")])
+def test_a_cost_that_cannot_be_true_is_unknown(cost):
+    assert Reply("ok", cost=cost).cost is None
 
 
 def test_zero_is_said():
