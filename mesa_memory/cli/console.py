@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -69,13 +68,12 @@ def opened(given: str, which: str | None = None) -> Iterator["Run"]:
     """
     with one_line_errors(2):
         from mesa_memory.runs import open_run
+        from mesa_memory.stores.base import split_run
 
-        store, mark, number = given.rpartition("#")
-        if not mark or Path(given).exists():
-            store, number = given, ""
+        store, number = split_run(given)
         if number and which is not None:
             raise ValueError(f"two runs are named, #{number} and --run {which}")
-        meant = which if which is not None else number or None
+        meant = number if which is None else which
         with told_if_slow("Reading the run"), open_run(store, meant) as run:
             yield run
 

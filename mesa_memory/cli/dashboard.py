@@ -1,7 +1,5 @@
 """``mesa-memory dashboard``: recorded runs in the browser."""
 
-from pathlib import Path
-
 import click
 
 import mesa_memory.cli.options as options
@@ -31,22 +29,16 @@ def dashboard(
     RUN is the path or address of a store; #3 after it is its third run.
     """
     with one_line_errors(2):
+        from mesa_memory.stores.base import split_run
         from mesa_memory.viz import explorer, server
         from mesa_memory.viz.judge import named
 
         if judge is None and api_base is not None:
             raise ValueError("--api-base is the address of a judge: add --judge MODEL")
         asked = None if judge is None else named(judge, api_base)
-        feeds = explorer.open_feeds([_named(run) for run in runs], asked)
+        feeds = explorer.open_feeds([split_run(run) for run in runs], asked)
         try:
             explorer.serve(feeds, server.listen(host, port), open_page)
         finally:
             for feed in feeds:
                 feed.close()
-
-
-def _named(given: str) -> tuple[str, str | None]:
-    store, mark, number = given.rpartition("#")
-    if not mark or not number or Path(given).exists():
-        return given, None
-    return store, number

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mesa_memory.stores.base import sqlite_path
+from mesa_memory.stores.base import is_postgres, sqlite_path
 
 
 def location_of(store: str | Path) -> str:
@@ -13,7 +13,7 @@ def location_of(store: str | Path) -> str:
         ValueError: for a store that other processes cannot open.
     """
     address = os.fspath(store)
-    if address.startswith("postgres"):
+    if is_postgres(address):
         return address
     path = sqlite_path(address)
     if path == ":memory:":

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.experiments.changes import From
 from mesa_memory.experiments.importing import MODELS, importable, named
+from mesa_memory.stores.base import is_path
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.study import Study
@@ -90,7 +91,7 @@ def _of_toml(file: Path) -> "Study":
         name: _named(file, where) for name, where in said.pop("measures", {}).items()
     }
     store = said.pop("store", f"{file.stem}.sqlite")
-    if "://" not in store and not store.startswith("postgresql:"):
+    if is_path(store):
         store = str(file.parent / store)
     model = said.pop("model")
     rest = {"name": file.stem} | said

@@ -1,5 +1,7 @@
 """What a store of recorded runs takes and gives: plain data, whatever the database."""
 
+import os
+import re
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -8,6 +10,9 @@ from typing import Any, Protocol
 
 from mesa_memory.core.validate import number, whole
 from mesa_memory.errors import StoreUnavailable
+
+#: beginning of a PostgreSQL address; a file may be called "postgres.sqlite"
+_POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?:")
 
 
 @dataclass
@@ -206,13 +211,48 @@ def open_store(
     """
     options = Options(read_only, keep, timeout)
     address = str(location)
-    if address.startswith("postgres"):
+    if is_postgres(address):
         from mesa_memory.stores.postgres import open_postgres
 
         return open_postgres(address, options)
     from mesa_memory.stores.sqlite import open_sqlite
 
     return open_sqlite(sqlite_path(address), options)
+
+
+def is_postgres(location: str) -> bool:
+    """True for the address of a PostgreSQL database."""
+    return _POSTGRES.match(location) is not None
+
+
+def is_path(location: str) -> bool:
+    """True for the path of a SQLite file, False for an address."""
+    return "://" not in location and not is_postgres(location)
+
+
+def split_run(location: str) -> tuple[str, str | None]:
+    """The store in ``"run.sqlite#3"``, and the run's number or name after the ``#``.
+
+    A ``#`` also stands in names of folders and files, and in passwords. It marks a run
+    if an existing file precedes it, or else if only a number follows. A file with
+    exactly the given name comes first.
+    """
+    parts = location.split("#")
+    for count in range(len(parts), 0, -1):
+        store, run = "#".join(parts[:count]), "#".join(parts[count:])
+        if _is_file(store):
+            return store, run or None
+    store, _, run = location.rpartition("#")
+    return (store, run) if store and run.isdecimal() else (location, None)
+
+
+def _is_file(location: str) -> bool:
+    if is_postgres(location):
+        return False
+    try:
+        return os.path.exists(os.path.expanduser(sqlite_path(location)))
+    except ValueError:  # empty, or the address of another kind of database
+        return False
 
 
 def sqlite_path(address: str) -> str:

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
-from mesa_memory.stores.base import open_store
+from mesa_memory.stores.base import is_path, open_store
 from mesa_memory.stores.rows import Blobs, storable
 from mesa_memory.stores.schema import (
     BESIDE,
@@ -109,7 +109,7 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
         FileExistsError: if there is a file at ``target``.
         StoreError: if the source is no store in a file, or the copy cannot be written.
     """
-    if "://" in str(source) or str(source).startswith("postgresql:"):
+    if not is_path(str(source)):
         raise StoreError(
             "only a file can be copied. For a database there are pg_dump and "
             "mesa-memory export.",

@@ -29,7 +29,7 @@ _OLDEST = (3, 38)
 
 def address(path: str, mode: str) -> str:
     """The URI with which SQLite opens a path."""
-    return f"file:{quote(path)}?mode={mode}"
+    return f"file:{quote(os.fsencode(path))}?mode={mode}"
 
 
 def inspect(path: str, options: Options) -> bool:

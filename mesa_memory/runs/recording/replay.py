@@ -1,6 +1,7 @@
 """The calls of a recorded run, for a model that is to be answered from it."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from mesa_memory.hosts import mesa_arguments
 from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.runs.recording.rows import asking, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
-from mesa_memory.stores.base import Store, no_run, open_store, other_run
+from mesa_memory.stores.base import Store, no_run, open_store, other_run, split_run
 from mesa_memory.stores.schema import calls, runs
 
 #: all columns but the prompt, which is long and rarely needed
@@ -29,10 +30,16 @@ def replay(
         client: gives the client that answers a request that was not recorded.
 
     Raises:
+        TypeError: if the location is not a path or an address.
         ValueError: if there is no such run.
         StoreError: if the store cannot be read.
     """
-    place, _, number = str(location).partition("#")
+    if not isinstance(location, str | Path):
+        raise TypeError(
+            f"replay must be the path or address of a recorded run, got {location!r}: "
+            "configure(model, replay='run.sqlite')"
+        )
+    place, number = split_run(str(location))
     store = open_store(place, read_only=True)
     run = _run(store, number, str(mesa_arguments.seed(model)))
     answers = ReplayLLM(lambda request: _recorded(store, run, request), prompt_hash)
@@ -40,7 +47,7 @@ def replay(
     return (answers if vectors.complete else ReplayOrCall(answers, client)), vectors
 
 
-def _run(store: Store, number: str, seed: str) -> int:
+def _run(store: Store, number: str | None, seed: str) -> int:
     query = sa.select(runs.c.id, runs.c.seed).order_by(runs.c.id.desc())
     with store.reading() as on:
         found = dict(on.execute(query).tuples().all())
