@@ -7,12 +7,19 @@ was removed can still be read by a person.
 
 import json
 import threading
+from codecs import BOM_UTF8
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
 from mesa_memory.core.content import storable
-from mesa_memory.errors import StoreCorrupt, StoreUnavailable
+from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.errors import StoreUnavailable
+from mesa_memory.stores.base import is_path
+
+logger = logger_of(__name__)
 
 #: what follows the name of the store in the name of its notes
 ENDING = ".notes.jsonl"
@@ -22,7 +29,7 @@ LONGEST = 10_000
 
 @dataclass(frozen=True)
 class Note:
-    """What a person noted.
+    """A note that a person made.
 
     Attributes:
         number: its line in the file, from 1.
@@ -41,6 +48,25 @@ class Note:
     record: str | None = None
 
 
+class _Line(BaseModel, strict=True, extra="forbid", allow_inf_nan=False):
+    """A note, as its line in the file."""
+
+    run: int
+    step: float
+    text: str
+    agent: str | None = None
+    record: str | None = None
+
+
+class _Removal(BaseModel, strict=True, extra="forbid"):
+    """Takes away the note whose line has this number."""
+
+    removes: int
+
+
+_LINE: TypeAdapter[_Line | _Removal] = TypeAdapter(_Line | _Removal)
+
+
 class Notes:
     """The notes on all runs of a store.
 
@@ -55,26 +81,26 @@ class Notes:
 
     def __init__(self, location: str) -> None:
         self.path = notes_path(location)
-        self._lines: list[str] = []
+        self._lines: list[_Line | _Removal | None] = []
         self._read: tuple[int, int] | None = None
         self._lock = threading.Lock()
 
     def of(self, run: int) -> list[Note]:
         """The notes on a run, by step.
 
+        Lines that are not notes are skipped; a warning in the log has their numbers.
+
         Raises:
-            StoreCorrupt: if a line of the file is no note.
             StoreUnavailable: if the file cannot be read.
         """
         with self._lock:
             self._refresh()
             found: dict[int, Note] = {}
-            for number, line in enumerate(self._lines, 1):
-                said = self._parsed(number, line)
-                if "removes" in said:
-                    found.pop(said["removes"], None)
-                elif said["run"] == run:
-                    found[number] = Note(number=number, **said)
+            for number, said in enumerate(self._lines, 1):
+                if isinstance(said, _Removal):
+                    found.pop(said.removes, None)
+                elif said is not None and said.run == run:
+                    found[number] = Note(number, **dict(said))
             return sorted(found.values(), key=lambda note: (note.step, note.number))
 
     def add(
@@ -117,14 +143,18 @@ class Notes:
         self._append({"removes": number})
 
     def _append(self, told: dict[str, Any]) -> None:
-        line = json.dumps(told, ensure_ascii=False)
+        line = json.dumps(told, ensure_ascii=False).encode()
         with self._lock:
             if self.path is None:
-                self._lines.append(line)
+                self._lines.append(_parsed(line))
                 return
             try:
-                with self.path.open("a", encoding="utf-8") as file:
-                    file.write(line + "\n")
+                with self.path.open("ab+") as file:
+                    if file.tell():
+                        file.seek(-1, 2)
+                        if file.read(1) != b"\n":  # its last writer was killed
+                            line = b"\n" + line
+                    file.write(line + b"\n")
             except OSError as error:
                 raise self._unavailable("written", error) from error
 
@@ -134,13 +164,26 @@ class Notes:
             return
         try:
             now = self.path.stat()
-            if (now.st_size, now.st_mtime_ns) != self._read:
-                self._lines = self.path.read_text(encoding="utf-8").splitlines()
-                self._read = now.st_size, now.st_mtime_ns
+            if (now.st_size, now.st_mtime_ns) == self._read:
+                return
+            lines = self.path.read_bytes().removeprefix(BOM_UTF8).split(b"\n")
         except FileNotFoundError:
             self._lines, self._read = [], None
+            return
         except OSError as error:
             raise self._unavailable("read", error) from error
+        self._lines = [_parsed(line) for line in lines]
+        self._read = now.st_size, now.st_mtime_ns
+        pairs = zip(lines, self._lines, strict=True)
+        odd = [
+            n for n, (line, said) in enumerate(pairs, 1) if line.strip() and not said
+        ]
+        if odd:
+            logger.warning(
+                "%s: lines %s are not notes and are skipped. Correct or delete them.",
+                self.path,
+                ", ".join(map(str, odd)),
+            )
 
     def _unavailable(self, done: str, error: OSError) -> StoreUnavailable:
         return StoreUnavailable(
@@ -149,25 +192,20 @@ class Notes:
             location=str(self.path),
         )
 
-    def _parsed(self, number: int, line: str) -> dict[str, Any]:
-        try:
-            said = json.loads(line)
-            if "removes" not in said:
-                Note(number=number, **said)
-                float(said["step"])
-            return said
-        except (ValueError, TypeError) as error:
-            raise StoreCorrupt(
-                f"line {number} is no note ({error}). Mend it, or take it out.",
-                location=str(self.path),
-            ) from error
+
+def _parsed(line: bytes) -> _Line | _Removal | None:
+    """A line of the file; None if it is neither a note nor a removal."""
+    try:
+        return _LINE.validate_json(line)
+    except ValidationError:
+        return None
 
 
 def notes_path(location: str) -> Path | None:
-    """Where the notes on a store's runs are; None for a store in memory."""
+    """The file of the notes on a store's runs; None for a store in memory."""
     if location == ":memory:":
         return None
-    if "://" not in location:
+    if is_path(location):
         return Path(location + ENDING)
     database = location.partition("?")[0].rpartition("/")[2] or "database"
     return Path(f"{database}{ENDING}")
