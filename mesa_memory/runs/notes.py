@@ -143,7 +143,7 @@ class Notes:
         self._append({"removes": number})
 
     def _append(self, told: dict[str, Any]) -> None:
-        line = json.dumps(told, ensure_ascii=False).encode()
+        line = storable(json.dumps(told, ensure_ascii=False)).encode()
         with self._lock:
             if self.path is None:
                 self._lines.append(_parsed(line))

@@ -133,7 +133,7 @@ def forked(
     with waiting(model):
         if change is not None and step in (None, recorder.step):
             change.check(model)
-        recorder.sync()
+        recorder.sync(extends=True)
         place, folder = _place(recorder)
     made = fork(
         type(model),

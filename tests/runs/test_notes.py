@@ -127,7 +127,11 @@ def test_a_file_that_an_editor_has_saved_is_read(tmp_path):
     ]
     notes.path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
     notes.add(1, 3.0, "half of an emoji: \ud83d")
-    assert [text for *_, text in told(notes)] == ["one", "two", "half of an emoji: \ufffd"]
+    assert [text for *_, text in told(notes)] == [
+        "one",
+        "two",
+        "half of an emoji: \ufffd",
+    ]
 
 
 def test_where_nothing_can_be_written_the_error_says_what_to_do(tmp_path):

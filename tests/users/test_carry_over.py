@@ -1,6 +1,9 @@
 """From one run to the next: an agent goes on with what it remembered in a recorded one."""
 
+import json
 import re
+import sqlite3
+from contextlib import closing
 
 import mesa
 import pytest
@@ -20,7 +23,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
-from mesa_memory.errors import MemoryMismatch, StoreError
+from mesa_memory.errors import MemoryMismatch, StoreCorrupt, StoreError
 from mesa_memory.memories.registry import OURS, find
 from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS
@@ -310,3 +313,22 @@ def test_a_stream_goes_on_among_other_layers(runs):
     assert "On day" in ada.memory.get_prompt_ready()
     assert isinstance(Town("EpisodicMemory").people[0].memory, EpisodicMemory)
     assert set(OURS) >= {"generative_agent"}
+
+
+@pytest.mark.parametrize("key", ["layer", "parts"])
+@pytest.mark.parametrize("odd", ["deleted", None, 3, ["short_term"], True])
+def test_a_checkpoint_without_its_layers_is_told_as_damaged(key, odd, tmp_path):
+    file = tmp_path / "past.sqlite"
+    Town("ShortTermMemory", record=file).lived(2).end()
+    with closing(sqlite3.connect(file)) as on:
+        chosen = "FROM checkpoints WHERE agent = '1'"
+        (text,) = on.execute(f"SELECT state {chosen} ORDER BY step DESC").fetchone()
+        state = json.loads(text) | {key: odd}
+        if odd == "deleted":
+            del state[key]
+        on.execute(
+            "UPDATE checkpoints SET state = ? WHERE agent = '1'", [json.dumps(state)]
+        )
+        on.commit()
+    with pytest.raises(StoreCorrupt, match=r"agent 1 in run 1.*damaged"):
+        Town("ShortTermMemory", past=file)

@@ -155,15 +155,15 @@ class _Life:
         """An agent's memory at the end of the step."""
         state = self._states.get(name)
         state = state if isinstance(state, Mapping) else {}
-        parts = state.get("parts")
-        if not isinstance(parts, Mapping):
+        parts, layer = state.get("parts"), state.get("layer")
+        if not isinstance(parts, Mapping) or not isinstance(layer, str):
             raise StoreCorrupt(
-                f"the checkpoint of agent {name} in run {self.run} has no layers: the "
-                "file was changed or damaged.",
+                f"the checkpoint of agent {name} in run {self.run} does not name its "
+                "layers. The file was changed or damaged; restore a backup.",
                 location=self._store.location,
             )
         stored = StoredRecords(
-            *(self._store, self.run, into.unique_id, state["layer"], self._step)
+            *(self._store, self.run, into.unique_id, layer, self._step)
         )
         records = _Admitted(RecordsAfter(stored, state.get("before", {})), state)
         file = self._store.location.rpartition("/")[2]

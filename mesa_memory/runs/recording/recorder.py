@@ -189,10 +189,7 @@ class Recorder(Collector):
     def begin_at(self, run: int, step: float, answers: PaidAnswers) -> None:
         """The model has been put at the end of a recorded step; from here it goes on.
 
-        What was noted until now belongs to no step of the run.
-
-        Args:
-            answers: of the step that was not finished.
+        Changes noted until now are dropped; ``answers`` are of the unfinished step.
         """
         self.taken()
         self.noted_vectors.clear()
@@ -245,9 +242,9 @@ class Recorder(Collector):
         if self.muted:
             self.abandon()
             return
-        model = self._model()
+        model = self.model
         late = self.step is None and model is not None and clock(model) > 0
-        half = late or (model is not None and self._watch.unfinished)
+        half = late or not (model is None or self.stands)
         if not half:
             self._close_dropped()
             self.checkpoint()
@@ -264,28 +261,31 @@ class Recorder(Collector):
             finally:
                 self._release()
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, extends: bool = False) -> None:
         """Makes sure that the run can go on from the end of its last finished step.
 
-        Steps that follow each other fast do not each have a checkpoint. Does nothing if
-        a memory has changed since that step.
+        Steps that follow each other fast do not each have one, and none is made within
+        a step.
+
+        Args:
+            extends: changes since that step become part of its end; if False, and a
+                memory has changed, none is made.
 
         Raises:
+            LLMError, MemoryStalled: of a memory whose work failed.
             StoreError: if the store fails.
         """
-        model = self._model()
-        if self._resumable == self.step or self.step is None or model is None:
+        if self.step is None or not self.active or not self.stands:
             return
-        if self.active and not self.changes.lasting and self.stands:
+        if self.changes.lasting and extends:
+            self._flush()
+            self._hand_over(resumable=True, finished=False, extends=True)
+        elif self._resumable != self.step and not self.changes.lasting:
             self._hand_over(resumable=True, finished=False)
 
-    def sync(self) -> None:
-        """Waits until every finished step is in the store.
-
-        Raises:
-            StoreError: if the store fails.
-        """
-        self.checkpoint()
+    def sync(self, extends: bool = False) -> None:
+        """``checkpoint``, and waits until every finished step is in the store."""
+        self.checkpoint(extends)
         if self._writer is not None:
             try:
                 self._writer.flush()

@@ -33,13 +33,16 @@ logger = logger_of(__name__)
 def checkpoint(model: Any) -> tuple[int, float]:
     """Makes sure that the run can always be resumed from its last finished step.
 
-    Its checkpoint stays when there are newer ones.
+    Its checkpoint stays when there are newer ones. It holds the memories as they are
+    now: changes since the step, such as a message, become part of its end.
 
     Returns:
         The run's id, and that step.
 
     Raises:
-        ValueError: if the model is not recorded, or has not finished a step.
+        ValueError: if the model is not recorded, or has not finished a step; or within
+            a step, if the last one has no checkpoint.
+        LLMError, MemoryStalled: of a memory whose work failed.
         StoreError: if the store fails.
     """
     recorder: Any = Services.of(model).recorder
@@ -48,7 +51,14 @@ def checkpoint(model: Any) -> tuple[int, float]:
             "a checkpoint needs a recorded run with a finished step: call "
             "configure(model, record='run.sqlite') before its first step"
         )
-    recorder.sync()
+    recorder.sync(extends=True)
+    newest = recorder.store.newest_checkpoint(recorder.run)
+    if newest != recorder.step and not recorder.stands:
+        raise ValueError(
+            f"step {recorder.step:g} has no checkpoint, and none can be made within "
+            "the next step: call checkpoint(model) between two steps, or record with "
+            "Recording(file, checkpoint_every=10)"
+        )
     recorder.store.keep(recorder.run, recorder.step)
     return recorder.run, recorder.step
 
