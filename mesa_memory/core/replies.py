@@ -134,6 +134,8 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
     value = _validated(answers, schema)
     for name, item in value:
         if isinstance(item, str):
+            if item == schema.model_fields[name].description:
+                raise Unusable(f"{name} is the description of the field, not its value")
             check_text(name, item, max_chars)
     return value
 
@@ -267,6 +269,8 @@ def check_text(name: str, text: str, max_chars: int) -> None:
     """
     if not _LETTERS.match(text) and _NO_LETTERS.sub("", text).lower() in _NOTHING:
         raise Unusable(f"{name} was empty")
+    if text.lstrip().startswith("…"):
+        raise Unusable(f"{name} begins with the blank of the example")
     if len(text) > max_chars:
         raise Unusable(
             f"{name} has {len(text)} characters; at most {max_chars} are allowed"

@@ -15,6 +15,7 @@ from mesa_memory.memories.entry import Entry, entry_told, moved_entries
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.story import Story
+from mesa_memory.memories.summary import ask_for_summary
 from mesa_memory.tasks import CHAPTER
 
 #: of the records
@@ -116,8 +117,8 @@ class Chapters(Layer):
         if isinstance(self.rule, int) and self.now - self.began >= self.rule:
             self._close(self.now)
         while self.complete:
-            recap = yield from self._ask_for(self.complete[0], judge=False)
-            self._tell(self.complete.pop(0), recap)
+            recap, doubt = yield from self._ask_for(self.complete[0], judge=False)
+            self._tell(self.complete.pop(0), recap, doubt)
         if self.rule == MODEL and self.groups:
             yield from self._judge()
 
@@ -192,38 +193,39 @@ class Chapters(Layer):
         if now - self._judged < self.judge_every:
             return
         chapter = Complete(self.groups[0][0], now, self.groups)
-        recap = yield from self._ask_for(chapter, judge=True)
+        recap, doubt = yield from self._ask_for(chapter, judge=True)
         self._judged = now
         if recap is not None:
             self.groups, self._size, self.began = [], 0, now
-            self._tell(chapter, recap)
+            self._tell(chapter, recap, doubt)
 
-    def _ask_for(self, chapter: Complete, judge: bool) -> Flow[str | None]:
+    def _ask_for(self, chapter: Complete, judge: bool) -> Flow[tuple[str | None, str]]:
         context = self.context
         entries = [
             Entry.of(self.agent, step, events, context.additive_event_types)
             for step, events in chapter.groups
         ]
         told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
-        recap = yield from self.ask(
+        return ask_for_summary(
+            context,
             CHAPTER,
+            again=True,
             number=self._count + 1,
             story=self._known.content["text"] if self._known else "",
             lines=[(s, line) for s, lines in render.folded(told) for line in lines],
             judge=judge,
             max_chars=self.recap_chars,
         )
-        return recap
 
-    def _tell(self, chapter: Complete, recap: str | None) -> None:
-        assert recap is not None
+    def _tell(self, chapter: Complete, recap: str | None, doubt: str) -> None:
         events = [event for _, group in chapter.groups for event in group]
         known = [self._known] if self._known else []
         content = {
-            "text": render.one_line(" ".join(recap.split())),
+            "text": recap,
             "number": self._count + 1,
             "began": chapter.began,
             "ended": chapter.ended,
+            **({"doubtful": doubt} if doubt else {}),
         }
         self.told.append(self.open(KIND, content, [*known, *events]))
         self._count += 1

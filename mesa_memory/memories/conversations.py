@@ -166,7 +166,7 @@ class Conversations(Layer):
             outcomes = yield from gather(flows)
             for (talk, messages), outcome in zip(due, outcomes, strict=True):
                 if not isinstance(outcome, FAULTS):
-                    self._take_up(talk, messages, outcome)
+                    self._take_up(talk, messages, *outcome)
             faults += [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
             unusable = any(isinstance(fault, BadReply) for fault in faults)
             self._refused = self._refused + 1 if unusable else 0
@@ -209,17 +209,17 @@ class Conversations(Layer):
 
     def _summarise(
         self, talk: Conversation, messages: Sequence[MemoryRecord]
-    ) -> Flow[str]:
+    ) -> Flow[tuple[str | None, str]]:
         names = self.context.names
-        reply = yield from ask_for_summary(
+        return ask_for_summary(
             self.context,
             CONVERSATION,
+            again=True,
             me=names(self.agent.unique_id),
             others=listed(map(names, talk.others)),
             lines=[(message.step, self._line(message)) for message in messages],
             max_chars=self.summary_chars,
         )
-        return render.one_line(" ".join(reply.summary.split()))
 
     def _line(self, message: MemoryRecord) -> str:
         """A message on one line; the agent's own begins with ``You say``."""
@@ -231,16 +231,23 @@ class Conversations(Layer):
         return OWN + render.event_text("message", said, self.context.event_chars)
 
     def _take_up(
-        self, talk: Conversation, messages: Sequence[MemoryRecord], text: str
+        self,
+        talk: Conversation,
+        messages: Sequence[MemoryRecord],
+        text: str | None,
+        doubt: str,
     ) -> None:
-        """Puts a summary in the place of the words."""
-        content = {
+        """Puts a summary in the place of the words; a doubtful one keeps them."""
+        content: dict[str, Any] = {
             "text": text,
             "with": list(talk.others),
             "began": messages[0].step,
             "ended": messages[-1].step,
             "turns": len(messages),
         }
+        if doubt:
+            said = " · ".join(map(self._line, messages))
+            content |= {"doubtful": doubt, "said": said}
         only = talk.others[0] if len(talk.others) == 1 else None
         record = self.open(KIND, content, messages, subject=only)
         del talk.messages[: len(messages)]
@@ -322,6 +329,8 @@ class Conversations(Layer):
         several = others if isinstance(others, list | tuple) else [others]
         with_whom = listed(map(self.context.names, several))
         text = f"{when}, with {with_whom}: {render.value_text(content['text'])}"
+        if said := content.get("said"):
+            text += f" (word for word: {render.value_text(said)})"
         return Line(text, (record,), kind=KIND, rank=record.step)
 
     def bring_to_mind(self, vector_of: VectorOf) -> RecallResult | None:

@@ -3,10 +3,12 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import accumulate
 from typing import Any, Protocol
 
 from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, MemoryRecord
+from mesa_memory.core.replies import Unusable
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import whole
@@ -18,10 +20,12 @@ from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.window import Window
 from mesa_memory.tasks import CONSOLIDATE, Task
-from mesa_memory.tasks.consolidate import Summary
+from mesa_memory.tasks.grounding import DROPPED, NOTHING_SHARED, doubt_of
 
 #: most characters of events in one request; the rest waits its turn
 REQUEST_CHARS = 24_000
+#: most characters of events that a doubtful summary covers and that stay
+COVERED_CHARS = REQUEST_CHARS // 2
 #: longest summary in a request
 SUMMARY_SHOWN = 8000
 
@@ -36,7 +40,10 @@ class Due(Protocol):
 class RunningSummary(Layer):
     """Folds the oldest entries of a window into one summary, all or nothing.
 
-    The window lets go of an entry only when the summary has it.
+    The window lets go of an entry only when the summary has it. What a doubtful summary
+    covers stays in ``window.covered``: it is shown, and covered again by the next
+    summary, until one is not doubtful. From ``COVERED_CHARS``, or what the section
+    has room for, the oldest leave all the same: the doubtful summary has them.
 
     A summary of summaries drifts: what one leaves out, no later one has. With
     ``refresh_every`` it is made from the events anew from time to time: from those that
@@ -50,7 +57,10 @@ class RunningSummary(Layer):
         refresh_every: each such request goes back to the events; None never does.
 
     Attributes:
-        current: the summary's record; None before the first.
+        current: the summary's record; None before the first. Its content says under
+            ``doubtful`` why it is.
+        former: the summary before ``current``, if that drops its content; both are
+            shown until a summary is not doubtful.
         summary_chars: longest accepted summary.
         archive: the events to go back to; empty without ``refresh_every``.
 
@@ -74,6 +84,7 @@ class RunningSummary(Layer):
         self.refresh_every = None if every is None else whole("refresh_every", every)
         self.archive = EventArchive()
         self.current: MemoryRecord | None = None
+        self.former: MemoryRecord | None = None
         self._folds = 0  # since it went back to the events
         self._made = ""  # id of the summary that the archive belongs to
         self._refused = False  # the last reply was unusable
@@ -81,12 +92,12 @@ class RunningSummary(Layer):
     @property
     def text(self) -> str:
         """The summary; empty before the first."""
-        return self.current.content["text"] if self.current else ""
+        return " ".join([record.content["text"] for record in self.records()])
 
     @property
     def _is_stale(self) -> bool:
         """True if something that the summary rests on does not hold any more."""
-        return self.current is not None and self.current.stale_since is not None
+        return any(record.stale_since is not None for record in self.records())
 
     # -- as a layer ---------------------------------------------------------------------
 
@@ -102,15 +113,16 @@ class RunningSummary(Layer):
             try:
                 yield from self._fold(min(due, most or due))
             except PromptTooLong:
-                if min(due, most or due) == 1:
+                if self.window.covered:
+                    self._let_go(len(self.window.covered))
+                elif min(due, most or due) == 1:
                     raise
-                most = 1
+                else:
+                    most = 1
 
     def summary(self) -> list[Line]:
         """The summary on one line."""
-        if self.current is None or not self.text:
-            return []
-        return [Line(self.shown(), (self.current,))]
+        return [Line(self.shown(), tuple(self.records()))] if self.text else []
 
     def shown(self) -> str:
         """The summary as it is shown; only one made by hand is cut."""
@@ -118,9 +130,8 @@ class RunningSummary(Layer):
         return render.shorten(self.text, limit)
 
     def records(self) -> Iterator[MemoryRecord]:
-        """The summary's record."""
-        if self.current is not None:
-            yield self.current
+        """The summary's record, after the one that it drops."""
+        yield from filter(None, (self.former, self.current))
 
     def history(self) -> list[MemoryRecord]:
         """The events to go back to."""
@@ -133,13 +144,14 @@ class RunningSummary(Layer):
         }  # fmt: skip
         return {
             "summary": self.current,
+            **({"former": self.former} if self.former else {}),
             **({"refused": True} if self._refused else {}),
             **(events if self.refresh_every else {}),
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the summary."""
-        self.current = snapshot["summary"]
+        self.current, self.former = snapshot["summary"], snapshot.get("former")
         self._refused = snapshot.get("refused", False)
         self._begin_anew()
         if self.refresh_every and self._is_own(snapshot.get("made", "")):
@@ -162,15 +174,28 @@ class RunningSummary(Layer):
         self._made = self.current.id if self.current else ""
 
     def replace(
-        self, text: str, events: Sequence[MemoryRecord] = (), same: bool = False
+        self,
+        text: str,
+        events: Sequence[MemoryRecord] = (),
+        same: bool = False,
+        doubt: str = "",
     ) -> None:
         """Puts a text in the place of the summary, made of it and of these events.
 
         Args:
             same: it goes on with the old one, which held; see ``Layer.revise``.
+            doubt: why the text is doubtful; empty if it is not.
         """
-        content = {"text": text}
-        self.current = self.revise(self.current, self.kind, content, events, same)
+        content = {"text": text, **({"doubtful": doubt} if doubt else {})}
+        old = self.current
+        if doubt == DROPPED and old and self.former is None:
+            self.former = old
+            self.current = self.open(self.kind, content, [old, *events])
+            return
+        self.current = self.revise(old, self.kind, content, events, same)
+        if self.former and not doubt:
+            self.context.supersede(self.former, self.current, same)
+            self.former = None
 
     def set_by_hand(self, text: str) -> None:
         """Puts a text in its place that does not come from a model."""
@@ -183,37 +208,49 @@ class RunningSummary(Layer):
     def _fold(self, count: int) -> Flow[None]:
         """Folds the oldest ``count`` entries of the window, or as many as fit."""
         window = self.window
+        again = list(window.covered)
+        room = REQUEST_CHARS - sum(map(window.chars, again))
         if isinstance(oldest := window.held[0], Entry):
-            window.split(oldest, REQUEST_CHARS)
-        covered = self._fitting(list(window.held)[: 1 if self._refused else count])
+            window.split(oldest, room)
+        fresh = self._fitting(list(window.held)[: 1 if self._refused else count], room)
+        covered = [*again, *fresh]
         before = self._to_go_back_to(covered)
         try:
-            reply, told = yield from self._asked(covered, before)
+            (text, doubt), told = yield from self._asked(covered, before)
         except BadReply:
             self._refused = True
             raise
         self._refused = False
-        events = records_of(covered)
-        text = render.one_line(" ".join(reply.summary.split()))
-        self.replace(text, [*told, *events], same=True)
+        self.replace(text, [*told, *records_of(covered)], same=True, doubt=doubt)
         if self.refresh_every:
-            self.archive.add([e for e in events if e.current], self.context.line)
             self._keep_up(0 if before else self._folds + 1)
-        for _ in covered:
-            window.end(window.held.popleft(), CONSOLIDATED)
+        for _ in fresh:
+            window.covered.append(window.held.popleft())
+        self._let_go(self._surplus() if doubt else len(covered))
 
-    def _fitting(self, entries: Sequence[Any]) -> list[Any]:
-        """The oldest that fit one request, at least one."""
-        if sum(map(self.window.chars, entries)) <= REQUEST_CHARS:  # as nearly always
+    def _surplus(self) -> int:
+        """Number of covered entries that have to leave for lack of room."""
+        window = self.window
+        recent = sum(map(window.chars, window.entries()))
+        room = min(COVERED_CHARS, self.context.section_chars - recent)
+        sizes = accumulate(map(window.chars, reversed(window.covered)))
+        return sum(size > room for size in sizes)
+
+    def _let_go(self, count: int) -> None:
+        """The oldest of the covered entries leave; the summary has them."""
+        for _ in range(count):
+            entry = self.window.covered.popleft()
+            if self.refresh_every:
+                events = [event for event in records_of([entry]) if event.current]
+                self.archive.add(events, self.context.line)
+            self.window.end(entry, CONSOLIDATED)
+
+    def _fitting(self, entries: Sequence[Any], room: int) -> list[Any]:
+        """The oldest that have room, in characters; at least one."""
+        if sum(map(self.window.chars, entries)) <= room:  # as nearly always
             return list(entries)
-        covered: list[Any] = []
-        size = 0
-        for entry in entries:
-            size += sum(self.window.line_lengths(entry))
-            if covered and size > REQUEST_CHARS:
-                break
-            covered.append(entry)
-        return covered
+        sizes = accumulate(sum(self.window.line_lengths(entry)) for entry in entries)
+        return list(entries)[: max(1, sum(size <= room for size in sizes))]
 
     def _to_go_back_to(self, covered: Sequence[Any]) -> list[MemoryRecord]:
         """The earlier events that are told again, oldest first; mostly there are none."""
@@ -225,7 +262,7 @@ class RunningSummary(Layer):
 
     def _asked(
         self, covered: Sequence[Any], before: Sequence[MemoryRecord]
-    ) -> Flow[tuple[Summary, Sequence[MemoryRecord]]]:
+    ) -> Flow[tuple[tuple[Any, str], Sequence[MemoryRecord]]]:
         """The new summary, and the earlier events that were told for it."""
         if before:
             with suppress(BadReply, LLMRejected):  # it may be too much for the model
@@ -234,7 +271,7 @@ class RunningSummary(Layer):
 
     def _ask_for(
         self, entries: Sequence[Any], before: Sequence[MemoryRecord] = ()
-    ) -> Flow[Summary]:
+    ) -> Flow[tuple[Any, str]]:
         limit, line = self.context.event_chars, self.context.line
         told = [(event.step, [(event.kind, line(event))]) for event in before]
         told += [(entry.step, entry_told(entry, limit)) for entry in entries]
@@ -250,20 +287,57 @@ class RunningSummary(Layer):
             inputs["anew"] = True
         if self._is_stale:
             inputs["stale"] = True
-        return ask_for_summary(self.context, self.task, **inputs)
+        return ask_for_summary(self.context, self.task, False, self._kept(), **inputs)
+
+    def _kept(self) -> str:
+        """The text that the next summary has to keep; of a vague one, nothing."""
+        record = self.former or self.current
+        if record is None or record.content.get("doubtful") == NOTHING_SHARED:
+            return ""
+        return record.content["text"]
 
 
-def ask_for_summary(context: LayerContext, task: Task, **inputs: Any) -> Flow[Summary]:
-    """The reply to a task that summarises, checked unless a user's code answers it.
+def ask_for_summary(
+    context: LayerContext,
+    task: Task,
+    again: bool = False,
+    kept: str = "",
+    **inputs: Any,
+) -> Flow[tuple[str | None, str]]:
+    """The text of a summary on one line, and why it is doubtful.
+
+    Args:
+        again: a doubtful summary is sent back once, and the better reply is used; for a
+            summary that no later one covers.
+        kept: the text that the summary has to keep.
+
+    Returns:
+        The text, None if the task's check gives none, and the doubt, empty if the
+        summary is not doubtful.
 
     Raises:
         LLMError: if there is no usable reply.
     """
-    request = context.request_for(task, **inputs)
+    doubtful: list[tuple[str, str]] = []
 
-    def proved(reply: Summary) -> Summary:
-        # Code in the place of ``memory.llm`` is the user's, and means what it says.
+    def proved(reply: Any) -> tuple[str | None, str]:
+        value = task.check(reply, inputs)
+        text = getattr(value, "summary", value)
+        if text is None:
+            return None, ""
+        text = render.one_line(" ".join(text.split()))
+        # Code in the place of ``memory.llm`` is the user's own.
         own = context.outside.replaced() is not None
-        return reply if own else task.check(reply, inputs)
+        doubt = "" if own else doubt_of(text, inputs | {"summary": kept})
+        if doubt and again:
+            doubtful.append((text, doubt))
+            raise Unusable(f"the summary {doubt}")
+        return text, doubt
 
-    return task.ask(request, proved)
+    try:
+        return (yield from task.ask(context.request_for(task, **inputs), proved))
+    except BadReply:
+        if not doubtful:
+            raise
+        # The later one was written with the doubt in view.
+        return min(reversed(doubtful), key=lambda one: one[1] == NOTHING_SHARED)

@@ -34,6 +34,8 @@ class Window(Layer):
 
     Attributes:
         held: the entries, oldest first; may be changed by hand.
+        covered: older entries that only a doubtful summary has, see ``RunningSummary``;
+            they are shown before those held.
         ahead: an entry in ``held`` of events that are not admitted yet.
         trail: what it has let go of, and laid-out requests still show.
     """
@@ -45,6 +47,7 @@ class Window(Layer):
     ) -> None:
         self.capacity, self.until = capacity, until
         self.held: deque[Any] = deque()
+        self.covered: deque[Any] = deque()
         self.ahead: Entry | None = None
         self.trail = Trail()
 
@@ -67,35 +70,38 @@ class Window(Layer):
 
     def recent(self) -> list[Line]:
         """The events of the entries, oldest first."""
-        shown, layout = self.entries(), LAID_OUT.of(self.context)
+        shown, layout = [*self.covered, *self.entries()], LAID_OUT.of(self.context)
         if layout is not None:
             shown = [*self.trail.of(shown, layout.block), *shown]
         return of_entries(shown, self.context.event_chars)
 
     def records(self) -> list[MemoryRecord]:
         """The records of its entries."""
-        return records_of(self.held)
+        return records_of([*self.covered, *self.held])
 
     def snapshot(self) -> dict[str, Any]:
         """The entries."""
         left = entry_snapshots(self.trail.entries)
-        trail = {"trail": left} if left else {}
-        return {"window": entry_snapshots(self.entries()), **trail}
+        more = {"trail": left} if left else {}
+        if self.covered:
+            more["covered"] = entry_snapshots(self.covered)
+        return {"window": entry_snapshots(self.entries()), **more}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the entries, as far as there are events left in them."""
         context = self.context
-        self.held = deque(
-            restored(kept, context) for kept in snapshot["window"] if kept[1]
+        parts = [snapshot.get(name, ()) for name in ("window", "covered", "trail")]
+        held, covered, left = (
+            [restored(kept, context) for kept in part if kept[1]] for part in parts
         )
-        self.ahead = None
-        left = [kept for kept in snapshot.get("trail", ()) if kept[1]]
-        self.trail.entries = [restored(kept, context) for kept in left]
+        self.held, self.covered, self.ahead = deque(held), deque(covered), None
+        self.trail.entries = left
         self.trail.follow(self.held)
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; each entry has its step."""
-        return snapshot | {"window": moved_entries(snapshot["window"], later)}
+        parts = {n: snapshot[n] for n in ("window", "covered") if n in snapshot}
+        return snapshot | {n: moved_entries(parts[n], later) for n in parts}
 
     # -- its entries --------------------------------------------------------------------
 
@@ -118,8 +124,9 @@ class Window(Layer):
 
     def replace(self, entries: Iterable[Any]) -> None:
         """Puts entries in place of those held; what is not among them is erased."""
-        before = self.entries()
+        before = [*self.covered, *self.entries()]
         self.trail.clear()
+        self.covered.clear()
         self.held = entries if isinstance(entries, deque) else deque(entries)
         kept = set(map(id, self.held))
         for entry in before:

@@ -74,14 +74,13 @@ def check(reply: Any, inputs: Inputs) -> str | None:
     """The recap; None if the chapter is not complete.
 
     Raises:
-        Unusable: if the recap has nothing to do with the chapter.
+        Unusable: if the recap is empty, too long, a greeting, a refusal or an error.
     """
     if isinstance(reply, Judged) and not reply.complete:
         return None
     recap = (reply.recap or "") if isinstance(reply, Judged) else reply.summary
     check_text("recap", recap, inputs["max_chars"])
-    lines = [line for _, line in inputs["lines"]]
-    check_summary(recap, lines, "", inputs["max_chars"])
+    check_summary(recap, inputs)
     return recap
 
 

@@ -72,13 +72,12 @@ def doubt(inputs: Inputs) -> str:
 
 
 def check(reply: Summary, inputs: Inputs) -> Summary:
-    """Lets a summary pass that has to do with the events and the one before.
+    """The summary as it is.
 
     Raises:
-        Unusable: if it has not.
+        Unusable: if it is a greeting, a refusal or an error.
     """
-    lines = [line for _, line in inputs["lines"]]
-    check_summary(reply.summary, lines, inputs["summary"], inputs["max_chars"])
+    check_summary(reply.summary, inputs)
     return reply
 
 

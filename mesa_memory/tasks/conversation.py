@@ -9,10 +9,8 @@ from typing import Any
 
 from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
-from mesa_memory.tasks.consolidate import WORD_CHARS, Summary
+from mesa_memory.tasks.consolidate import WORD_CHARS, Summary, check
 from mesa_memory.tasks.excerpt import most_important, sentence
-from mesa_memory.tasks.grounding import check_summary
-from mesa_memory.tasks.terms import Terms
 
 #: begins the lines of what the agent said itself
 OWN = "You say: "
@@ -29,22 +27,6 @@ def prompt(inputs: Inputs) -> str:
         f"At most {inputs['max_chars'] // WORD_CHARS} words. Reply with JSON only: "
         '{"summary": "…"}'
     )
-
-
-def check(reply: Summary, inputs: Inputs) -> Summary:
-    """Lets a summary pass that has to do with what was said, or with whom.
-
-    Of small talk, such as a greeting, a good summary may share no word; a number is none.
-
-    Raises:
-        Unusable: if it has not.
-    """
-    lines = [line.removeprefix(OWN) for _, line in inputs["lines"]]
-    said = "\n".join(line.partition(" says: ")[2] or line for line in lines)
-    if len(Terms.of(said)):
-        known = [*lines, inputs["others"]]
-        check_summary(reply.summary, known, "", inputs["max_chars"])
-    return reply
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:

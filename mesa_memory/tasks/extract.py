@@ -15,7 +15,7 @@ from mesa_memory.core.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted, numbered
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
-from mesa_memory.tasks.grounding import check_summary
+from mesa_memory.tasks.grounding import DROPPED, check_summary, doubt_of
 from mesa_memory.tasks.statements import statements
 
 #: what the write gate asks of a statement
@@ -208,7 +208,16 @@ def check(reply: Extraction, inputs: Inputs) -> Extracted:
         summary = _flat(summary)
         check_text("summary", summary, SUMMARY_CHARS)
         lines = [*inputs["lines"], *(fact["line"] for fact in inputs["known"])]
-        check_summary(summary, lines, inputs["summary"] or "", SUMMARY_CHARS)
+        before = inputs["summary"] or ""
+        about = {
+            "lines": [(0, line) for line in lines],
+            "summary": before,
+            "max_chars": SUMMARY_CHARS,
+        }
+        check_summary(summary, about)
+        both = f"{before} {summary}"
+        if doubt_of(summary, about) == DROPPED and len(both) <= SUMMARY_CHARS:
+            summary = both
     return Extracted(found, summary)
 
 

@@ -1,151 +1,114 @@
-"""Tells a summary of some events from a text that only stands in its place.
+"""Refuses replies that are not summaries, and marks doubtful summaries.
 
-A greeting, an error page, "no changes", or what one hostile message dictates is well
-formed and says nothing of the events. So a summary has to share something with them:
-names, numbers, or words that mean something. Names are compared by their sound in Latin
+A greeting, a refusal or an error is refused. Every other reply is used. A summary is
+doubtful if it shares nothing with the events, repeats or drops the summary before it, or
+tells almost only one of several events. Names are compared by their sound in Latin
 letters, so that Анна is Anna; summaries may be in another language than the events.
 """
 
-import re
 from collections.abc import Sequence
+from typing import Any
 
+from mesa_memory.core.refusals import speaks_to_user
 from mesa_memory.core.replies import Unusable
-from mesa_memory.tasks.terms import Terms, letters, plain_words, spaced, stem
+from mesa_memory.tasks.base import Inputs
+from mesa_memory.tasks.terms import Terms, letters
 
-#: a shared name proves as much as two shared words or numbers; so much is enough
-ENOUGH = 2
-#: less is enough for a text of few words, of which it is such a part
-PART = 1 / 6
 #: the new summary keeps at least one term in this many of the old one …
 KEEP_ONE_OF = 10
 #: … but need not keep more than this many
 KEEP_AT_MOST = 5
 #: length in characters from which a summary has had to choose what to tell
 FULL_CHARS = 1000
-#: fewest words of a quotation
-QUOTED = 4
+#: one event of several is almost all that is told from this share, and number, of terms
+ONE_SHARE, ONE_SHARE_OF_TWO, ONE_TERMS = 0.6, 0.8, 3
 
-#: what kind of event it was, where its line begins
-_KIND = re.compile(r"\n\w++: ")
-#: who spoke, or what kind of event it was
-_HEAD = re.compile(r"^(?:agent \S+ says|[\w ]{1,30}):\s*", re.IGNORECASE)
+NOTHING_SHARED = "shares no name, number or word with the events"
+REPEATED = "adds nothing of the events to the summary before it"
+DROPPED = "drops the content of the summary before it"
+ONE_EVENT = "tells one of several events"
 
 
-def check_summary(text: str, lines: Sequence[str], known: str, max_chars: int) -> None:
-    """Lets a summary pass that has to do with what it covers.
+def check_summary(text: str, inputs: Inputs) -> None:
+    """Refuses a greeting, a refusal and an error in the place of a summary.
 
     Args:
-        text: the new summary.
-        lines: the events that it is to cover, each on one line.
-        known: the old summary, which it is to keep; empty if there is none.
-        max_chars: longest summary; one that has no room left may tell nothing new.
+        inputs: ``lines`` (step, line) of the events.
 
     Raises:
         Unusable: worded for the model that wrote it.
     """
-    told = "\n".join(["", *lines])
-    bare = _KIND.sub("\n", told)
-    new, old, said = Terms.of(text), Terms.of(known), letters(text)
-    if known and said == letters(known) and plain_words(text) == plain_words(known):
-        full = len(known) >= min(FULL_CHARS, max_chars // 2)
-        _check_repeated(Terms.once(bare).without(old), full)
-        return
-    if not _surely_told(new, bare):  # as nearly all are, in a third of the time
-        events = Terms.once(bare)
-        if not len(events):
-            return
-        _check_told(new, events)
-    _check_kept(new, old)
-    # The sound of a line in ASCII is no longer than the line.
-    is_part = max(map(len, lines)) >= len(said) or not told.isascii()
-    if is_part and _quotes(text, lines):  # hardly ever; then each line is looked into
-        each = map(Terms.of, bare.split("\n")[1:])
-        best = max(each, key=lambda line: sum(map(len, new.shared(line))))
-        if len(Terms.once(bare).without(best)) or len(old.without(best)):
-            raise Unusable(
-                "summary is a quotation from one event; tell what all of them say"
-            )
+    said = _said(inputs)
+    few = len(_shared(Terms.of(text), Terms.of("\n".join(said)))) <= 1
+    if few and speaks_to_user(text):
+        raise Unusable("the text does not summarize the events; tell what they say")
 
 
-def _check_repeated(fresh: Terms, full: bool) -> None:
-    """The old summary may stay as it is if there is no room, or nothing new to tell."""
-    if len(fresh) and not full:
-        raise Unusable(
-            "summary only repeats the existing memory; tell of the new events, too"
-            f"{_such_as(fresh)}"
-        )
+def doubt_of(text: str, inputs: Inputs) -> str:
+    """Why a summary is doubtful; empty if it is not.
 
-
-def _surely_told(new: Terms, events: str) -> bool:
-    """True if a summary has words of the events that are in no name there.
-
-    Then ``_check_told`` lets it pass. It also may where this is false.
+    Args:
+        inputs: ``lines`` (step, line) of the events, ``max_chars``; if there is one,
+            ``summary``, the one before; of a conversation, names of the ``others``.
     """
-    told = spaced(events)
-    small, found = told.lower(), set()
-    for word in new.heard:
-        if word.plain and f" {word.sound} " in told:
-            begins = f" {word.stem}"
-            if told.count(begins) == small.count(begins):  # never with a capital
-                found.add(word.stem)
-                if len(found) == ENOUGH:
-                    return True
-    return False
+    new, known = Terms.of(text), inputs.get("summary", "")
+    lines, old = _said(inputs), Terms.of(known)
+    events = Terms.of("\n".join([*lines, inputs.get("others", "")]))
+    if "others" in inputs and not len(Terms.of("\n".join(map(_speech, lines)))):
+        return ""  # small talk
+    if known and letters(text) == letters(known):
+        full = len(known) >= min(FULL_CHARS, inputs["max_chars"] // 2)
+        return "" if full or not len(events.without(old)) else REPEATED
+    if _drops(new, old):
+        return DROPPED
+    if not _shared(new, events):
+        return REPEATED if len(old) else NOTHING_SHARED
+    return ONE_EVENT if _tells_one(new, [*map(Terms.of, lines)]) else ""
 
 
-def _check_told(new: Terms, events: Terms) -> None:
-    """The summary must share enough with the events, and be more than a name."""
-    named = len(new.names) + len(events.names)
-    if new.shares(events) >= ENOUGH and len(new.words) > named:
-        return  # it is more than names, whichever of them are the same
-    names, words = new.shared(events)
-    proof = 2 * len(names) + len(words)
-    if new.language != events.language:  # only names and numbers can be shared
-        proof += len(words & events.numbers)
-    more = (names and words) or new.words - {stem(name) for name in names}
-    enough = proof >= ENOUGH or proof >= PART * len(new)
-    if not proof or not enough or (events.words and not more):
-        raise Unusable(
-            "summary tells nothing of the events to consolidate; name who and what "
-            f"they are about{_such_as(events)}"
-        )
-
-
-def _check_kept(new: Terms, old: Terms) -> None:
-    """The old summary must not be given up for one event."""
+def _drops(new: Terms, old: Terms) -> bool:
+    """True if a summary has lost the one before it."""
     if not len(old):
-        return
-    need = max(1, min(KEEP_AT_MOST, len(old) // KEEP_ONE_OF, len(new) // 4))
+        return False
+    need = min(KEEP_AT_MOST, len(old) // KEEP_ONE_OF, len(new) // 4)
     if new.language != old.language:
         need = 1
-    if new.shares(old) >= need:
-        return
-    names, words = new.shared(old)
-    if len(names) + len(words) < need:
-        raise Unusable(
-            "summary drops what the existing memory holds; keep that, and add what is "
-            f"new{_such_as(old)}"
-        )
+    return len(_shared(new, old)) < max(1, need)
 
 
-def _quotes(text: str, lines: Sequence[str]) -> bool:
-    """True for a part of a single message, word for word: what that dictates."""
-    quote = plain_words(text)
-    if len(quote) < QUOTED:
-        return False
-    if not set(plain_words("\n".join(lines))).issuperset(quote):
-        return False  # as nearly always
-    for line in lines:
-        said = plain_words(_HEAD.sub("", line, count=1))
-        ends = range(len(said) - len(quote) + 1)
-        if len(said) < len(quote) + 2 or quote[0] not in said:
-            continue
-        if any(said[i : i + len(quote)] == quote for i in ends):
-            return True
-    return False
+def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
+    """True if what a summary has of several events is almost all of a single one."""
+    best = max(events, key=lambda event: len(_shared(new, event)))
+    others = [event.without(best) for event in events]
+    others = [event for event in others if len(event)]
+    told = [len(_shared(new, event)) for event in others]
+    if not any(told):
+        return bool(others)
+    well = sum(n >= min(2, len(event)) for n, event in zip(told, others, strict=True))
+    rest = [event for event in events if event is not best]
+    common = set().union(*(e.words | e.names | e.numbers for e in rest))
+    shared = set().union(*(_shared(new, event) for event in events))
+    own = len(shared - common)
+    share = ONE_SHARE if len(others) > 1 else ONE_SHARE_OF_TWO
+    almost = own >= ONE_TERMS and own >= share * len(shared)
+    return almost and 2 * well < len(others)
 
 
-def _such_as(terms: Terms) -> str:
-    """Some of the terms that are missed, for the model that writes again."""
-    found = sorted(terms.names)[:5] + sorted(terms.numbers)[:3]
-    return f", such as {', '.join(found)}" if found else ""
+def _shared(new: Terms, source: Terms) -> set[Any]:
+    """Names, words and numbers of a text that come from another one."""
+    return set().union(*new.shared(source))
+
+
+def _said(inputs: Inputs) -> list[str]:
+    """The lines of the events, without the kind of event that some begin with."""
+    return [_line(line) for _, line in inputs["lines"]]
+
+
+def _line(line: str) -> str:
+    kind, colon, rest = line.partition(": ")
+    return rest if colon and kind.isidentifier() else line
+
+
+def _speech(line: str) -> str:
+    """The words of a line, without the speaker."""
+    return line.partition(" says: ")[2] or line

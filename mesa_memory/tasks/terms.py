@@ -180,7 +180,6 @@ class _Word:
         stem: of the sound.
         name: the sound, with a capital and in a script that has none.
         foreign: true if it is a function word, and not of English.
-        plain: true for one in small ASCII letters that says something in any language.
     """
 
     sound: str
@@ -190,7 +189,6 @@ class _Word:
     stem: str
     name: str | None
     foreign: bool
-    plain: bool
 
     @classmethod
     def of(cls, token: str) -> "_Word":
@@ -208,7 +206,6 @@ class _Word:
             stem(sound),
             sound if capital or token[0].isupper() else None,
             languages.get(lower, (0,))[0] > 0,
-            token.isalpha() and sound == token and not (mute or lower in languages),
         )
 
 
@@ -293,11 +290,6 @@ class Terms:
         words = {*(self.words & source.words), *(self.numbers & source.numbers)}
         return names, words - {stem(name) for name in names}
 
-    def shares(self, source: "Terms") -> int:
-        """How much ``shared`` finds at least: no name takes more than one word away."""
-        words, numbers = self.words & source.words, self.numbers & source.numbers
-        return len(words | numbers)
-
 
 def _terms(text: str) -> Terms:
     """The terms of a text without numbers of lines."""
@@ -381,14 +373,6 @@ def plain_words(text: str) -> tuple[str, ...]:
     if text.isascii():
         return tuple(_tokens(text.lower()))
     return tuple([_WORDS[token].sound for token in _tokens(text)])
-
-
-def spaced(text: str) -> str:
-    """The tokens of a text in ASCII, each between spaces; of any other text, none."""
-    text = _plainly(text)
-    if not text.isascii():
-        return ""
-    return f" {_joined(_uncounted(text)).encode().translate(_LATIN_1).decode()} "
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LongTermMemory, STLTMemory, configure, register_policy
 from mesa_memory.stores import open_store
-from mesa_memory.tasks.grounding import check_summary
+from mesa_memory.tasks.grounding import doubt_of
 
 MIB = 1024
 
@@ -48,7 +48,8 @@ def test_a_summary_is_checked_in_few_calls_for_each_event():
     """Not one for each language that there is, nor for each letter."""
     lines = [f"message: Agent 5 says: Bridge {n} is broken" for n in range(300)]
     summary = "Bridge 7 and other bridges are broken, says Agent 5"
-    check_summary(summary, lines, "", 4000)  # reads the words of all languages
+    inputs = {"lines": [(1, line) for line in lines], "max_chars": 4000}
+    doubt_of(summary, inputs)  # reads the words of all languages
     calls = 0
 
     def count(frame, event, argument):
@@ -57,7 +58,7 @@ def test_a_summary_is_checked_in_few_calls_for_each_event():
 
     sys.setprofile(count)
     try:
-        check_summary(summary, lines, "", 4000)
+        doubt_of(summary, inputs)
     finally:
         sys.setprofile(None)
     assert calls / len(lines) < 60

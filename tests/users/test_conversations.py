@@ -529,7 +529,7 @@ def test_one_conversation_that_cannot_be_summarised_keeps_no_other_waiting():
 
     def told(request):
         if "bewitched" in request.prompt:
-            return "Once upon a time there was a princess."
+            return "I'm sorry, but I can't help with that request."
         return {"summary": f"I talked with {request.inputs['others']} of bread."}
 
     model = mesa.Model(rng=1)

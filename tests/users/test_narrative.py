@@ -223,14 +223,14 @@ def test_a_model_judges_whether_a_chapter_is_complete():
         asked.append(request.step)
         if len(asked) < 3:
             return {"complete": False, "recap": ""}
-        return {"complete": True, "recap": "Bridge number 6 broke, and water rises."}
+        return {"complete": True, "recap": "Bridges 1 to 6 broke: 1, 2, 3, 4, 5, 6."}
 
     llm = ScriptedLLM(rules={"chapter": judge})
     life = Life(llm=llm, given={"chapters": "model", "judge_every": 2,
                                 "story_tokens": 10**6, "section_chars": 10**6})  # fmt: skip
     memory = life.live(7)
     assert asked == [2, 4, 6] and spans(memory) == [(1, 1, 6)]
-    assert "Bridge number 6 broke" in memory.get_prompt_ready()
+    assert "Bridges 1 to 6 broke" in memory.get_prompt_ready()
 
 
 def test_a_recap_that_fails_stays_due_and_the_chapter_is_not_opened_again():

@@ -28,7 +28,7 @@ ASKED = []
 
 
 class Short:
-    """Keeps of everything that the newest event happened."""
+    """Keeps of each request the day and the words of all its events."""
 
     instant = True
 
@@ -41,8 +41,9 @@ class Short:
             if isinstance(self.bad[0], Exception):
                 raise self.bad.pop(0)
             return Reply(self.bad[0], "short", cost=0.0)
-        step, line = request.inputs["lines"][-1]
-        words = f"Agent 9 spoke of the mill; then, on day {step}: {line}"
+        lines = request.inputs["lines"]
+        said = "; ".join(line[:60] for _, line in lines[:50])
+        words = f"Agent 9 spoke of the mill; then, on day {lines[-1][0]}: {said}"
         return Reply(f'{{"summary": "{words}"}}', "short", cost=0.0)
 
 

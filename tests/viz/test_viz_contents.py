@@ -5,7 +5,7 @@ import pytest
 from mesa_memory import Services, erase
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import budget, chapters, contents, conversations, facts
-from mesa_memory.viz.data.agent import Past, past
+from mesa_memory.viz.data.agent import Past, cells, columns, past
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import SAID, Inn
 
@@ -202,3 +202,20 @@ def test_damaged_facts_and_chapters_break_nothing(inn):
         )
         facts.facts(known, 2)
         assert len(chapters.told(known, 2).chapters) <= 1
+
+
+def test_a_doubtful_summary_is_marked_with_the_reason():
+    model = Inn(words="")
+    for _ in range(STEPS):
+        model.step()
+    recorder = Services.of(model).recorder
+    recorder.sync()
+    run = open_run(recorder.store, recorder.run)
+    rows = [row for row in past(run, 1).rows if row["kind"] == "conversation"]
+    assert "doubtful" not in columns(rows)
+    rows[0]["content"] = rows[0]["content"] | {
+        "doubtful": "tells one of several events"
+    }
+    assert "doubtful" in columns(rows)
+    assert "tells one" in str(cells(rows, ["doubtful"])[0])
+    recorder.close()

@@ -140,7 +140,14 @@ def columns(rows: list[Row]) -> list[str]:
     found += [name for name in ("subject",) if _any(rows, name)]
     found.append("text")
     found += [name for name in ("importance",) if _any(rows, name)]
+    found += ["doubtful"] * any(map(doubt_of, rows))
     return found + numbers(rows)
+
+
+def doubt_of(row: Row) -> str:
+    """Why a summary is doubtful; empty if it is not."""
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    return str(content.get("doubtful", "")) if row["origin"] == DERIVED else ""
 
 
 def numbers(rows: list[Row]) -> list[str]:
@@ -194,6 +201,8 @@ def text_of(row: Row) -> str:
 def _cell(row: Row, name: str) -> Any:
     if name == "text":
         return text_of(row)
+    if name == "doubtful":
+        return doubt_of(row) or None
     if name in row:
         return row[name]
     content = row["content"] if isinstance(row["content"], dict) else {}

@@ -98,6 +98,8 @@ def Text(row: data.Row, before: data.Row | None) -> Any:
     told = f"{row['kind']}, since step {number(row['valid_from'])}"
     if row["importance"] is not None:
         told += f", grade {row['importance']:g}"
+    if doubt := data.doubt_of(row):
+        told += f", doubtful: {doubt}"
     solara.v.Html(tag="h4", children=[told])
     if before is None:
         Plain(new)

@@ -25,6 +25,7 @@ from mesa_memory.tasks import (
 )
 from mesa_memory.tasks.consolidate import Summary
 from mesa_memory.tasks.grade import Grades, GradesOfTen
+from mesa_memory.tasks.grounding import NOTHING_SHARED, doubt_of
 
 LINES = [
     "Agent 2 says: The bridge broke!",
@@ -175,13 +176,14 @@ def test_lines_of_one_step_stand_under_one_heading():
     assert prompt.count("Step 2:") == 1 and "in at most 50 words" in prompt
 
 
-def test_a_summary_that_says_nothing_of_the_events_goes_back_with_the_reason():
+def test_a_greeting_in_the_place_of_a_summary_goes_back_with_the_reason():
     request = CONSOLIDATE.request(OURS[CONSOLIDATE], **WHOSE)
     good = '{"summary": "Agent 3 built a mill; it burns, and the bridge broke."}'
-    found, asked = answered(CONSOLIDATE, request, '{"summary": "All is well."}', good)
+    hello = '{"summary": "Hello! How may I help you?"}'
+    found, asked = answered(CONSOLIDATE, request, hello, good)
     assert "mill" in found.summary
     reply, problem = asked[1].repair
-    assert reply == '{"summary": "All is well."}' and "tells nothing" in problem
+    assert reply == hello and "does not summarize" in problem
 
 
 @pytest.mark.parametrize(
@@ -353,26 +355,27 @@ def test_without_a_model_a_story_has_fewer_than_five_parts():
 
 
 @pytest.mark.parametrize(
-    ("said", "summary", "passes"),
+    ("said", "summary", "doubt"),
     [
-        ("Hello!", "We greeted each other warmly.", True),
-        ("How are you today?", "We exchanged pleasantries.", True),
-        ("The bridge broke.", "Ada told me of a broken bridge.", True),
-        ("The bridge broke.", "I found Ada in a bad temper.", True),
-        ("The bridge broke.", "Hello! How can I help you?", False),
-        ("The bridge broke.", "I sold a horse at the market.", False),
+        ("Hello!", "We greeted each other warmly.", ""),
+        ("How are you today?", "We exchanged pleasantries.", ""),
+        ("The bridge broke.", "Ada told me of a broken bridge.", ""),
+        ("The bridge broke.", "I found Ada in a bad temper.", ""),
+        ("The bridge broke.", "Hello! How can I help you?", None),
+        ("The bridge broke.", "I sold a horse at the market.", NOTHING_SHARED),
     ],
 )
-def test_a_summary_has_to_do_with_what_was_said_or_with_whom(said, summary, passes):
+def test_a_summary_has_to_do_with_what_was_said_or_with_whom(said, summary, doubt):
     inputs = {"me": "Agent 1", "others": "Ada (Agent 2)", "max_chars": 600}
     for line in (f"Ada (Agent 2) says: {said}", f"You say: {said}"):
         request = CONVERSATION.request(inputs | {"lines": [(1, line)]}, **WHOSE)
         reply = json.dumps({"summary": summary})
-        if passes:
-            assert answered(CONVERSATION, request, reply)[0].summary == summary
-        else:
-            with pytest.raises(BadReply, match="tells nothing"):
+        if doubt is None:
+            with pytest.raises(BadReply, match="does not summarize"):
                 answered(CONVERSATION, request, reply, reply)
+        else:
+            assert answered(CONVERSATION, request, reply)[0].summary == summary
+            assert doubt_of(summary, request.inputs) == doubt
 
 
 @pytest.mark.parametrize("task", [CONSOLIDATE, REFLECT, QUESTIONS, PROBE], ids=repr)

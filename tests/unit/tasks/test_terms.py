@@ -2,8 +2,7 @@
 
 import pytest
 
-from mesa_memory.core.replies import Unusable
-from mesa_memory.tasks import grounding, terms
+from mesa_memory.tasks import terms
 from mesa_memory.tasks.terms import Terms, letters, plain_words
 
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
@@ -68,36 +67,3 @@ def test_no_more_words_are_kept_than_there_is_room_for(monkeypatch):
         "ada", "e", "bob", "o", "carla", "ss", "ada", "e",
     )  # fmt: skip
     assert len(terms._WORDS) <= 3
-
-
-def _verdict(summary, lines):
-    try:
-        return grounding.check_summary(summary, lines, "", 4000)
-    except Unusable as problem:
-        return str(problem)
-
-
-@pytest.mark.parametrize(
-    ("summary", "lines", "sure"),
-    [
-        ("Ada sold fishes and bread", ["Bob: I sold fish", "the bread is old"], True),
-        ("fish bread", ["plan: FISH and fish, bread", "Breads"], False),  # names, too
-        ("fish bread", ["Step fish: none", "all bread"], False),  # counts lines
-        ("fish bread", ["fish-4 and bread"], False),  # another word
-        ("die alle fish", ["die alle"], False),  # function words
-        ("fish bread", ["fish — bread"], True),
-        ("fish bread", ["fish é bread"], False),
-        ("Ada Bob 12", ["Ada met Bob at 12"], False),
-        ("", [], False),
-        ("fish bread", [""], False),
-    ],
-)
-def test_what_is_told_for_sure_has_the_verdict_that_all_terms_give(
-    monkeypatch, summary, lines, sure
-):
-    events = grounding._KIND.sub("\n", "\n".join(["", *lines]))
-    assert grounding._surely_told(Terms.of(summary), events) is sure
-    verdict = _verdict(summary, lines)
-    assert verdict is None or not sure
-    monkeypatch.setattr(grounding, "_surely_told", lambda new, events: False)
-    assert _verdict(summary, lines) == verdict
