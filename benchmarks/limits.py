@@ -221,11 +221,12 @@ def run(make: Callable[[], Server], requests: int, fixed: int | None) -> Run:
 
 
 async def _all(client: ProviderClient, requests: int) -> list[Any]:
-    asked = [client.acomplete(_request(number)) for number in range(requests)]
+    asked = [client.acomplete(request(number)) for number in range(requests)]
     return await asyncio.gather(*asked, return_exceptions=True)
 
 
-def _request(number: int) -> LLMRequest:
+def request(number: int) -> LLMRequest:
+    """A request that differs from others by its number."""
     texts = ("You are one of many.", f"Number {number}, what now?")
     base = "http://127.0.0.1:9/v1"
     return LLMRequest(

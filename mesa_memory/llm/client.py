@@ -150,7 +150,9 @@ class ProviderClient:
             status = 200
             return reply
         except Exception as error:
-            status = getattr(error, "status_code", None) if passing(error) else None
+            if passing(error):
+                late = isinstance(error, TimeoutError)
+                status = 408 if late else getattr(error, "status_code", None)
             self._ways.clear()  # a key or an address may be another one by now
             self._close(course, error)
             raise

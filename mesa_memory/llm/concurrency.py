@@ -1,12 +1,11 @@
-"""How many requests are under way at once: as many as the server takes.
+"""Limits the requests that are under way at once to as many as the server takes.
 
-Additive increase and multiplicative decrease (Chiu and Jain 1989), as in TCP: each
-answer to a full load lets a little more through, a refusal (429, 503, 529) a tenth less,
-once a round trip. A load of which the server refuses much ends; it begins again with one
-request and grows slowly until as many were answered as had been refused (a server that
-let a burst pass says nothing about its pace). Answers that take twice as long as the
-fastest lie in a queue, it may be: then a lower level is tried, and kept if as many
-answers come in a second as before.
+Additive increase and multiplicative decrease (Chiu and Jain 1989), as in TCP: until the
+first refusal each answer to a full load lets one more request through, later each round
+trip of them does. A refusal (429, 503, 529) or an answer that does not come in time takes
+a tenth away once in a round trip, and leaves at most the requests that the server still
+works on. The refused level is remembered: the load stays below it, and tries it again
+only after many answers.
 """
 
 import asyncio
@@ -19,43 +18,31 @@ from typing import Any, NamedTuple
 
 #: requests at once to a server of which nothing is known
 FIRST = 32
-#: HTTP states with which a server says that there is too much to do
-OVERLOADED = (429, 503, 529)
-#: what is left of the level after a refusal, and at least after those of a round trip
-LESS, LEAST = 0.9, 0.5
-#: a round trip that refuses a larger part of its requests ends the load
-MUCH = 0.25
-#: refusals that are never much
-FEW = 2
-#: answers this much later than the fastest ones lie in a queue
-LATER = 2.0
-#: what is left of the level when it is tried whether there is a queue
-TRIAL = 0.8
-#: a load that grows fast must bring this much more answers a second
-FASTER = 1.2
+#: HTTP states of a server that has too much to do, and of an attempt without an answer
+OVERLOADED = (408, 429, 503, 529)
+#: share of the requests under way that is left after a refusal
+DECREASE = 0.9
+#: answers at a full level before the refused level is tried again; doubled whenever
+#: that is refused, up to the second number
+PROBE_ANSWERS, MAX_PROBE_ANSWERS = 100, 1600
 
 
 class Level:
-    """How many requests one model at one address takes at once, as found out so far.
+    """The number of requests that one model at one address takes at once.
 
     Attributes:
-        limit: of requests at once; a fraction is on its way to the next one.
+        limit: of requests at once; a fraction counts towards the next one.
         in_flight: requests under way.
     """
 
     def __init__(self, ceiling: int) -> None:
         self.limit, self.in_flight = float(min(FIRST, ceiling)), 0
         self._ceiling = ceiling
-        self._threshold = math.inf  # below it, the level doubles in a round trip
-        self._cut_at = -math.inf  # the time of the last decrease,
-        self._before = 0.0  # what was under way then,
-        self._refused = 0  # and how much of it was refused
-        self._careful = 0  # answers to wait for before it grows faster again
-        self._round = _Round(self.limit)
-        self._fastest = math.inf  # seconds, mean of a round trip
-        self._pace = 0.0  # answers a second of the last one
-        self._less = TRIAL  # what the last trial has left of the level
-        self._tried: tuple[float, float] | None = None  # limit and pace before a trial
+        self._decreased_at = -math.inf  # seconds
+        self._refused = math.inf  # the lowest level that the server refused
+        self._last_refused = 0.0  # the same, also while that level is tried again
+        self._answers = 0  # since the last refusal
+        self._probe_answers = PROBE_ANSWERS
 
     def admits(self, refused_before: bool) -> bool:
         """True if one more request may go.
@@ -65,7 +52,7 @@ class Level:
         """
         limit = int(self.limit)
         if refused_before:
-            limit = max(1, min(limit - 1, int(self.limit * LESS)))
+            limit = max(1, min(limit - 1, int(self.limit * DECREASE)))
         return self.in_flight < limit
 
     def set_ceiling(self, ceiling: int) -> None:
@@ -73,83 +60,35 @@ class Level:
         self._ceiling = ceiling
         self.limit = min(self.limit, float(ceiling))
 
-    def answered(self, sent: float, now: float) -> None:
-        """An answer came to a request that was sent at a time."""
-        if self._careful:
-            self._careful -= 1
-            self._grow(1 / self.limit)
-            return
+    def answered(self) -> None:
+        """A request was answered."""
         if self.in_flight < int(self.limit) - 1:  # it is not the level that holds back
-            self._round = _Round(self.limit)
             return
-        if self._round.add(sent, now):
-            self._end_round(now)
-        if self._tried is None:
-            self._grow(1.0 if self.limit < self._threshold else 1 / self.limit)
+        self._answers += 1
+        if self._answers >= self._probe_answers:
+            self._refused = math.inf
+        highest = min(float(self._ceiling), self._refused - 1)
+        by = 1 / self.limit if self._decreased_at > -math.inf else 1.0
+        self.limit = max(self.limit, min(self.limit + by, highest))
 
     def refused(self, sent: float, now: float) -> None:
-        """A request was refused, as there was too much to do."""
-        self._tried = None
-        if sent > self._cut_at:
-            self._cut_at, self._before, self._refused = now, float(self.in_flight), 1
-            self._cut(self._before * LESS)
-        else:  # it was under way with one that was refused before it
-            self._refused += 1
-            left = max(self._before - self._refused, self._before * LEAST)
-            self._cut(min(self.limit, left))
-        if self._refused > max(FEW, self._before * MUCH):
-            taken = (self._before - self._refused) * LESS
-            self._threshold = max(1.0, min(taken, self._before * LEAST))
-            self.limit, self._careful = 1.0, self._refused
+        """A request was refused, as there was too much to do.
 
-    def _grow(self, by: float) -> None:
-        self.limit = min(self.limit + by, float(self._ceiling))
-
-    def _cut(self, limit: float) -> None:
-        self.limit = self._threshold = max(1.0, limit)
-        self._careful = 0
-
-    def _end_round(self, now: float) -> None:
-        """Looks at a round trip's answers: how late, and how many in a second."""
-        seconds, pace = self._round.latency, self._round.pace(now)
-        if self.limit < self._threshold and pace < self._pace * FASTER:
-            self._threshold = self.limit  # twice the load was of no use
-        self._pace = pace
-        if self._tried is not None and pace < self._tried[1] * (1 + self._less) / 2:
-            # It was no queue: answers take so long now.
-            self.limit, self._fastest = self._tried[0], seconds
-            self._tried = None
-        elif seconds > self._fastest * LATER and self.limit > FEW:
-            # Each trial that has cost nothing is followed by a bolder one.
-            less = TRIAL if self._tried is None else max(LEAST, self._less**2)
-            self._tried, self._less = (self.limit, pace), less
-            self._cut(self.limit * less)
-        else:
-            self._fastest, self._tried = min(seconds, self._fastest), None
-        self._round = _Round(self.limit)
-
-
-class _Round:
-    """As many answers as there may be requests at once when it begins."""
-
-    def __init__(self, size: float) -> None:
-        self._size, self._count, self._seconds = size, 0, 0.0
-        self._began = math.inf
-
-    def add(self, sent: float, now: float) -> bool:
-        """True if this was the last answer."""
-        self._began = min(self._began, now)
-        self._count, self._seconds = self._count + 1, self._seconds + now - sent
-        return self._count >= max(2.0, self._size)
-
-    @property
-    def latency(self) -> float:
-        """Seconds to an answer, on average."""
-        return self._seconds / self._count
-
-    def pace(self, now: float) -> float:
-        """Answers a second, from the first to the last."""
-        return (self._count - 1) / max(now - self._began, 1e-6)
+        Args:
+            sent: when the request was sent, in seconds.
+            now: the time of the refusal.
+        """
+        if sent > self._decreased_at:  # the first refusal of a round trip
+            again = self.in_flight >= self._last_refused
+            most = MAX_PROBE_ANSWERS if again else PROBE_ANSWERS
+            self._probe_answers = min(2 * self._probe_answers, most)
+            self._decreased_at = now
+            self.limit = min(self.limit, self.in_flight * DECREASE)
+        others = self.in_flight - 1
+        self.limit = max(1.0, min(self.limit, others))
+        # A request that is refused alone says nothing of how many may go at once.
+        self._refused = self.in_flight if others else math.inf
+        self._last_refused, self._answers = self._refused, 0
 
 
 class Slot:
@@ -222,11 +161,10 @@ class Slots:
         Args:
             status: 200 for an answer, the HTTP state of an error; None for another one.
         """
-        now = time.monotonic()
         if status == 200:
-            slot.level.answered(slot.sent, now)
+            slot.level.answered()
         elif status in OVERLOADED:
-            slot.level.refused(slot.sent, now)
+            slot.level.refused(slot.sent, time.monotonic())
         self._give_back(slot)
 
     def _give_back(self, slot: Slot) -> None:

@@ -1,45 +1,79 @@
 """Concurrency that finds its level, in simulated time."""
 
 import asyncio
+import time
 
 import pytest
 
-from benchmarks.limits import SERVERS, Reply, Server, run, simulated_time
+from benchmarks.limits import SERVERS, Server, request, run, simulated_time
+from mesa_memory.core.requests import Reply
+from mesa_memory.llm.base import LLMSettings
+from mesa_memory.llm.client import ProviderClient
 from mesa_memory.llm.concurrency import FIRST, Slots
+from mesa_memory.llm.provider_errors import StateError
 
 
-class Queue(Server):
+class Narrow(Server):
+    """Takes a few requests at once; refuses others as slowly as it was told to.
+
+    Attributes:
+        refused_at: the times of its refusals.
+        sent_at: the times of all requests.
+    """
+
+    def __init__(self, room, status=429, headers=None):
+        super().__init__()
+        self.room, self.status, self.headers = room, status, headers
+        self.refused_at, self.sent_at = [], []
+
+    def refusal(self, now):
+        self.sent_at.append(now)
+        if self.under_way < self.room:
+            return None
+        self.refused_at.append(now)
+        return StateError(self.status, "too many at once", self.headers)
+
+
+class Silent(Server):
     """Works on ten requests at once, and lets all others wait."""
 
-    workers = 10
-
-    def __init__(self):
+    def __init__(self, workers, seconds):
         super().__init__()
-        self.most, self.waiting = [], 0
-        self.room = asyncio.Semaphore(self.workers)
+        self.seconds, self.workers = seconds, asyncio.Semaphore(workers)
+        self.unanswered = 0
 
     async def send(self, attempt):
-        self.waiting += 1
-        self.most.append(self.waiting)
         try:
-            async with self.room:
-                await asyncio.sleep(1.0)
-        finally:
-            self.waiting -= 1
+            async with self.workers:
+                await asyncio.sleep(self.seconds)
+        except asyncio.CancelledError:
+            self.unanswered += 1
+            raise
         return Reply("yes", attempt.model)
 
 
-class Thoughtful(Queue):
-    """Takes ever longer, but for any number of requests at once."""
+def in_steps(server, agents, steps, before=lambda step: None):
+    """The beginning, and the times at which steps ended in which each agent asked once.
 
-    async def send(self, attempt):
-        self.waiting += 1
-        self.most.append(self.waiting)
-        try:
-            await asyncio.sleep(1.0 + 4.0 * (len(self.most) > 400))
-        finally:
-            self.waiting -= 1
-        return Reply("yes", attempt.model)
+    Args:
+        before: called with the number of each step before it begins.
+    """
+    ended = []
+
+    async def all_steps(client):
+        for step in range(steps):
+            before(step)
+            asked = [
+                client.acomplete(request(step * agents + n)) for n in range(agents)
+            ]
+            await asyncio.gather(*asked)
+            ended.append(time.monotonic())
+
+    with simulated_time() as loop:
+        client = ProviderClient(LLMSettings(client="lean"), 1, {"lean": server})
+        began = time.monotonic()
+        loop.run_until_complete(all_steps(client))
+    return began, ended
 
 
 @pytest.mark.parametrize("name", SERVERS)
@@ -50,21 +84,46 @@ def test_it_comes_near_the_best_fixed_number_and_loses_nothing(name):
     assert own.seconds <= best / 0.9
 
 
-def test_a_queue_is_noticed_by_its_latency():
-    made = []
-    done = run(lambda: made.append(Queue()) or made[0], 1500, None)
-    assert done.lost == 0
-    assert done.seconds <= 1500 / Queue.workers / 0.95
-    later = made[0].most[500:]
-    assert sum(later) / len(later) < 4 * Queue.workers
+@pytest.mark.parametrize(
+    ("room", "agents", "status"),
+    [(3, 10, 429), (1, 4, 503), (5, 40, 529), (2, 10, 429)],
+)
+def test_a_narrow_server_is_found_within_two_seconds_and_then_hardly_ever_refuses(
+    room, agents, status
+):
+    server = Narrow(room, status)
+    began, ended = in_steps(server, agents, 60)
+    later = [at for at in server.refused_at if at > began + 2]
+    assert len(later) <= sum(at > began + 2 for at in server.sent_at) / 50
+    assert server.twice == 0
+    # Answers take a second on average, and each step waits for its last one.
+    assert ended[-1] - began < 60 * (agents / room + 2)
 
 
-def test_answers_that_take_longer_without_a_queue_cost_no_pace():
-    made = []
-    done = run(lambda: made.append(Thoughtful()) or made[0], 3000, None)
-    assert done.lost == 0
-    assert max(made[0].most) == 256
-    assert sum(made[0].most[1000:2000]) / 1000 > 150
+def test_a_server_that_takes_more_later_is_noticed_after_a_while():
+    server = Narrow(3)
+
+    def widen(step):
+        server.room = 3 if step < 40 else 8
+
+    _, ended = in_steps(server, 10, 140, widen)
+    assert ended[39] - ended[29] > 30  # ten steps of ten answers, three at once
+    assert ended[-1] - ended[-11] < 26
+
+
+def test_a_wait_that_a_narrow_server_asks_for_is_obeyed():
+    server = Narrow(3, headers={"retry-after": "5"})
+    in_steps(server, 10, 3)
+    assert server.refused_at
+    for at in server.refused_at:
+        assert not [t for t in server.sent_at if at + 0.1 < t < at + 5]
+
+
+def test_a_server_that_lets_requests_wait_too_long_gets_fewer_at_once():
+    server = Silent(workers=4, seconds=5.0)
+    _, ended = in_steps(server, 100, 6)
+    assert server.unanswered < 60
+    assert ended[-1] - ended[-2] <= 100 * 5 / 4 + 10
 
 
 # -- slots -----------------------------------------------------------------------------
@@ -163,14 +222,14 @@ def test_a_refusal_lowers_the_level_once_in_a_round_trip():
     live(story)
 
 
-def test_a_load_that_is_mostly_refused_begins_again_with_one():
+def test_a_refusal_leaves_what_the_server_works_on():
     async def story():
         asking = Asking(256)
-        for number in range(FIRST):
+        for number in range(10):
             await asking.ask(number)
         level = asking.slots.levels["server"]
-        for number in range(FIRST // 2):
+        for number in range(7):
             asking.slots.release(asking.tasks[number].result(), 429)
-        assert level.limit == 1
+        assert int(level.limit) == level.in_flight == 3
 
     live(story)
