@@ -119,7 +119,7 @@ class ProviderClient:
                 bad = outcome(error) == BAD_OUTPUT
                 if bad and course.request.schema is not None:  # it is sent back once
                     return Reply(None, course.model, finish=replies.BAD_OUTPUT)
-                wait = self._wait(course.attempts, error)
+                wait = self._wait(course, error)
                 tried = course.attempts >= self.settings.attempts
                 last = tried or wait >= patience.left
                 if last or not _worth_another_try(error, course.attempts):
@@ -141,7 +141,7 @@ class ProviderClient:
 
     async def _attempt(self, course: "_Course") -> Reply:
         """The reply to the next attempt, which waits for its turn."""
-        slot = self._turn_now(course) or await self._turn(course)
+        slot = await self._turn(course)
         course.attempts, status = course.attempts + 1, None
         patience, began = course.patience, time.monotonic()
         try:
@@ -281,12 +281,6 @@ class ProviderClient:
             self._ways[key] = (now + LOOK_UP_S, found)
         return found
 
-    def _turn_now(self, course: "_Course") -> Slot | None:
-        """The turn that ``_turn`` waits for, if there is nothing to wait for."""
-        if self._closed or self._requests or self._tokens:
-            return None
-        return self._slots.take(course.place, course.refused)
-
     async def _turn(self, course: "_Course") -> Slot:
         """Waits until the provider, rates and concurrency allow one more attempt."""
         if self._closed:
@@ -326,13 +320,19 @@ class ProviderClient:
                         "nobody got an answer meanwhile"
                     ) from error
 
-    def _wait(self, attempt: int, error: Exception) -> float:
-        """Seconds to the next attempt: exponential with jitter, or as told."""
+    def _wait(self, course: "_Course", error: Exception) -> float:
+        """Seconds to the next attempt: exponential with jitter, or as the server says.
+
+        A first refusal needs no wait while the server works on other requests: their
+        answers make room.
+        """
+        attempt, asked = course.attempts, provider_errors.retry_after(error)
         if not attempt:  # it never had its turn
             return 0.0
+        if attempt == 1 and course.refused and self._slots.in_flight(course.place):
+            return asked
         backoff = self.settings.backoff * 2 ** (attempt - 1)
-        jittered = backoff * (0.5 + self._jitter.random())
-        return max(jittered, provider_errors.retry_after(error))
+        return max(backoff * (0.5 + self._jitter.random()), asked)
 
 
 class _Course:

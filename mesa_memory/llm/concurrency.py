@@ -121,15 +121,10 @@ class Slots:
         for level in self.levels.values():
             level.set_ceiling(ceiling)
 
-    def take(self, key: Any, refused_before: bool = False) -> Slot | None:
-        """Leave to send a request, if there is one without waiting."""
+    def in_flight(self, key: Any) -> int:
+        """The number of requests to a server that are under way."""
         level = self.levels.get(key)
-        if level is None:
-            level = self.levels[key] = Level(self.ceiling)
-            self._waiting[level] = []
-        if not self._waiting[level] and self._free(level, refused_before):
-            return self._taken(level)
-        return None
+        return level.in_flight if level else 0
 
     async def acquire(
         self, key: Any, order: Callable[[], Any], refused_before: bool = False
@@ -141,9 +136,12 @@ class Slots:
             order: gives what waiting requests are sorted by.
             refused_before: the server has refused it when it was sent last.
         """
-        if (slot := self.take(key, refused_before)) is not None:
-            return slot
-        level = self.levels[key]
+        level = self.levels.get(key)
+        if level is None:
+            level = self.levels[key] = Level(self.ceiling)
+            self._waiting[level] = []
+        if not self._waiting[level] and self._free(level, refused_before):
+            return self._taken(level)
         asked = asyncio.get_running_loop().create_future()
         place = (not refused_before, order(), next(self._numbers))
         heapq.heappush(self._waiting[level], (place, _Waiter(refused_before, asked)))
