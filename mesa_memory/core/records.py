@@ -134,6 +134,10 @@ class RecordBus:
         """The next place in the order; from any thread."""
         return next(self.places)
 
+    def begin_after(self, place: int) -> None:
+        """Gives places after this one only, as records with earlier places exist."""
+        self.places = itertools.count(max(place, self.next_place() - 1) + 1)
+
 
 class Part(NamedTuple):
     """One of several layers of a memory that make records at the same time.
@@ -175,6 +179,17 @@ class RecordLog:
         """Takes up a state, with a bus of its own."""
         self.__dict__.update(state)
         self.bus, self._lock = RecordBus(), threading.Lock()
+
+    def join(self, bus: RecordBus) -> None:
+        """Tells this run's observers from now on; its order goes on after the records.
+
+        The records of a copy, or of a pickled memory, have places of another run.
+        """
+        if bus is self.bus:
+            return
+        self.bus = bus
+        if current := self.current():
+            bus.begin_after(max(record.place[0] for record in current))
 
     def count_with(self, other: "RecordLog") -> None:
         """From now on both number their records together, so that no id is used twice."""

@@ -191,7 +191,7 @@ class LayerContext:
         or given to another model since its last change.
         """
         if self.outside is not None:
-            self._log.bus = self.outside.bus
+            self._log.join(self.outside.bus)
         return self._log
 
     @property

@@ -315,18 +315,18 @@ class MemoryModule(MemoryReads):
             self.step_ends(now)
             self._work.max_failures = services.failures_allowed
             groups = context.inbox.take(now)
-            self._work.put(Commit(now, groups, services.bus.next_place()))
+            self._work.put(Commit(now, groups, context.log.bus.next_place()))
             if stands:  # nobody moves the clock: the agent's steps count
                 context.lived += 1
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
         with self._lock:
-            groups = self.layer_context.inbox.take_finished(now)
+            context, services = self.layer_context, self.services
+            groups = context.inbox.take_finished(now)
             if not groups:
                 return
-            services = self.services
-            self._work.put(Commit(now, groups, services.bus.next_place()))
+            self._work.put(Commit(now, groups, context.log.bus.next_place()))
         if services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:

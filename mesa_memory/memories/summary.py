@@ -37,6 +37,11 @@ class Due(Protocol):
         """How many of its oldest entries; 0 if none."""
 
 
+def held_entries(window: Window) -> int:
+    """All entries of a window are due: a function, so that a summary can be pickled."""
+    return len(window.held)
+
+
 class RunningSummary(Layer):
     """Folds the oldest entries of a window into one summary, all or nothing.
 
@@ -76,7 +81,7 @@ class RunningSummary(Layer):
     def __init__(
         self,
         window: Window,
-        due: Due = lambda window: len(window.held),
+        due: Due = held_entries,
         refresh_every: int | None = None,
     ) -> None:
         self.window, self.due = window, due

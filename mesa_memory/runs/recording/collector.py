@@ -38,6 +38,9 @@ class Collector:
 
     def begin_late(self, memories: Iterable[Any]) -> None:
         """Takes up what memories held before anybody noted it."""
+        memories = list(memories)
+        for memory in memories:
+            memory.layer_context.log.join(self.bus)
         self._since = self.bus.next_place()
         for memory in memories:
             memory.recount(self)
