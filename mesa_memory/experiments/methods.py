@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core.render import one_line, shorten
+from mesa_memory.llm.offline import answerer
 from mesa_memory.runs.compare import differing_parameters
 from mesa_memory.runs.run import Run
 from mesa_memory.tasks import registered
@@ -33,7 +34,9 @@ class Facts:
         runs: how many runs there are, by their state.
         prefixes: how many runs were forked from a shared beginning.
         models: language models that answered, with their number of calls.
-        purposes: what they were asked for, with the number of calls.
+        purposes: of the requests, with the number of calls.
+        cached: models of answers that came from a cache or a recorded run, with their
+            number.
         tiers: service tiers that were served.
         used: calls, tokens_in, tokens_cached, tokens_out and cost, as ``Run.cost``.
         forecast: what was expected to be paid before the first run, in US dollars.
@@ -51,6 +54,7 @@ class Facts:
     prefixes: int = 0
     models: Mapping[str, int] = field(default_factory=dict)
     purposes: Mapping[str, int] = field(default_factory=dict)
+    cached: Mapping[str, int] = field(default_factory=dict)
     tiers: Sequence[str] = ()
     used: Mapping[str, Any] = field(default_factory=dict)
     forecast: float | None = None
@@ -138,9 +142,10 @@ def _design(facts: Facts) -> str:
 
 
 def _models(facts: Facts) -> str:
+    again = _answerers(facts.cached, "answers")
+    cached = f"Answers of {again} came from a cache or a recorded run." if again else ""
     if not facts.models:
-        return "No language model was asked."
-    named = [f"{name} ({number:,} calls)" for name, number in facts.models.items()]
+        return cached or "No language model was asked."
     tiers = f" in the service tier {_and(list(facts.tiers))}" if facts.tiers else ""
     known = registered()
     purposes = [
@@ -148,8 +153,13 @@ def _models(facts: Facts) -> str:
         for name, number in facts.purposes.items()
     ]  # fmt: skip
     return (
-        f"Requests were answered by {_and(named)}{tiers}. By purpose: {_and(purposes)}."
-    )
+        f"Requests were answered by {_answerers(facts.models, 'calls')}{tiers}. "
+        f"By purpose: {_and(purposes)}. {cached}"
+    ).strip()
+
+
+def _answerers(models: Mapping[str, int], counted: str) -> str:
+    return _and([f"{answerer(m)} ({n:,} {counted})" for m, n in models.items()])
 
 
 def _cost(facts: Facts) -> str:

@@ -28,6 +28,7 @@ def facts_of_study(studies: Studies, row: StudyRow) -> Facts:
         models=_by(spent, "model"),
         purposes=_by(spent, "purpose"),
         tiers=[str(tier) for tier in _by(spent, "tier") if tier],
+        cached=_by(spent, "model", "cached"),
         used=_used(spent),
         forecast=(row.design.get("forecast") or {}).get("cost"),
         versions={n: [v] for n, v in row.fingerprint.get("versions", {}).items()},
@@ -52,12 +53,13 @@ def _parameters(cases: Sequence[CaseRow]) -> tuple[dict[str, list[str]], dict]:
     return varied, {name: v[0] for name, v in found.items() if len(v) == 1}
 
 
-def _by(spent: Sequence[Mapping[str, Any]], key: str) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _by(
+    spent: Sequence[Mapping[str, Any]], key: str, count: str = "calls"
+) -> dict[str, int]:
+    found: Counter[str] = Counter()
     for row in spent:
-        name = str(row[key] or "")
-        found[name] = found.get(name, 0) + row["calls"]
-    return found
+        found[str(row[key] or "")] += row[count]
+    return +found
 
 
 def _used(spent: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

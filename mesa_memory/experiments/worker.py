@@ -25,7 +25,7 @@ from mesa_memory.experiments.forks import Fork, take_over
 from mesa_memory.experiments.questionnaires import Questionnaire, responses
 from mesa_memory.experiments.watch import Measure, Watch
 from mesa_memory.hosts.mesa import clock
-from mesa_memory.llm.ledger import Budget
+from mesa_memory.llm.ledger import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
 from mesa_memory.runtime.services import Services
@@ -137,6 +137,7 @@ class _CaseRun:
         self, job: Job, studies: Studies, case: CaseRow, stopping: Callable[[], bool]
     ) -> None:
         assert case.run is not None
+        self.before = list(case.usage.get("spent", ()))
         self.job, self.studies, self.run = job, studies, case.run
         self.stopping = stopping
         self.watch = Watch(job.measures, job.outcomes, job.steps)
@@ -264,17 +265,18 @@ class _CaseRun:
             else:
                 recorder.close(None if state == FINISHED else state)
                 return self.studies.usage(self.run)
-        usage = {}
+        usage = {"spent": self.before} if self.before else {}
         if model is not None and not self.job.recorded:
             Services.of(model).flush()
             usage = _ledger(model)
+            usage["spent"] = self.before + usage["spent"]
             if state == FINISHED:
                 batch = Batch(
                     step=float(done or 0), measures=self.rows, responses=self.responses
                 )
                 store.write(self.run, batch)
         store.end(self.run, state)
-        return usage or self.studies.usage(self.run)
+        return self.studies.usage(self.run) | usage
 
     def _changing(self, recorder: Any) -> bool:
         """True if the model was changed after the last finished step, or is to be."""
@@ -307,8 +309,19 @@ def _join(model: Any) -> None:
 
 
 def _ledger(model: Any) -> dict[str, Any]:
-    """What a model used that is not recorded."""
-    used = Services.of(model).ledger.total
+    """The usage of a model that is not recorded, and its parts as ``Studies.spent``."""
+    ledger = Services.of(model).ledger
+    parts = [
+        {"model": name, "purpose": purpose, "tier": "", **_usage(part)}
+        | {"calls": part.calls - part.kept, "cached": part.kept, "cost": part.cost or 0}
+        | {"tokens_cached": part.cached_tokens, "failures": part.failures}
+        | {"unpriced": int(part.cost is None)}
+        for (name, purpose), part in ledger.by("model", "purpose").items()
+    ]
+    return _usage(ledger.total) | {"spent": parts}
+
+
+def _usage(used: Usage) -> dict[str, Any]:
     return {
         "calls": used.calls,
         "tokens_in": used.prompt_tokens,

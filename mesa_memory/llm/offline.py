@@ -13,6 +13,7 @@ from mesa_memory.core.content import count_tokens, one_line, plain
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.generic import NOTHING, generic, last_text
+from mesa_memory.llm.policy import PROVIDER as OFFLINE
 from mesa_memory.llm.policy import Turn, answer
 from mesa_memory.tasks import find
 
@@ -86,11 +87,18 @@ class OfflineLLM:
         turn = Turn.of(request.messages(), request.arguments)
         name = (request.model or "").partition("/")[2]
         response = answer(name, turn)
-        reply = _reply(request, response.choices[0].message.content)
+        content = response.choices[0].message.content
+        reply = _reply(request, content, f"{OFFLINE}/{name}")
         return Reply(**{**vars(reply), "raw": response})
 
 
-def _reply(request: LLMRequest, text: str | None) -> Reply:
+def _reply(request: LLMRequest, text: str | None, model: str = OFFLINE) -> Reply:
     prompt = sum(count_tokens(m["content"] or "") for m in request.messages())
-    model = request.model or "offline"
     return Reply(text, model, prompt, count_tokens(text or ""), cost=0.0)
+
+
+def answerer(model: str) -> str:
+    """The words for a model in a methods text; rules and policies are told apart."""
+    if model == OFFLINE:
+        return "the offline rules of mesa-memory"
+    return f"the policy {model}" if model.startswith(f"{OFFLINE}/") else model

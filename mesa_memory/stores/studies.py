@@ -259,30 +259,37 @@ class Studies:
         }
 
     def spent(self, study: int) -> list[dict[str, Any]]:
-        """What all runs of a study used, by model, purpose and tier: calls and tokens.
+        """The usage of all runs of a study by model, purpose and tier: calls and tokens.
 
-        What was answered from another run, or from kept answers, is not among it.
+        Calls answered from another run or from the cache count as ``cached`` only. Runs
+        that are not recorded have one row for each attempt.
         """
         c = calls.c
         live = ~sa.func.coalesce(c.cached, sa.false())
         live = live & ~sa.func.coalesce(c.kept, sa.false())
         keys = (c.model, c.purpose, c.tier)
         sums = [
-            sa.func.coalesce(sa.func.sum(column), 0).label(name)
+            sa.func.coalesce(sa.func.sum(sa.case((live, column))), 0).label(name)
             for name, column in (
                 ("tokens_in", c.tokens_in), ("tokens_out", c.tokens_out),
                 ("tokens_cached", c.tokens_cached), ("cost", c.cost),
             )
         ]  # fmt: skip
-        unpriced = sa.func.count().filter(c.cost.is_(None) & c.error.is_(None))
-        query = sa.select(
-            *keys, sa.func.count().label("calls"), *sums,
-            sa.func.count(c.error).label("failures"), unpriced.label("unpriced"),
-        )  # fmt: skip
-        query = query.join(cases, cases.c.run == c.run).where(live)
-        query = query.where(cases.c.study == study).group_by(*keys).order_by(*keys)
+        counts = {
+            "calls": live, "cached": ~live, "failures": live & c.error.is_not(None),
+            "unpriced": live & c.cost.is_(None) & c.error.is_(None),
+        }  # fmt: skip
+        counted = [
+            sa.func.count().filter(which).label(n) for n, which in counts.items()
+        ]
+        query = sa.select(*keys, *counted, *sums)
+        query = query.join(cases, cases.c.run == c.run).where(cases.c.study == study)
         with self.store.reading() as on:
-            return [dict(row) for row in on.execute(query).mappings()]
+            ordered = query.group_by(*keys).order_by(*keys)
+            found = [dict(row) for row in on.execute(ordered).mappings()]
+        return found + [
+            r for case in self.cases(study) for r in case.usage.get("spent", ())
+        ]
 
     def rows(self, table: str, study: int) -> list[dict[str, Any]]:
         """Rows of ``measures``, ``responses`` or ``calls`` of all runs of a study.

@@ -57,7 +57,7 @@ class SeededChoice(Choice):
 
 def cooperation(model):
     """Share of C."""
-    return model.choices.count("C") / len(model.choices)
+    return model.choices.count("C") / max(1, len(model.choices))
 
 
 def choices(model):

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mesa_memory.core.content import one_line, shorten
+from mesa_memory.llm.offline import answerer
 from mesa_memory.runs import Run
 from mesa_memory.viz.report.people import Person
 
@@ -66,16 +67,16 @@ def _calls(run: Run) -> str:
     if not rows:
         return "No language model was asked."
     total = run.cost((), as_records=True)[0]
-    models = sorted({str(row["model"]) for row in rows if row["model"]})
+    models = sorted({answerer(str(row["model"])) for row in rows if row["model"]})
     purposes = sorted({str(row["purpose"]) for row in rows})
     price = total["cost"]
     cost = "an unknown amount" if price is None else f"{price:.4f} US dollars"
     again = total["cached_calls"]
     replayed = f" {again} of them were answered by an earlier record." if again else ""
     return (
-        f"Language models ({', '.join(models) or 'not named'}) were asked "
-        f"{total['calls']} times, for {', '.join(purposes)}: {total['tokens_in']} tokens "
-        f"in, {total['tokens_out']} tokens out, {cost}.{replayed}"
+        f"{total['calls']} requests were answered by {', '.join(models) or 'a model'}, "
+        f"for {', '.join(purposes)}: {total['tokens_in']} tokens in, "
+        f"{total['tokens_out']} tokens out, {cost}.{replayed}"
     )
 
 
