@@ -17,7 +17,10 @@ type Topic = tuple[Any, ...]
 
 
 class FactTable:
-    """Records of claims, those that have ended too; a repeated claim counts once.
+    """Records of claims, also ended ones; a repeated claim counts once.
+
+    Ended records are kept apart. Only questions about the past go through them, so the
+    cost of a step does not grow with the number of ended facts.
 
     Attributes:
         claims: of each record here, by id.
@@ -26,8 +29,11 @@ class FactTable:
     def __init__(self, records: Iterable[MemoryRecord] = ()) -> None:
         self.claims: dict[str, Claim] = {}
         self._records: dict[str, MemoryRecord] = {}
-        self._topics: dict[Topic, list[str]] = {}
-        self._subjects: dict[Any, dict[Topic, None]] = {}
+        self._topics: dict[Topic, dict[str, None]] = {}
+        self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
+        self._open: dict[Topic, list[MemoryRecord]] = {}
+        self._open_of: dict[Any, dict[Topic, None]] = {}
+        self._plural: set[Topic] = set()  # (subject, attribute)
         self._named: dict[str, dict[Any, None]] = {}
         records = list(records)
         there = {record.id: record for record in records}
@@ -40,8 +46,13 @@ class FactTable:
         """Takes up a record."""
         self.claims[record.id], self._records[record.id] = claim, record
         topic = claim.topic
-        self._topics.setdefault(topic, []).append(record.id)
-        self._subjects.setdefault(topic[0], {})[topic] = None
+        self._topics.setdefault(topic, {})[record.id] = None
+        attributes = self._attributes.setdefault(topic[0], {})
+        attributes.setdefault(topic[1], {})[topic] = None
+        if claim.several:
+            self._plural.add(topic[:2])
+        if record.current:
+            self._reopen(topic, [*self._open.get(topic, ()), record])
         names = [" ".join(words(bare(claim.subject)))]
         if claim.about is not None:
             names.append(" ".join(words(f"agent {claim.about}")))
@@ -51,15 +62,22 @@ class FactTable:
 
     def replace(self, old: MemoryRecord, new: MemoryRecord, claim: Claim) -> None:
         """Puts a record of the same claim in the place of an earlier one."""
-        del self.claims[old.id], self._records[old.id]
-        topic = self._topics[claim.topic]
-        topic[topic.index(old.id)] = new.id
-        self.claims[new.id], self._records[new.id] = claim, new
+        self.remove(old)
+        self.add(new, claim)
 
     def remove(self, record: MemoryRecord) -> None:
-        """Takes out a record in whose place there is one of another topic."""
-        self._topics[self.claims.pop(record.id).topic].remove(record.id)
-        del self._records[record.id]
+        """Takes out a record."""
+        topic = self.claims.pop(record.id).topic
+        del self._topics[topic][record.id], self._records[record.id]
+        self._reopen(topic, [r for r in self._open.get(topic, ()) if r is not record])
+
+    def _reopen(self, topic: Topic, records: list[MemoryRecord]) -> None:
+        """Notes the current records of a topic."""
+        if records:
+            self._open[topic] = records
+            self._open_of.setdefault(topic[0], {})[topic] = None
+        elif self._open.pop(topic, None):
+            del self._open_of[topic[0]][topic]
 
     # -- what is there ------------------------------------------------------------------
 
@@ -79,13 +97,22 @@ class FactTable:
         The order is the same after a run was resumed: it follows from what the facts
         say, and not from when this table was made.
         """
-        found = [group for topic in self._topics if (group := self.of_topic(topic))]
+        found = [group for topic in [*self._open] if (group := self.of_topic(topic))]
         return sorted(found, key=lambda group: self._order(group[0]))
 
     def of_topic(self, topic: Topic) -> list[MemoryRecord]:
         """The current ones of one topic, by the step since when they hold."""
-        known = [self._records[key] for key in self._topics.get(topic, ())]
-        return sorted((r for r in known if r.current), key=self._order)
+        known = self._open.get(topic, [])
+        current = [record for record in known if record.current]
+        if len(current) < len(known):  # some have ended since
+            self._reopen(topic, current)
+        return sorted(current, key=self._order)
+
+    def of_subject(self, subject: Any) -> list[MemoryRecord]:
+        """The current ones of a subject, which is the first part of a topic."""
+        topics = [*self._open_of.get(subject, ())]
+        found = [record for topic in topics for record in self.of_topic(topic)]
+        return sorted(found, key=self._order)
 
     def past(self, topic: Topic) -> list[tuple[MemoryRecord, float | None]]:
         """All of one topic and until when each held, by the step since when.
@@ -109,17 +136,12 @@ class FactTable:
 
     def newest(self, count: int) -> list[MemoryRecord]:
         """The current ones that were made last, in order of making."""
-        known = [record for record in self._records.values() if record.current]
+        known = self.current()
         return heapq.nlargest(count, known, key=lambda record: record.place)[::-1]
 
-    def topics_of(self, subject: Any, attribute: str | None = None) -> list[Topic]:
-        """The topics of a subject, or those of one of its attributes.
-
-        Args:
-            subject: the first part of a topic.
-        """
-        known = self._subjects.get(subject, ())
-        return [topic for topic in known if attribute in (None, topic[1])]
+    def topics_of(self, subject: Any, attribute: str) -> list[Topic]:
+        """The topics of an attribute of a subject, which is the first part of a topic."""
+        return [*self._attributes.get(subject, {}).get(attribute, ())]
 
     def conflicts(self) -> list[list[MemoryRecord]]:
         """The current ones that cannot all hold, topic by topic."""
@@ -137,38 +159,33 @@ class FactTable:
 
     def stale(self) -> list[MemoryRecord]:
         """The current ones that rest on something that does not hold any more."""
-        found = [
-            r for r in self._records.values() if r.current and r.stale_since is not None
-        ]
+        found = [r for r in self.current() if r.stale_since is not None]
         return sorted(found, key=self._order)
 
     # -- what a new claim meets -----------------------------------------------------------
 
     def plural(self, claim: Claim) -> bool:
         """True if the subject is known to have several values of the attribute."""
-        known = self.topics_of(claim.topic[0], claim.attribute)
-        return any(len(topic) > 2 for topic in known)
+        return claim.topic[:2] in self._plural
 
     def like(self, claim: Claim, most: int) -> list[MemoryRecord]:
         """The newest current ones of other attributes that may mean the same.
 
         Empty if the attribute is known of the subject: then there is nothing to ask.
         """
-        known = self.topics_of(claim.topic[0])
-        if any(topic[1] == claim.attribute for topic in known):
+        subject, attribute = claim.topic[:2]
+        if attribute in self._attributes.get(subject, ()):
             return []
         found = [
             record
-            for topic in known
-            for record in self.of_topic(topic)
+            for record in self.of_subject(subject)
             if self._may_mean(self.claims[record.id], claim)
         ]
-        return sorted(found, key=self._order)[-most:]
+        return found[-most:]
 
     def of_name(self, name: str) -> list[MemoryRecord]:
         """The current ones of what is called so and is no agent that is known."""
-        topics = self.topics_of(bare(name))
-        return [record for topic in topics for record in self.of_topic(topic)]
+        return self.of_subject(bare(name))
 
     def named_in(self, texts: Iterable[str]) -> Iterator[list[MemoryRecord]]:
         """The current ones of each subject that is named in texts, in that order."""
@@ -180,9 +197,7 @@ class FactTable:
                     named = self._named.get(" ".join(said[start:end]), ())
                     seen |= dict.fromkeys(sorted(named, key=repr))
         for subject in seen:
-            topics = self.topics_of(subject)
-            found = [record for topic in topics for record in self.of_topic(topic)]
-            yield sorted(found, key=self._order)
+            yield self.of_subject(subject)
 
     def _order(self, record: MemoryRecord) -> tuple[Any, ...]:
         claim = self.claims[record.id]

@@ -1,0 +1,93 @@
+"""The work of a step depends on the facts that hold, not on those that have ended."""
+
+import sys
+
+import pytest
+
+from mesa_memory import FactMemory, ScriptedLLM, configure
+from tests.support.models import citizen
+
+
+def stated(request):
+    """One fact for each message, as the message spells it."""
+    facts = []
+    for number, (_, text) in enumerate(request.inputs["said"], 1):
+        subject, attribute, value = text.split(": ")
+        holds = not value.startswith("not ")
+        facts.append(
+            {
+                "subject": subject,
+                "attribute": attribute,
+                "value": value.removeprefix("not "),
+                "holds": holds,
+                "several": attribute == "belongings",
+                "sources": [number],
+            }
+        )
+    return {"facts": facts}
+
+
+class Life:
+    """A memory of facts that change again and again."""
+
+    def __init__(self, **given):
+        agent = citizen()
+        llm = ScriptedLLM(rules={"extract": stated, "judge": {"decisions": []}})
+        configure(agent.model, llm=llm, execution="blocking")
+        self.memory = agent.memory = FactMemory(agent, **given)
+
+    def calls(self, *texts):
+        """Lives a step in which these are heard; the number of function calls."""
+        counted = [0]
+
+        def count(frame, event, _):
+            counted[0] += event in ("call", "c_call")
+
+        self.memory.agent.model.steps += 1
+        for text in texts:
+            self.memory.add_to_memory("message", {"message": text, "sender": 2})
+        sys.setprofile(count)
+        try:
+            self.memory.process_step()
+            self.memory.get_prompt_ready()
+        finally:
+            sys.setprofile(None)
+        return counted[0]
+
+
+def moves(step):
+    return f"Carl: home: house {step}"
+
+
+def trades(step):
+    thing = step // 2
+    return f"Carl: belongings: {'not ' * (step % 2)}thing {thing}"
+
+
+def meets(step):
+    return f"Person {step}: mood: merry"
+
+
+@pytest.mark.parametrize(
+    ("happens", "given"),
+    [
+        (moves, {}),
+        (moves, {"direct_tokens": 5}),
+        (meets, {"max_facts": 5}),
+        (trades, {"max_facts": 5}),
+    ],
+)
+def test_a_step_does_not_go_through_facts_that_have_ended(happens, given):
+    life = Life(**given)
+    made = [life.calls(happens(step)) for step in range(1, 401)]
+    early, late = max(made[50:100]), max(made[350:])
+    assert late <= 1.2 * early, (early, late)
+
+
+def test_all_that_ended_is_there_for_a_question_about_the_past():
+    life = Life()
+    for step in range(1, 51):
+        life.calls(moves(step))
+    assert [r.content["value"] for r in life.memory.facts()] == ["house 50"]
+    assert [r.content["value"] for r in life.memory.facts(at=7)] == ["house 7"]
+    assert len(life.memory.fact_history("Carl", "home")) == 50
