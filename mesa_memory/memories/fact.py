@@ -144,19 +144,25 @@ class FactMemory(MemoryModule):
         self.settle()
         return fact_file.to_markdown(*self._facts.file())
 
-    def from_markdown(self, text: str) -> dict[str, int]:
-        """Goes by facts in Markdown, such as ``to_markdown`` gives and somebody edits.
+    def from_markdown(self, text: str, allow_empty: bool = False) -> dict[str, int]:
+        """Replaces the facts by those of an edited ``to_markdown`` text.
 
-        A fact whose value is another one now takes the place of the old one; what is no
-        longer there is closed, and stays in the record of a run.
+        A fact with another value takes the place of the old one. A fact that the text
+        lacks is closed, and stays in the record of a run.
+
+        Args:
+            text: in the form of ``to_markdown``.
+            allow_empty: whether a text without facts may close all facts.
 
         Returns:
             How many facts are ``"new"``, ``"changed"`` and ``"gone"``.
 
         Raises:
-            TypeError, ValueError: if the text is not in that form; nothing was changed.
+            TypeError, ValueError: if the text is not in that form, or has no facts;
+                nothing was changed.
         """
-        return self._take(fact_file.of_markdown(text, self.layer_context.now))
+        file = fact_file.of_markdown(text, self.layer_context.now)
+        return self._take(file, allow_empty)
 
     def to_yaml(self) -> str:
         """The facts as YAML, with speakers, steps and strength.
@@ -168,16 +174,25 @@ class FactMemory(MemoryModule):
         _, summary, told = self._facts.file()
         return fact_file.to_yaml(summary, [claim for claim, _ in told])
 
-    def from_yaml(self, text: str) -> dict[str, int]:
+    def from_yaml(self, text: str, allow_empty: bool = False) -> dict[str, int]:
         """``from_markdown``, for YAML; a fact needs subject, attribute and value.
 
         Raises:
             MissingExtra: if PyYAML is not installed.
-            TypeError, ValueError: if the text is not in that form; nothing was changed.
+            TypeError, ValueError: if the text is not in that form, has anchors, aliases
+                or tags, or has no facts; nothing was changed.
         """
-        return self._take(fact_file.of_yaml(text, self.layer_context.now))
+        file = fact_file.of_yaml(text, self.layer_context.now)
+        return self._take(file, allow_empty)
 
-    def _take(self, file: fact_file.FactFile) -> dict[str, int]:
+    def _take(self, file: fact_file.FactFile, allow_empty: bool) -> dict[str, int]:
+        self.settle()
+        known = len(self._facts.table.current())
+        if known and not file.claims and not allow_empty:
+            raise ValueError(
+                f"the file has no facts, and this memory has {known}; pass "
+                "allow_empty=True to close them all"
+            )
         with changed_by_hand(self, "edit") as detail:
             detail["facts"] = self._facts.take_file(file)
         return detail["facts"]

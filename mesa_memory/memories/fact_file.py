@@ -14,18 +14,19 @@ from mesa_memory.memories.claim import Claim
 SUMMARY, NOTE = "Summary", "note"
 #: longest file that is read, in characters
 FILE_CHARS = 10_000_000
+#: deepest nesting of a file in YAML; the facts themselves need four levels
+YAML_DEPTH = 8
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _ITEM = re.compile(r"[-*+]\s+(.*)")
 _NOT = "not "
 
 
 @dataclass(frozen=True)
 class FactFile:
-    """What a file says.
+    """The contents of a file.
 
     Attributes:
-        claims: in the order of the file; ``since`` is None where it does not say.
+        claims: in the order of the file.
         summary: None if there is none.
     """
 
@@ -63,7 +64,7 @@ def to_markdown(
 
 
 def of_markdown(text: str, now: float) -> FactFile:
-    """What a file in Markdown says; a line without an attribute is a note.
+    """Reads a file in Markdown; a line without an attribute is a note.
 
     Raises:
         TypeError, ValueError: if the text is not in that form.
@@ -72,7 +73,7 @@ def of_markdown(text: str, now: float) -> FactFile:
     claims: list[Claim] = []
     summary: list[str] = []
     subject, first = "", False
-    for row in _COMMENT.sub("", text).splitlines():
+    for row in _without_comments(text).splitlines():
         line = row.strip()
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
@@ -110,7 +111,7 @@ def to_yaml(summary: str | None, claims: Iterable[Claim]) -> str:
 
 
 def of_yaml(text: str, now: float) -> FactFile:
-    """What a file in YAML says; ``subject``, ``attribute`` and ``value`` are enough.
+    """Reads a file in YAML; ``subject``, ``attribute`` and ``value`` are enough.
 
     Raises:
         MissingExtra: if PyYAML is not installed.
@@ -119,9 +120,9 @@ def of_yaml(text: str, now: float) -> FactFile:
     _check(text, "YAML")
     yaml = _yaml()
     try:
-        told = yaml.safe_load(text)
+        told = _plain_loader(yaml)(text).get_single_data()
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"the facts are no YAML: {one_line(str(error))}") from error
+        raise ValueError(f"the facts are not YAML: {one_line(str(error))}") from error
     facts = told.get("facts", []) if isinstance(told, Mapping) else None
     if not isinstance(facts, list):
         raise ValueError(
@@ -129,6 +130,8 @@ def of_yaml(text: str, now: float) -> FactFile:
             f"'summary'; got {told!r:.80}"
         )
     summary = told.get("summary")
+    if isinstance(summary, list | Mapping):
+        raise ValueError(f"the summary must be a text, got {summary!r:.80}")
     claims = [_of_mapping(fact, now) for fact in facts]
     return FactFile(claims, None if summary is None else one_line(str(summary)))
 
@@ -136,10 +139,12 @@ def of_yaml(text: str, now: float) -> FactFile:
 def _of_mapping(fact: Any, now: float) -> Claim:
     names = ("subject", "attribute", "value")
     if not isinstance(fact, Mapping) or any(
-        fact.get(name) in (None, "") for name in names
+        fact.get(name) in (None, "") or isinstance(fact[name], list | Mapping)
+        for name in names
     ):
         raise ValueError(
-            f"each of the facts must have subject, attribute and value, got {fact!r:.80}"
+            "each of the facts must have subject, attribute and value as texts, got "
+            f"{fact!r:.80}"
         )
     given = {"speakers": (), "since": now} | dict(fact)
     return Claim.of_content(
@@ -167,12 +172,57 @@ def _check(text: Any, form: str) -> None:
         )
 
 
+def _without_comments(text: str) -> str:
+    """Markdown without its comments.
+
+    Raises:
+        ValueError: if a comment has no end.
+    """
+    kept, *rest = text.split("<!--")
+    parts, inside = [kept], False
+    for part in rest:
+        _, end, after = part.partition("-->")
+        parts.append(after)
+        inside = not end
+    if inside:
+        raise ValueError(
+            "a comment of the facts begins with '<!--' and does not end; close it with "
+            "'-->', or write '&lt;!--' if it is text"
+        )
+    return "".join(parts)
+
+
 def _escaped(text: str) -> str:
     return html.escape(one_line(text), quote=False).replace("--", "-&#45;")
 
 
 def _unescaped(text: str) -> str:
     return html.unescape(text)
+
+
+def _plain_loader(yaml: Any) -> Any:
+    """PyYAML's safe loader for plain data: no anchors, aliases, tags or deep nesting.
+
+    A few hundred bytes of aliases can stand for gigabytes.
+    """
+
+    class PlainLoader(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()
+            named = getattr(event, "anchor", None) or getattr(event, "tag", None)
+            if named or self.depth >= YAML_DEPTH:
+                raise yaml.YAMLError(
+                    f"anchors, aliases, tags, and more than {YAML_DEPTH} levels are not "
+                    f"read; got {named or 'deeper nesting'!r:.80}{event.start_mark}"
+                )
+            self.depth += 1
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    return PlainLoader
 
 
 def _yaml() -> Any:

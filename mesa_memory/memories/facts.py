@@ -1,5 +1,6 @@
 """What an agent knows of its world as facts, each with its evidence and its speakers."""
 
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -239,37 +240,33 @@ class Facts(Layer):
         return title, brief, told
 
     def take_file(self, file: FactFile) -> dict[str, int]:
-        """Goes by what a file says; returns how many facts are new, changed and gone.
+        """Takes up a file; returns how many facts are new, changed and gone.
 
-        What is no longer in it is closed, and what it has besides is opened.
+        Facts that the file lacks are closed, and those that it adds are opened.
         """
         claims = [self.reader.placed(claim) for claim in file.claims]
         left = {_place(self.table.claims[r.id]): r for r in self.table.current()}
         new = [claim for claim in claims if left.pop(_place(claim), None) is None]
-        gone = list(left.values())
+        gone = defaultdict[tuple[str, str], deque[MemoryRecord]](deque)
+        for record in left.values():
+            gone[_attribute(self.table.claims[record.id])].append(record)
         counts = {"new": 0, "changed": 0, "gone": 0}
         for claim in new:
-            old = next((r for r in gone if self._is_of(r, claim)), None)
+            rest = gone[_attribute(claim)]
+            old = rest.popleft() if rest else None
             record = self._open(claim, [old] if old else [], origin=IMPORTED)
             self.table.add(record, claim)
             counts["changed" if old else "new"] += 1
             if old is not None:
-                gone.remove(old)
                 self.context.close(old, EDITED, by=record)
-        for record in gone:
-            self.close(record, ERASED)
-        counts["gone"] = len(gone)
+        for record in left.values():
+            if record.current:
+                self.close(record, ERASED)
+                counts["gone"] += 1
         known = "" if self.brief is None else str(self.brief.content["text"])
         if file.summary is not None and file.summary != known:
             self.brief = self.revise(self.brief, "summary", {"text": file.summary})
         return counts
-
-    def _is_of(self, record: MemoryRecord, claim: Claim) -> bool:
-        known = self.table.claims[record.id]
-        return (bare(known.subject), known.attribute) == (
-            bare(claim.subject),
-            claim.attribute,
-        )
 
     # -- taking up ----------------------------------------------------------------------
 
@@ -356,7 +353,7 @@ class Facts(Layer):
         self, record: MemoryRecord, claim: Claim, sources: Sequence[MemoryRecord]
     ) -> MemoryRecord:
         """Puts a fact that says the same in a fact's place."""
-        new = self._open(claim, [record, *sources], _evidence(record))
+        new = self._open(claim, [record, *sources], record.sources[-EVIDENCE:])
         if not sources and record.stale_since is not None:
             self.context.log.mark_stale(new, record.stale_since)
         self.context.supersede(record, new, same=True)
@@ -389,12 +386,12 @@ class Facts(Layer):
             self.close(record, EVICTED)
 
 
-def _evidence(record: MemoryRecord) -> Sequence[str]:
-    """What a fact rests on, as far as its next record says it again: the newest."""
-    return record.sources[-EVIDENCE:]
+def _attribute(claim: Claim) -> tuple[str, str]:
+    """The subject and the attribute of a fact in a file."""
+    return bare(claim.subject), claim.attribute
 
 
 def _place(claim: Claim) -> tuple[str, ...]:
-    """What tells a fact from another one in a file."""
+    """The key of a fact in a file."""
     negation = "" if claim.holds else "not"
-    return bare(claim.subject), claim.attribute, negation, bare(claim.value)
+    return *_attribute(claim), negation, bare(claim.value)

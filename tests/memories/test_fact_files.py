@@ -115,12 +115,12 @@ def test_yaml_carries_speakers_steps_and_strength_to_another_agent():
         ("markdown", "- home: the mill", "stands under no heading"),
         ("markdown", "x" * 10_000_001, "at most 10000000"),
         ("yaml", None, "must be a text in YAML, got None"),
-        ("yaml", "facts: [", "are no YAML"),
+        ("yaml", "facts: [", "are not YAML"),
         ("yaml", "just a text", "must be a mapping"),
         ("yaml", "facts: {a: 1}", "must be a mapping"),
         ("yaml", "facts: [{subject: Carl}]", "must have subject, attribute and value"),
         ("yaml", "facts: [3]", "must have subject, attribute and value"),
-        ("yaml", "!!python/object/apply:os.system [ls]", "are no YAML"),
+        ("yaml", "!!python/object/apply:os.system [ls]", "are not YAML"),
     ],
 )
 def test_what_is_no_such_file_is_refused_and_changes_nothing(form, text, words):
@@ -129,6 +129,91 @@ def test_what_is_no_such_file_is_refused_and_changes_nothing(form, text, words):
     with pytest.raises((TypeError, ValueError), match=words):
         getattr(memory, f"from_{form}")(text)
     assert known(memory) == before
+
+
+LEVELS = [
+    "a0: &a0 [x, x, x, x, x, x, x, x, x, x]",
+    *[f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)],
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n".join([*LEVELS, "facts: [{subject: Carl, attribute: home, value: *a8}]"]),
+        "facts: &all [{subject: Carl, attribute: home, value: the inn}]",
+        "base: &base {subject: Carl}\nfacts: [{<<: *base, attribute: a, value: b}]",
+        "facts: [{subject: !!str Carl, attribute: home, value: the inn}]",
+        "facts: [{subject: Carl, attribute: home, value: !!binary aGk=}]",
+        "facts: " + "[" * 50_000,
+        "facts: " + "{a: " * 5_000 + "b" + "}" * 5_000,
+    ],
+)
+def test_yaml_beyond_plain_data_is_refused(text):
+    memory = memory_of(Village())
+    before = known(memory)
+    with pytest.raises(ValueError, match="the facts are not YAML") as raised:
+        memory.from_yaml(text)
+    assert len(str(raised.value)) < 500
+    assert known(memory) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "summary: [a, b]\nfacts: []",
+        "facts: [{subject: [Carl], attribute: home, value: the inn}]",
+        "facts: [{subject: Carl, attribute: home, value: {at: the inn}}]",
+    ],
+)
+def test_a_list_is_not_a_text_of_a_fact(text):
+    with pytest.raises(ValueError, match="text"):
+        memory_of(Village()).from_yaml(text)
+
+
+@pytest.mark.parametrize("text", ["<!--", "<!-- a -->", "## Carl\n- home: x <!--"])
+def test_comments_without_end_are_read_once_and_refused(text):
+    # Quadratic work would need hours.
+    with pytest.raises(ValueError, match="does not end"):
+        memory_of(Village()).from_markdown(text * 300_000 + "<!--")
+
+
+def test_a_comment_may_hold_the_beginning_of_another_one():
+    memory = Village().ann.memory
+    memory.from_markdown("## Carl\n- home: <!-- a\n <!-- b --> the inn<!----> now\n")
+    assert known(memory) == [("Carl", "home", "the inn now", True)]
+
+
+def test_a_file_of_many_facts_is_compared_in_one_pass():
+    memory = Village().ann.memory
+    rows = "\n".join(f"- note {n}: old" for n in range(5_000))
+    memory.from_markdown(f"## Carl\n{rows}")
+    counts = memory.from_markdown(f"## Carl\n{rows.replace('old', 'new')}")
+    assert counts == {"new": 0, "changed": 5_000, "gone": 0}
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("markdown", ""),
+        ("markdown", " \n\n"),
+        ("markdown", "# What Agent 1 knows\n\n## Carl\n"),
+        ("markdown", "## Summary\n\nAll is well.\n"),
+        ("markdown", "<!-- ## Carl\n- home: the mill -->"),
+        ("yaml", "facts: []"),
+        ("yaml", "summary: All is well."),
+    ],
+)
+def test_a_file_without_facts_takes_them_away_only_if_asked_to(form, text):
+    memory = memory_of(Village())
+    before = known(memory)
+    read = getattr(memory, f"from_{form}")
+    with pytest.raises(ValueError, match="allow_empty=True"):
+        read(text)
+    assert known(memory) == before
+    assert read(text, allow_empty=True)["gone"] == len(before)
+    assert known(memory) == []
+    assert read(text)["gone"] == 0, "there is nothing left to lose"
 
 
 def test_without_pyyaml_it_is_said_how_to_get_it(monkeypatch):
