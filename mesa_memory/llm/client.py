@@ -30,6 +30,7 @@ from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
 from mesa_memory.llm.price import Price
 from mesa_memory.llm.prompt_caching import key_for
 from mesa_memory.llm.routing import destination, obstacle, speaks_openai
+from mesa_memory.llm.schemas import sent_schema
 
 be_quiet()
 redaction.guard_others()
@@ -205,7 +206,7 @@ class ProviderClient:
         forms, server = self._negotiation(course), address and address.base
         key = key_for(model, server or base, request)
         while True:
-            plan = forms.plan(sender.name, request.schema)
+            plan = forms.plan(sender.name, sent_schema(request.schema))
             arguments = plan.arguments(settings)
             attempt = Attempt(
                 *(model, base, address, request),

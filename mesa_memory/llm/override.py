@@ -20,6 +20,7 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.hosts.litellm import finish_reason
 from mesa_memory.hosts.mesa_llm import ModuleLLM
 from mesa_memory.llm.policy import PROVIDER, enable
+from mesa_memory.llm.schemas import sent_schema
 from mesa_memory.tasks.consolidate import Summary
 
 _ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}
@@ -132,8 +133,8 @@ def _typed_faults(request: LLMRequest) -> Iterator[None]:
 
 def _options(request: LLMRequest) -> dict[str, Any]:
     """As Mesa-LLM calls it: summaries are plain text, all else has a schema."""
-    plain_text = request.schema is None or request.schema is Summary
-    return {} if plain_text else {"response_format": request.schema}
+    schema = sent_schema(request.schema)
+    return {} if schema in (None, Summary) else {"response_format": schema}
 
 
 def _reply(response: Any) -> Reply:

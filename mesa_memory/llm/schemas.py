@@ -31,6 +31,11 @@ def schema_of(kind: type[BaseModel]) -> dict[str, Any]:
     return found
 
 
+def sent_schema(schema: type | None) -> Any:
+    """The schema that a server is asked to keep to; None asks for any text."""
+    return None if getattr(schema, "as_text", False) else schema
+
+
 def json_schema(kind: type[BaseModel]) -> dict[str, Any]:
     """The argument ``response_format`` that asks for a reply of this class."""
     named = {"name": kind.__name__, "schema": schema_of(kind), "strict": True}

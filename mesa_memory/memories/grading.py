@@ -2,11 +2,13 @@
 
 Of a model's grades every one is kept that can be trusted. All events of a step are graded
 in one request, at most 40 in one. A reply that leaves some out, or gives some an invalid
-grade, keeps its good grades, and only the rest is asked for again. A reply that cannot be
-told apart (33 grades for 34 events) is not guessed at: after its repair round its events
-are asked for in halves, down to single ones, as are those of a request that is too long
-for the model. An event that gets no grade alone is shown twice in one request, for models that always leave the last one out; then it counts as
-hard, and is asked for alone, after all others.
+grade, keeps its good grades, and only the rest is asked for again, in lines. A reply that cannot be told
+apart (33 grades for 34 events) is not guessed at: its events are asked for again, as
+numbered lines. A server that twice in a row does not keep to the schema is asked in lines
+from then on. Only what gets no grade at all in lines, or is too long for the model, is
+asked for in halves. An event that gets no grade alone is shown twice in one request, for
+models that always leave the last one out; then it counts as hard, and is asked for alone,
+after all others.
 
 A grade that does not depend on the agent is shared: the same event heard by many agents
 with the same task and model is graded once for the whole model run (``Claim``,
@@ -41,8 +43,11 @@ HARD = 5
 #: events in a row that fail again before the others wait for the next step
 STILL_HARD = 2
 
-#: makes the request for the events at these places
-type Request = Callable[[list[int]], LLMRequest]
+#: replies in a row that do not keep to the schema before lines are asked for
+MISFITS = 2
+
+#: makes the request for the events at these places, in lines if True
+type Request = Callable[[list[int], bool], LLMRequest]
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,12 @@ class Doubts:
     Attributes:
         hard: places of events that got no grade when they were asked for alone.
         probe: the model has graded nothing lately: one event shows whether it does.
+        misfits: a server, and its replies in a row that did not keep to the schema.
     """
 
     hard: Collection[int] = ()
     probe: bool = False
+    misfits: tuple[str, int] = ("", 0)
 
 
 NO_DOUBTS = Doubts()
@@ -69,11 +76,13 @@ class Graded:
         grades: by place; events that are not in it have no grade yet.
         hard: places of events that got no grade, though asked for alone.
         problem: why some have none: the last ``BadReply``, or what ended the asking.
+        misfits: see ``Doubts``.
     """
 
     grades: dict[int, float] = field(default_factory=dict)
     hard: set[int] = field(default_factory=set)
     problem: LLMError | None = None
+    misfits: tuple[str, int] = ("", 0)
 
 
 class Grader:
@@ -130,12 +139,13 @@ class Grader:
         kinds = [event.kind for event in events]
         context = newest(self.shown)
 
-        def inputs(places: Iterable[int]) -> dict[str, Any]:
+        def inputs(places: Iterable[int], in_lines: bool = False) -> dict[str, Any]:
             chosen = [(kinds[p], lines[p]) for p in places]
-            return {"events": chosen, "top": top, "context": context}
+            asked = {"events": chosen, "top": top, "context": context}
+            return {**asked, "in_lines": True} if in_lines else asked
 
-        def request(places: list[int]) -> LLMRequest:
-            return self.context.request_for(GRADE, **inputs(places))
+        def request(places: list[int], in_lines: bool) -> LLMRequest:
+            return self.context.request_for(GRADE, **inputs(places, in_lines))
 
         def scope() -> str:
             return self.context.scope_of(GRADE, inputs(range(len(lines))[:1]))
@@ -144,8 +154,13 @@ class Grader:
         # whose request the others wait for.
         own = any(event.origin == DERIVED for event in events)
         shared = not self.shown and not own
-        asking = _Asking(lines, request, doubts)
+        asking = _Asking(lines, request, doubts, self._server())
         return (yield from _grade_together(asking, scope if shared else None))
+
+    def _server(self) -> str:
+        """Names the model and its address, which may hold a secret."""
+        named = "{} {}".format(*self.context.outside.target()).encode()
+        return hashlib.sha256(named).hexdigest()[:16]
 
 
 def _grade_together(asking: "_Asking", scope: Callable[[], str] | None) -> Flow[Graded]:
@@ -179,11 +194,15 @@ class _Asking:
         lines: one event each.
         request: makes the request for the lines at these places.
         doubts: what earlier replies say.
+        server: names the model and its address.
     """
 
-    def __init__(self, lines: Sequence[str], request: Request, doubts: Doubts) -> None:
+    def __init__(
+        self, lines: Sequence[str], request: Request, doubts: Doubts, server: str
+    ) -> None:
         self.lines, self.request, self.doubts = lines, request, doubts
-        self.outcome = Graded()
+        self._server = server
+        self.outcome = Graded(misfits=doubts.misfits)
 
     def grade(self, places: Sequence[int]) -> Flow[None]:
         """Grades what it can of the events at these places, batch by batch."""
@@ -214,7 +233,7 @@ class _Asking:
             yield batch
 
     def _in_pieces(self, batch: list[int]) -> Flow[None]:
-        """Grades a batch, in halves where a whole is too long or gets no usable reply.
+        """Grades a batch; in halves only what is too long, or gets no grade at all.
 
         Raises:
             BadReply: if the model seems to be unable to grade anything at all.
@@ -226,10 +245,13 @@ class _Asking:
             piece = pieces.pop()
             # Some models leave the last one out: an event that has its grade stands there.
             beside = [next(iter(outcome.grades))] if left_out else []
-            left_out = False
             try:
-                found = yield from self._ask(piece, beside, repairs=piece is batch)
+                if piece is batch:
+                    found = yield from self._whole(batch)
+                else:
+                    found = yield from self._ask(piece, beside, left_out)
             except (BadReply, PromptTooLong) as error:
+                left_out = False
                 if len(piece) > 1:
                     if isinstance(error, BadReply):
                         outcome.problem = error
@@ -244,16 +266,41 @@ class _Asking:
                 if hard == HARD and not outcome.grades:
                     raise
             outcome.grades |= found
+            left_out = False
             if outcome.hard.issuperset(piece):
                 continue
             if rest := [place for place in piece if place not in found]:
                 pieces.append(rest)
                 left_out = True
 
+    def _whole(self, batch: list[int]) -> Flow[dict[int, float]]:
+        """The grades of a batch, in lines if the reply to the first request is unusable.
+
+        A server that has twice in a row not given each event its grade, as the schema
+        demands, is asked in lines from then on.
+        """
+        in_lines = self._misfits() >= MISFITS
+        try:
+            found = yield from self._ask(batch, [], in_lines)
+        except BadReply as error:
+            self.outcome.problem = error
+            self._count(0 if in_lines else self._misfits() + 1)
+            return (yield from self._ask(batch, [], in_lines=True))
+        if not in_lines:
+            self._count(0 if len(found) == len(batch) else self._misfits() + 1)
+        return found
+
+    def _misfits(self) -> int:
+        server, count = self.outcome.misfits
+        return count if server == self._server else 0
+
+    def _count(self, misfits: int) -> None:
+        self.outcome.misfits = (self._server, misfits)
+
     def _shown_twice(self, piece: list[int]) -> Flow[dict[int, float]]:
         """The grade of a single event beside itself; without one it counts as hard."""
         try:
-            return (yield from self._ask(piece, piece, repairs=False))
+            return (yield from self._ask(piece, piece))
         except BadReply as error:
             self.outcome.problem = error
             self.outcome.hard.update(piece)
@@ -264,7 +311,7 @@ class _Asking:
         failed = 0
         for place in places:
             try:
-                self.outcome.grades |= yield from self._ask([place], [], repairs=False)
+                self.outcome.grades |= yield from self._ask([place], [])
                 failed = 0
             except BadReply as error:
                 self.outcome.problem = error
@@ -274,7 +321,7 @@ class _Asking:
                     return
 
     def _ask(
-        self, piece: list[int], beside: list[int], repairs: bool
+        self, piece: list[int], beside: list[int], in_lines: bool = False
     ) -> Flow[dict[int, float]]:
         """The grades that one reply gives the events at these places."""
         asked = piece + beside
@@ -287,7 +334,7 @@ class _Asking:
                 raise Unusable(f"no grade for the events 1 to {len(piece)} was in it")
             return mine
 
-        return (yield from GRADE.ask(self.request(asked), known, repairs))
+        return (yield from GRADE.ask(self.request(asked, in_lines), known, False))
 
 
 def _keys(scope: str, lines: Iterable[str]) -> list[str]:

@@ -83,6 +83,7 @@ class EventStream(Layer):
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._hard: set[str] = set()  # of these, what got none when asked for alone
         self._unable = False  # at the last step the model graded nothing
+        self._misfits = ("", 0)  # see ``Doubts``
         self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
         self.recollection.index = self.index
@@ -169,6 +170,7 @@ class EventStream(Layer):
             **({"tries": list(self._tries.items())} if self._tries else {}),
             **({"hard": sorted(self._hard)} if self._hard else {}),
             **({"unable": True} if self._unable else {}),
+            **({"misfits": list(self._misfits)} if self._misfits[1] else {}),
             **self.reflector.snapshot(),
             "fresh": [entry.events[0] for entry in self._fresh],
             "strangers": strangers,
@@ -185,6 +187,8 @@ class EventStream(Layer):
         self._tries = dict(snapshot.get("tries", ()))
         self._hard = set(snapshot.get("hard", ()))
         self._unable = snapshot.get("unable", False)
+        server, misfits = snapshot.get("misfits", ("", 0))
+        self._misfits = (server, misfits)
         held = snapshot["held"] if "held" in snapshot else shelf.current()
         for event in held:
             if event.id not in pending:
@@ -235,7 +239,7 @@ class EventStream(Layer):
             return
         events = [entry.events[0] for entry in fresh]
         hard = {p for p, event in enumerate(events) if event.id in self._hard}
-        doubts = Doubts(hard, self._unable)
+        doubts = Doubts(hard, self._unable, self._misfits)
         graded = yield from self.grader.grade(events, self.newest, doubts)
         for place, entry in enumerate(fresh):
             if place in graded.grades:
@@ -247,7 +251,7 @@ class EventStream(Layer):
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
         self._asked += sum(event.id not in self._tries for event in events)
-        self._unable = not graded.grades
+        self._unable, self._misfits = not graded.grades, graded.misfits
         self._hard.update(events[place].id for place in graded.hard)
         self._wait_for_grades(events, limit, problem)
 

@@ -33,8 +33,8 @@ _DIGITS = re.compile(r"\s*\d{1,6}\s*")
 _NUMBERED = re.compile(r"(?:event)?[\s_#]*(\d{1,6})\.?", re.IGNORECASE)
 #: an event and its grade on a line; "3.5" is neither
 _LINE = re.compile(
-    r"\W*(?:event\W*)?(\d{1,6})(?:[.)]\s+|\s*[:=→]\s*|\s+[-–—]\s+)"
-    r"(?:grade\W*)?(\d{1,2})\W*",
+    r"\W*(?:event\W*)?(\d{1,6})\**(?:[.)]\s+|\s*[:=→|]\s*|\s+[-–—]\s+)"
+    r"(?:\W*grade\W*|\**\s*)(\d{1,2})(?:\W*|\s*[-–—(:,|]\s*[^\W\d].*)",
     re.IGNORECASE,
 )
 #: what the grades of a scale mean, by its highest grade
@@ -180,10 +180,12 @@ class Grades(BaseModel):
     Attributes:
         top: the highest grade.
         count: how many events there are; 0 does not say.
+        as_text: True if the reply is asked for as lines of text.
     """
 
     top: ClassVar[int] = GRADE_MAX
     count: ClassVar[int] = 0
+    as_text: ClassVar[bool] = False
     grades: list[Grade] = Field(
         description="For each event its number and one integer from 1 to 5"
     )
@@ -241,21 +243,27 @@ class GradesOfTen(Grades):
     )
 
 
+_AS_JSON = 'Reply with JSON only: {"grades": [{"event": 1, "grade": …}, …]}'
+_IN_LINES = (
+    "Reply with one line for each event and nothing else: the number of the event, a "
+    "colon and its grade."
+)
+
 #: highest grade of a scale -> shape of the reply
 _SHAPES: dict[int, type[Grades]] = {g.top: g for g in (Grades, GradesOfTen)}
 
 
 def schema(inputs: Inputs) -> type[Grades]:
     """The shape of one grade for each of the ``events``, at most ``top``."""
-    return _exactly(len(inputs["events"]), inputs["top"])
+    return _exactly(len(inputs["events"]), inputs["top"], "in_lines" in inputs)
 
 
 @lru_cache(maxsize=100)
-def _exactly(count: int, top: int) -> type[Grades]:
+def _exactly(count: int, top: int, in_lines: bool) -> type[Grades]:
     """The shape of exactly ``count`` grades, made once for each count."""
     shape = _SHAPES[top]
     own = {"count": count, "__module__": __name__, "__doc__": shape.__doc__}
-    return type(f"{shape.__name__}Of{count}", (shape,), own)
+    return type(f"{shape.__name__}Of{count}", (shape,), {**own, "as_text": in_lines})
 
 
 def system(inputs: Inputs) -> str:
@@ -269,7 +277,7 @@ def system(inputs: Inputs) -> str:
 
 
 def prompt(inputs: Inputs) -> str:
-    """Asks for one grade per event."""
+    """Asks for one grade per event, as JSON or ``in_lines``."""
     lines = [line for _, line in inputs["events"]]
     context = inputs["context"]
     known = ["The agent already remembers:", *bulleted(context), ""]
@@ -280,7 +288,7 @@ def prompt(inputs: Inputs) -> str:
             *numbered(lines),
             "",
             f"Give each event a grade, an integer from 1 to {inputs['top']}.",
-            'Reply with JSON only: {"grades": [{"event": 1, "grade": …}, …]}',
+            _IN_LINES if inputs.get("in_lines") else _AS_JSON,
         ]
     )
 

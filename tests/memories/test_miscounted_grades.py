@@ -1,0 +1,172 @@
+"""Servers that ignore the exact length of a schema: lines are asked for, in few requests."""
+
+import json
+import re
+
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import EpisodicMemory, Services
+from tests.support.models import Town
+from tests.support.openai_server import OpenAIServer
+
+STEPS, EVENTS = 12, 4
+
+
+def weights(received):
+    """The grade that each event of a request deserves; its text says it."""
+    lines = re.findall(r"^\d+\. (.*)$", received.prompt, re.MULTILINE)
+    return [int(re.search(r"weight (\d)", line)[1]) for line in lines]
+
+
+def listed(grades):
+    return json.dumps({"grades": grades})
+
+
+def numbered(grades, first=1):
+    items = [{"event": n, "grade": g} for n, g in enumerate(grades, first)]
+    return json.dumps({"grades": items})
+
+
+#: replies to a request with a schema that fit it in everything but their length
+MISCOUNTED = {
+    "one less": lambda g: listed(g[:-1]),
+    "the first left out": lambda g: listed(g[1:]),
+    "one more": lambda g: listed([*g, 3]),
+    "padded to ten": lambda g: listed((g + [1] * 10)[:10]),
+    "a mean": lambda g: listed([round(sum(g) / len(g))]),
+    "numbered, one less": lambda g: numbered(g[:-1]),
+    "numbered, one more": lambda g: numbered([*g, 2]),
+    "numbered from nought": lambda g: numbered(g, first=0),
+    "by number, one left out": lambda g: listed(
+        {n: x for n, x in enumerate(g, 1) if n > 1}
+    ),
+}
+
+
+def in_lines(grades):
+    return "\n".join(f"{n}: {g}" for n, g in enumerate(grades, 1))
+
+
+class Server(OpenAIServer):
+    """Miscounts where a schema is asked for, and answers in lines otherwise."""
+
+    def __init__(self, miscount, lines=in_lines):
+        super().__init__(self._answer)
+        self.miscount, self.lines = miscount, lines
+
+    def _answer(self, received):
+        form = received.body.get("response_format")
+        return (self.miscount if form else self.lines)(weights(received))
+
+
+def memory_at(server):
+    agent = LLMAgent(Town(), CoTReasoning, "openai/test", api_base=server.base)
+    agent.memory = EpisodicMemory(agent, max_capacity=1000)
+    return agent.memory
+
+
+def live(memory, step, events=EVENTS):
+    memory.agent.model.steps = step
+    for number in range(events):
+        text = f"news {step}-{number} of weight {1 + (step + 3 * number) % 5}"
+        memory.add_to_memory("message", {"message": text, "sender": 9})
+    memory.process_step()
+    Services.of(memory.agent.model).flush()
+
+
+def right(memory):
+    """The number of events with a grade; each has the one that it deserves."""
+    contents = [entry.content["message"] for entry in memory.memory_entries]
+    given = {c["message"]: c["importance"] for c in contents if c.get("importance")}
+    assert given == {text: int(text[-1]) for text in given}
+    return len(given)
+
+
+@pytest.mark.parametrize("miscount", [*MISCOUNTED.values()], ids=[*MISCOUNTED])
+def test_a_server_that_miscounts_twice_is_asked_in_lines_from_then_on(miscount):
+    with Server(miscount) as server:
+        memory = memory_at(server)
+        for step in range(1, STEPS + 1):
+            live(memory, step)
+        assert right(memory) == STEPS * EVENTS
+        assert server.requests == STEPS + 2
+        forms = ["response_format" in received.body for received in server.log]
+        assert forms == [True, False, True, False] + [False] * (STEPS - 2)
+        assert "one line for each event" in server.log[-1].prompt
+
+
+def test_a_whole_reply_between_two_miscounted_ones_keeps_the_schema():
+    replies = iter([MISCOUNTED["one less"], numbered] * STEPS)
+    with Server(lambda grades: next(replies)(grades)) as server:
+        memory = memory_at(server)
+        for step in range(1, STEPS + 1):
+            live(memory, step)
+        assert right(memory) == STEPS * EVENTS
+        assert server.requests == STEPS + STEPS // 2
+
+
+def test_another_model_is_asked_with_a_schema_again():
+    with Server(MISCOUNTED["one more"]) as server:
+        memory = memory_at(server)
+        for step in (1, 2, 3):
+            live(memory, step)
+        memory.agent.llm.llm_model, server.miscount = "openai/other", numbered
+        live(memory, 4)
+        assert "response_format" in server.log[-1].body
+        assert right(memory) == 4 * EVENTS
+
+
+LINES = {
+    "the last left out": lambda g: in_lines(g[:-1]),
+    "every other": lambda g: "\n".join(in_lines(g).splitlines()[::2]),
+    "a half": lambda g: in_lines([*g[:-1], 2.5]),
+    "off the scale": lambda g: in_lines([9, *g[1:]]),
+}
+
+
+@pytest.mark.parametrize("lines", [*LINES.values()], ids=[*LINES])
+def test_valid_lines_are_kept_and_only_the_rest_is_asked_for_again(lines):
+    with Server(MISCOUNTED["one less"]) as server:
+        memory = memory_at(server)
+        for step in (1, 2):
+            live(memory, step)
+        server.clear()
+        faulty = iter([lines])
+        server.lines = lambda grades: next(faulty, in_lines)(grades)
+        live(memory, 3)
+        assert right(memory) == 3 * EVENTS
+        assert len(server.log) == 2
+        assert len(weights(server.log[1])) < EVENTS
+
+
+def test_lines_that_never_come_cost_few_requests_and_no_event_is_lost():
+    with Server(MISCOUNTED["one less"], lambda g: "They are all important.") as server:
+        memory = memory_at(server)
+        live(memory, 1)
+        server.clear()
+        for step in range(2, STEPS + 1):
+            live(memory, step)
+        assert len(memory.memory_entries) == STEPS * EVENTS and right(memory) == 0
+        assert server.requests <= 4 * STEPS
+        assert f"news {STEPS}-0" in memory.get_prompt_ready()
+
+
+def test_the_form_that_a_server_needs_is_part_of_a_memorys_state():
+    with Server(MISCOUNTED["a mean"]) as server:
+        memory, other = memory_at(server), memory_at(server)
+        for step in (1, 2):
+            live(memory, step)
+        stream = other.layers[0]
+        state = memory.layers[0].snapshot()
+        assert server.base not in str(state)
+
+        class Shelf:
+            def current(self):
+                return []
+
+        stream.restore(json.loads(json.dumps({**state, "fresh": []})), Shelf())
+        server.clear()
+        live(other, 3)
+        assert len(server.log) == 1 and "response_format" not in server.log[0].body
