@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
@@ -132,9 +132,9 @@ class Chapters(Layer):
         note = Line(f"({count} earlier chapters not shown)", kind=KIND, rank=math.inf)
         return [*[note] * bool(count), *short, *full]
 
-    def records(self) -> Iterator[MemoryRecord]:
+    def records(self) -> list[MemoryRecord]:
         """The recaps; the events are other layers' to hold."""
-        yield from self.told
+        return self.told
 
     def snapshot(self) -> dict[str, Any]:
         """The chapter under way, and those without a recap."""

@@ -1,6 +1,6 @@
 """Conversations: the words of those under way, and what the agent made of the others."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core import render
@@ -74,10 +74,11 @@ class Conversations(Layer):
         self.idle_steps, self.summary_chars = idle_steps, summary_chars
         self.talks: list[Conversation] = []
         self.held: list[Entry] = []
+        self._made: list[MemoryRecord] = []  # the records of ``held``
         self._fresh: list[Entry] = []  # those that are to be embedded
         self._refused = 0  # unusable replies in a row
         self.recollection = DialogueRecall(self, recall, scoring)
-        self.index = self.recollection.index = EventIndex(self.held, 5)
+        self.index = self.recollection.index = EventIndex(self.held, None)
 
     def join(self, context: Any) -> None:
         """See ``Layer``; its parts belong to the memory, too."""
@@ -258,6 +259,7 @@ class Conversations(Layer):
     def _hold(self, record: MemoryRecord, fresh: bool) -> None:
         entry = Entry(self.agent, record.step, [record], {KIND: dict(record.content)})
         self.held.append(entry)
+        self._made.append(record)
         if fresh:
             self._fresh.append(entry)
 
@@ -312,11 +314,11 @@ class Conversations(Layer):
 
     def summaries(self) -> list[MemoryRecord]:
         """All summaries, oldest first."""
-        return [entry.events[0] for entry in self.held]
+        return self._made.copy()
 
     def _newest(self) -> list[MemoryRecord]:
-        found = self.summaries()
-        return found[len(found) - min(self.newest, len(found)) :]
+        count = len(self._made)
+        return self._made[count - min(self.newest, count) :]
 
     def told(self, record: MemoryRecord) -> Line:
         """One summary on a line: when it was, with whom, and what."""
@@ -347,11 +349,12 @@ class Conversations(Layer):
 
     # -- its state ----------------------------------------------------------------------
 
-    def records(self) -> Iterator[MemoryRecord]:
+    def records(self) -> list[MemoryRecord]:
         """The words of conversations under way, and the summaries."""
+        found = self.summaries()
         for talk in self.talks:
-            yield from talk.messages
-        yield from self.summaries()
+            found += talk.messages
+        return found
 
     def entries(self) -> Sequence[Any]:
         """The summaries."""
@@ -376,6 +379,7 @@ class Conversations(Layer):
         self._refused = snapshot.get("refused", 0)
         fresh = {record.id for record in snapshot["fresh"]}
         self.held.clear()
+        self._made.clear()
         self._fresh = []
         by_age = sorted(shelf.current(), key=lambda record: record.step)
         for record in by_age:  # an event may have that name, too

@@ -223,7 +223,7 @@ class EpisodicMemory(Recallable, MemoryModule):
         find = self._recollection.find
         found = find(None, None, self._recalls.vector_of, without=listed)
         chosen = self._with_room(found.records)
-        recalled = [entry for key, entry in index.entry_of.items() if key in chosen]
+        recalled = index.in_order(chosen)
         outside.note_recall("prompt", found, lambda r: r.record.id in chosen)
         blocks = in_steps(of_entries(recalled, self.event_chars))
         left_out = len(found.records) - len(chosen)

@@ -1,6 +1,7 @@
 """Keeps the index of a stream of events in line with its entries."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import by_id, is_dump, is_state, sight
-from mesa_memory.core.importance import GRADE_MIN
+from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.errors import EmbedderError
@@ -18,12 +19,27 @@ from mesa_memory.memories.entry import Entry, entry_events, entry_lines, importa
 from mesa_memory.retrieval.index import RecordIndex
 
 
+def appended(
+    entries: Any, count: int, is_known: Callable[[Any], bool]
+) -> list[Any] | None:
+    """The entries that were appended to the first ``count``; None if others changed.
+
+    New entries are never put between old ones, so the first and the last known entry in
+    their places mean that all known entries are there.
+    """
+    if not 0 < count <= len(entries):
+        return None
+    if not is_known(entries[0]) or not is_known(entries[count - 1]):
+        return None
+    return list(islice(reversed(entries), len(entries) - count))[::-1]
+
+
 class EventIndex:
     """The entries of a stream, one for each event, by what they are about.
 
     Args:
         held: the stream's entries, which users may change.
-        top: the highest grade.
+        top: the highest grade; None if nothing is graded.
 
     Attributes:
         ranking: the index itself.
@@ -32,7 +48,7 @@ class EventIndex:
 
     context: LayerContext
 
-    def __init__(self, held: Any, top: int) -> None:
+    def __init__(self, held: Any, top: int | None) -> None:
         self.held, self._top = held, top
         self._strangers_met = 0  # entries made elsewhere so far, which numbers them
         self.clear()
@@ -40,7 +56,7 @@ class EventIndex:
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
         self.ranking = RecordIndex()
-        self.ranking.top = self._top
+        self.ranking.top = self._top or GRADE_MAX
         self._notes = EmbeddingNotes()
         self.entry_of: dict[str, Any] = {}
         self._strangers = 0  # entries here that were made elsewhere
@@ -110,14 +126,22 @@ class EventIndex:
 
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
-        entries = self.held
-        if len(entries) == len(self.ranking) and not self._strangers:
-            # Nobody puts new entries between old ones.
-            ends = [entries[0], entries[-1]] if entries else []
-            if all(isinstance(e, Entry) and e.events[0] in self.ranking for e in ends):
-                return
+        count = 0 if self._strangers else len(self.ranking)
+        new = appended(self.held, count, self._has)
+        if new is None or not all(isinstance(entry, Entry) for entry in new):
+            self._align_all()
+            return
+        for entry in new:
+            if not self._has(entry):
+                self.entry_of[entry.events[0].id] = entry
+                self._add(entry, entry.events[0])
+
+    def _has(self, entry: Any) -> bool:
+        return isinstance(entry, Entry) and entry.events[0] in self.ranking
+
+    def _align_all(self) -> None:
         present: dict[str, Any] = {}
-        for entry in entries:
+        for entry in self.held:
             record = self.record_of(entry)
             present[record.id] = entry
             if record not in self.ranking:
@@ -125,7 +149,7 @@ class EventIndex:
         for key in self.entry_of.keys() - present.keys():
             self.ranking.remove(self.record_of(self.entry_of[key]))
         self.entry_of = present
-        self._strangers = sum(not isinstance(e, Entry) for e in entries)
+        self._strangers = sum(not isinstance(e, Entry) for e in self.held)
 
     def embed(self, entries: Iterable[Entry]) -> Flow[None]:
         """Embeds entries of the index, all in one request."""
@@ -159,14 +183,14 @@ class EventIndex:
             for kind, content in entry_events(entry)
         )
 
-    def dumps(self) -> list[MemoryRecord]:
-        """The records that say how things were, which nobody has to be reminded of."""
-        records = map(self.record_of, self.held)
-        dumps = [r for r in records if is_dump(r.kind, r.content)]
-        return dumps if len(dumps) < len(self.ranking) else []
+    def in_order(self, keys: Iterable[str]) -> list[Any]:
+        """The entries of records by their ids, oldest first."""
+        return [self.entry_of[key] for key in self.ranking.by_arrival(keys)]
 
     def strangers(self) -> list[MemoryRecord]:
         """Records made up for entries that were made elsewhere."""
+        if not self._strangers:
+            return []
         return [self.record_of(e) for e in self.held if not isinstance(e, Entry)]
 
     def record_of(self, entry: Any) -> MemoryRecord:
@@ -194,8 +218,9 @@ class EventIndex:
             sender = record.content.get("sender")
         who = None if sender is None else by_id(sender)
         name = "" if sender is None else self.context.names.name(sender)
-        self.ranking.add(record, self._words_of(entry), who=who, alias=name)
-        if record.importance is None:
+        dump = is_dump(record.kind, record.content)
+        self.ranking.add(record, self._words_of(entry), who=who, alias=name, dump=dump)
+        if record.importance is None and self._top is not None:
             self._in_question.append(record)
 
     def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:

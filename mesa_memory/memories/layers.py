@@ -55,7 +55,9 @@ def memories_beside(model: Any) -> dict[str, Any]:
     return {
         place.partition(".")[0] or "memory": held
         for place, held in _held_by(model)
-        if hasattr(held, "journal") and id(held) not in known
+        if hasattr(held, "journal")
+        and id(held) not in known
+        and not isinstance(held, type)
     }
 
 

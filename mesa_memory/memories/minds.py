@@ -73,9 +73,8 @@ def _recalled(stream: EventStream, recalls: Recalls) -> Found:
     found = stream.recollection.find(None, None, recalls.vector_of, without=listed)
     scores = {each.record.id: each.score for each in found.records}
     lines = [
-        replace(line, rank=scores[key])
-        for key, entry in index.entry_of.items()
-        if key in scores
+        replace(line, rank=scores[index.record_of(entry).id])
+        for entry in index.in_order(scores)
         for line in of_entry(entry, stream.context.event_chars)
     ]
     return lines, found

@@ -101,7 +101,7 @@ class Recollection:
         if self.context.unnoticed:
             scoring = replace(scoring, refresh="off")
         if query is None and not filters.get("kinds"):
-            filters["without"] = [*filters.get("without", ()), *self.index.dumps()]
+            filters["dumps"] = False  # nobody has to be reminded of how things are
         body = self._dense_body(text, scoring)
         asked = None if body is None else vector_of(body, query is not None)
         found = self.index.ranking.recall(

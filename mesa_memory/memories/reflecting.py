@@ -1,6 +1,7 @@
 """Draws insights from a stream of events, with evidence, when enough has happened."""
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
@@ -97,7 +98,7 @@ class Reflector:
         plan = self.plan
         assert plan is not None
         self.recollection.index.refresh()
-        newest = self._statements()[-plan.last :]
+        newest = self._statements(plan.last)
         if not self._open and newest:
             self._open = yield from self._ask_questions(plan, newest)
             self._open += [REDRAW] * bool(self._stale())
@@ -125,11 +126,18 @@ class Reflector:
             raise fault
         self.gathered = 0.0
 
-    def _statements(self) -> list[MemoryRecord]:
-        """What may be evidence, oldest first."""
+    def _statements(self, last: int | None = None) -> list[MemoryRecord]:
+        """The newest records that may be evidence, oldest first; None gives all."""
         held = self.recollection.index.held
-        events = [e.events[0] for e in held if isinstance(e, Entry)]
-        return [event for event in events if not self._is_no_evidence(event)]
+        events = (e.events[0] for e in reversed(held) if isinstance(e, Entry))
+        found = (event for event in events if not self._is_no_evidence(event))
+        return list(islice(found, last))[::-1]
+
+    def _insights(self) -> list[MemoryRecord]:
+        """The insights in the stream, oldest first."""
+        index = self.recollection.index
+        index.align()
+        return [record for record in index.ranking.of_kind(KIND) if _depth(record)]
 
     @property
     def _unfounded(self) -> int:
@@ -178,9 +186,7 @@ class Reflector:
 
     def _stale(self) -> list[MemoryRecord]:
         """Insights that rest on something that does not hold any more, oldest first."""
-        held = self.recollection.index.held
-        events = [e.events[0] for e in held if isinstance(e, Entry)]
-        found = [e for e in events if _depth(e) and e.stale_since is not None]
+        found = [each for each in self._insights() if each.stale_since is not None]
         return found[:REDRAWN]
 
     def _replace(
@@ -206,7 +212,7 @@ class Reflector:
         assert self.plan is not None
         row, source = vector or (None, "")
         index = self.recollection.index
-        deep = [r for r in map(index.record_of, index.held) if self._is_no_evidence(r)]
+        deep = [each for each in self._insights() if self._is_no_evidence(each)]
         scoring = self.recollection.scoring_of(question)
         found = index.ranking.recall(
             question,
@@ -246,7 +252,8 @@ class Reflector:
     ) -> list[MemoryRecord]:
         """Hands on what is not known already; returns the records."""
         kept = []
-        known = {r.content["text"] for r in self._statements() if _depth(r)}
+        usable = [r for r in self._insights() if not self._is_no_evidence(r)]
+        known = {record.content["text"] for record in usable}
         for text, evidence in found:
             if text not in known:
                 known.add(text)

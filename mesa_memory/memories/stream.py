@@ -21,7 +21,7 @@ from mesa_memory.memories.entry import (
     restored,
 )
 from mesa_memory.memories.grading import Doubts, Grader
-from mesa_memory.memories.indexing import EventIndex
+from mesa_memory.memories.indexing import EventIndex, appended
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
 from mesa_memory.memories.recalling import Recollection
@@ -80,6 +80,7 @@ class EventStream(Layer):
         self.reflector = reflector or Reflector(None)
         self.held = Stream(capacity=capacity)
         self._fresh: list[Entry] = []  # the newest, those without a grade among them
+        self._known: list[MemoryRecord] = []  # of the entries, as of the last look
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._hard: set[str] = set()  # of these, what got none when asked for alone
         self._unable = False  # at the last step the model graded nothing
@@ -134,7 +135,16 @@ class EventStream(Layer):
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
-        return records_of([*self.held, *self._fresh])
+        ends = {id(record) for record in (*self._known[:1], *self._known[-1:])}
+        new = appended(
+            self.held,
+            len(self._known),
+            lambda e: isinstance(e, Entry) and id(e.events[0]) in ends,
+        )
+        known = [] if new is None else self._known
+        known += records_of(self.held if new is None else new)
+        self._known = known if len(known) == len(self.held) else []
+        return known + records_of(self._fresh)
 
     def entries(self) -> Sequence[Any]:
         """The stream."""

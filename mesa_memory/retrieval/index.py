@@ -89,6 +89,7 @@ class RecordIndex(RecordTable):
         until: float | None = None,
         subject: Any = None,
         without: Collection[MemoryRecord] = (),
+        dumps: bool = True,
     ) -> list[ScoredRecord]:
         """What comes to mind, best first; ties by step, then by order of arrival.
 
@@ -104,6 +105,8 @@ class RecordIndex(RecordTable):
                 before since.
             subject: only records about the agent with this unique id.
             without: none of these.
+            dumps: False leaves out the records that ``add`` was told are dumps, unless
+                there are no others.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
@@ -113,7 +116,7 @@ class RecordIndex(RecordTable):
         k, scoring = retrieval.checked_k(k), scoring or DEFAULT
         _check(query, scoring, now)
         asked = None if vector is None else self.checked(vector, source)
-        slots = self.candidates(kinds, since, until, subject, without)
+        slots = self.candidates(kinds, since, until, subject, without, dumps)
         steps = self.columns["step"][slots]
         if now is None:
             now = float(steps.max()) if len(steps) else 0.0

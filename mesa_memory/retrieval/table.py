@@ -1,7 +1,7 @@
 """One agent's live records as growing arrays, with their words and embeddings."""
 
 import math
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ Slots = slice | np.ndarray
 _COLUMNS = {
     "importance": "f8", "step": "f8", "accessed": "f8",
     "who": "i4", "kind": "i4", "subject": "i4", "place": "i4",
-    "alive": "?", "embedded": "?",
+    "alive": "?", "embedded": "?", "dump": "?",
 }  # fmt: skip
 
 
@@ -70,6 +70,7 @@ class RecordTable:
         source: str = "",
         place: Any = None,
         alias: str = "",
+        dump: bool = False,
     ) -> None:
         """Appends a record.
 
@@ -81,6 +82,7 @@ class RecordTable:
             source: name of the embedder.
             alias: another name that a query may use for ``who``.
             place: neighbours have the same; by default the record's step.
+            dump: it lists the state of all things in sight.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.
@@ -103,7 +105,7 @@ class RecordTable:
         columns["step"][slot] = columns["accessed"][slot] = record.step
         columns["who"][slot] = self.speakers.code(who, alias)
         columns["kind"][slot], columns["subject"][slot] = kind, subject
-        columns["place"][slot] = place
+        columns["place"][slot], columns["dump"][slot] = place, dump
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
         self.vectors[slot] = 0 if row is None else row
         self.changes += 1
@@ -138,6 +140,17 @@ class RecordTable:
         count, columns = len(self.records), self.columns
         bare = columns["alive"][:count] & ~columns["embedded"][:count]
         return [self.records[slot] for slot in np.flatnonzero(bare)]
+
+    def of_kind(self, kind: str) -> list[MemoryRecord]:
+        """The live records of a kind, oldest first."""
+        code, count = self._codes.get(("kind", kind), -1), len(self.records)
+        of_kind = self.columns["kind"][:count] == code
+        slots = np.flatnonzero(of_kind & self.columns["alive"][:count])
+        return [self.records[slot] for slot in slots]
+
+    def by_arrival(self, keys: Iterable[str]) -> list[str]:
+        """Ids of live records, in order of arrival."""
+        return sorted(keys, key=self._slots.__getitem__)
 
     def grade(self, record: MemoryRecord, importance: float | None) -> None:
         """Takes up a record's importance."""
@@ -185,13 +198,17 @@ class RecordTable:
         until: float | None,
         subject: Any,
         without: Collection[MemoryRecord],
+        dumps: bool = True,
     ) -> Slots:
         """Where the records asked for are; a slice, which copies nothing, if all."""
         count, columns = len(self.records), self.columns
         filters = (kinds, since, until, subject)
-        if not without and filters == (None,) * 4 and count == len(self._slots):
+        whole = not without and filters == (None,) * 4
+        if whole and dumps and count == len(self._slots):
             return slice(0, count)
         wanted = columns["alive"][:count].copy()
+        if not dumps and (others := wanted & ~columns["dump"][:count]).any():
+            wanted = others
         if kinds is not None:
             names = [kinds] if isinstance(kinds, str) else kinds
             codes = [self._codes.get(("kind", name), -1) for name in names]
