@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
+from mesa_memory.core.naming import name_key
 from mesa_memory.core.records import EVENT, MemoryRecord
 
 #: of the records
@@ -155,8 +156,8 @@ def is_claim(content: Any, origin: str | None) -> bool:
 
 
 def bare(text: str) -> str:
-    """A text by which two of them are compared: no capitals, no article."""
-    return _ARTICLE.sub("", " ".join(text.casefold().split())).strip(" .,;!\"'")
+    """The text by which two subjects or values are compared: a key without article."""
+    return _ARTICLE.sub("", name_key(text)).strip(" .,;!\"'")
 
 
 def _is_id(value: Any) -> bool:

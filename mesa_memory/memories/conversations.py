@@ -317,8 +317,7 @@ class Conversations(Layer):
         return self._made.copy()
 
     def _newest(self) -> list[MemoryRecord]:
-        count = len(self._made)
-        return self._made[count - min(self.newest, count) :]
+        return self._made[-self.newest :] if self.newest else []
 
     def told(self, record: MemoryRecord) -> Line:
         """One summary on a line: when it was, with whom, and what."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core.events import ID_CHARS, id_of
+from mesa_memory.core.naming import name_key
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.subjects import subjects
 from mesa_memory.memories.context import LayerContext
@@ -41,7 +42,7 @@ class People:
         Args:
             speaker: who is meant by ``I``; None is the agent that remembers.
         """
-        said, me = " ".join(text.casefold().split()), self.context.agent.unique_id
+        said, me = name_key(text), self.context.agent.unique_id
         if said in _SELF:
             return me if speaker is None else speaker
         names = self.context.names
@@ -50,7 +51,7 @@ class People:
             there = who in self.met or who == me or names.has_mind(who) is not None
             return who if there else None
         everybody = dict.fromkeys([me, *self.met])
-        found = [who for who in everybody if names.name(who).casefold() == said]
+        found = [who for who in everybody if name_key(names.name(who)) == said]
         return found[0] if len(found) == 1 else None
 
     def label(self, who: Any) -> str:

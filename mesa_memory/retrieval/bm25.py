@@ -17,6 +17,7 @@ from functools import lru_cache
 import numpy as np
 import Stemmer
 
+from mesa_memory.core.naming import folded
 from mesa_memory.core.stop_words import STOP_WORDS
 
 #: within two points of the best anywhere in k1 0.9-1.5 and b 0.4-0.75
@@ -49,7 +50,7 @@ _split_before = lru_cache(maxsize=100_000)(_split)
 
 def words(text: str) -> list[str]:
     """The words, numbers and pictograms in ``text``, lower-cased, in order."""
-    return _WORD.findall(text.lower())
+    return _WORD.findall(folded(text))
 
 
 def spans(text: str) -> list[tuple[int, int]]:

@@ -1,10 +1,12 @@
 """Who speaks in an agent's records, by the names that a query would use."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+from mesa_memory.core.naming import folded
 from mesa_memory.retrieval.bm25 import spans, words
 
 
@@ -83,9 +85,10 @@ class Speakers:
 def _without(text: str, name: str) -> str:
     """Without a name, given by its words in small letters."""
     if not name.isascii():  # may be part of a word
+        text = unicodedata.normalize("NFKC", text)
         return re.sub(re.escape(name), " ", text, flags=re.IGNORECASE).strip()
     found, kept, end = spans(text), [], 0
-    said = [text[start:stop].lower() for start, stop in found]
+    said = [folded(text[start:stop]) for start, stop in found]
     length = name.count(" ") + 1
     for at in range(len(said) - length + 1):
         start, stop = found[at][0], found[at + length - 1][1]

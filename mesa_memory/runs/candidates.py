@@ -5,6 +5,7 @@ words with the query. One pass over the records finds both; nothing is kept of a
 but its id, its cosine and which of the query's words it has.
 """
 
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -155,6 +156,8 @@ def beginnings(text: str) -> list[str]:
         if word not in STOP_WORDS:
             stem = terms(word)[0]
             found.append(_common(word, stem))
+            if not word.isascii():  # some programs write letters and accents apart
+                found.append(unicodedata.normalize("NFD", found[-1]))
     return list(dict.fromkeys(found))[:QUERY_WORDS]
 
 

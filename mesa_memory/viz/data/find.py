@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import func, select
 
+from mesa_memory.core.naming import name_key
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
@@ -74,11 +75,11 @@ def find(run: Run, text: str) -> Hits:
 
 
 def _agents(run: Run, text: str) -> Iterator[Hit]:
-    wanted, count, names = text.casefold(), 0, run.names
+    wanted, count, names = name_key(text), 0, run.names
     for agent in run.unique_ids.values():
         name = names.get(agent, "")
-        own = wanted in (str(agent).casefold(), f"agent {agent}".casefold())
-        if count < MOST_AGENTS and (own or wanted in name.casefold()):
+        own = wanted in (name_key(str(agent)), name_key(f"agent {agent}"))
+        if count < MOST_AGENTS and (own or wanted in name_key(name)):
             count += 1
             yield Hit("agent", f"{name} ({agent})" if name else str(agent), agent=agent)
 
