@@ -6,7 +6,6 @@ import pytest
 
 from mesa_memory import (
     EpisodicMemory,
-    FactMemory,
     ScriptedLLM,
     configure,
     metrics,
