@@ -7,12 +7,14 @@ a reason that can be shown to the model.
 
 import json
 import re
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from mesa_memory.core.refusals import refuses
 from mesa_memory.core.render import shorten
+from mesa_memory.core.thinking import answers, decision, thinks_only
 
 #: the good ends of a reply, in the words of all known servers
 _GOOD_ENDS = frozenset(
@@ -44,6 +46,10 @@ READ_CHARS = 100_000
 SCAN_CHARS = 1_000_000
 #: a try costs as much time as scanning this many characters; one that nests too deep, as the second
 TRY_CHARS, DEEP_CHARS = 250, 5000
+#: most characters of almost JSON times its brackets: the repair takes time with both
+REPAIR_COST = 400_000
+#: values that are looked into
+WRAPPED = 8
 #: longest reason that the model is given
 REASON_CHARS = 300
 
@@ -53,11 +59,9 @@ EXAMPLE = "Reply with JSON only: "
 _BLANK, _OWN_WORDS = '"…"', "<text>"
 #: a text of a reply that is the blank, or begins with it
 _COPIED = re.compile(r'[:\[,]\s*"\s*(?:…|\\u2026)')
-_THINK = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
-_THOUGHT = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 _OPENING = re.compile(r"[{\[]")
 #: what begins like JSON, though it may not end like it
-_JSON_LIKE = re.compile(r"""[{\[]\s*["'{\[\]}]|^\W*json\s*[{\[]""")
+_JSON_LIKE = re.compile(r"""[{\[]\s*["'“”„‘’«{\[\]}]|\{\s*\w+\s*:|^\W*json\s*[{\[]""")
 #: line breaks inside JSON texts are let through; models forget to escape them
 _DECODER = json.JSONDecoder(strict=False)
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
@@ -127,11 +131,11 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
             fit the schema.
     """
     text = _clean((reply.text or "")[:READ_CHARS]).strip()
-    answers = _answers(text)
+    found = [_unquoted(answer) for answer in answers(text)]
     check_end(reply)
-    if not answers[0]:
+    if not found[0]:
         raise Unusable("the reply was empty")
-    value = _validated(answers, schema)
+    value = _unpacked(_validated(found, schema), schema)
     for name, item in value:
         if isinstance(item, str):
             if item == schema.model_fields[name].description:
@@ -178,34 +182,81 @@ def _clean(text: str) -> str:
     return text if text.isprintable() else _CONTROL.sub("", text)
 
 
-def _answers(text: str) -> list[str]:
-    """What follows the thinking, and what else the answer may be: at most two texts.
-
-    Some servers send only the closing tag; an answer may also quote one.
-    """
-    opened = _THINK.match(text)
-    ends = _THOUGHT.finditer(text) if "</" in text else ()
-    closed = [match.end() for match in ends]
-    if not closed:
-        return ["" if opened else text]
-    return [text[closed[-1] :].strip(), text[closed[0] if opened else 0 :].strip()]
-
-
-def _validated(answers: list[str], schema: type[BaseModel]) -> BaseModel:
+def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
     """The last JSON value that fits; else what the schema makes of the bare text."""
     problem = "there was no JSON object in it"
-    for text in answers:
-        for candidate in reversed(_json_values(text)):
+    values: list[Any] = []
+    for text in found:
+        values = _json_values(text)
+        for candidate in reversed(values):
             try:
                 return schema.model_validate(candidate)
             except ValidationError as error:
                 problem = _reason(error)
+    for candidate in [*_wrapped(values), *_repaired(found[0])]:
+        with suppress(ValidationError):
+            return schema.model_validate(candidate)
     from_text = getattr(schema, "from_text", None)
-    if from_text and not _JSON_LIKE.search(answers[0]):
-        value = from_text(answers[0])
+    if from_text and not _JSON_LIKE.search(found[0]):
+        value = from_text(found[0])
         if value is not None:
             return value
     raise Unusable(problem)
+
+
+def _unquoted(text: str) -> str:
+    """A JSON object out of the JSON text that holds it."""
+    if text.startswith('"') and _JSON_LIKE.match(text[1:].replace("\\", "", 2)):
+        with suppress(ValueError):
+            return str(json.loads(text, strict=False))
+    return text
+
+
+def _unpacked(value: BaseModel, schema: type[BaseModel]) -> BaseModel:
+    """A value whose only text may be the JSON again, or begin with thinking."""
+    texts = {name: item for name, item in value if isinstance(item, str)}
+    if len(texts) == 1 and _JSON_LIKE.match(text := next(iter(texts.values())).strip()):
+        with suppress(Unusable):
+            return _validated([text], schema)
+    plain = {name: decision(text, own=False) for name, text in texts.items()}
+    for name, text in plain.items():
+        plain[name] = "" if thinks_only(text) else text
+    return value if plain == texts else value.model_copy(update=plain)
+
+
+def _wrapped(values: list[Any], depth: int = 3) -> list[Any]:
+    """The JSON values inside of others, such as the arguments of a call."""
+    found: list[Any] = []
+    for value in values[-WRAPPED:] if depth else ():
+        inner = list(value.values())[:WRAPPED] if isinstance(value, dict) else value
+        inner = inner if isinstance(value, dict) or len(value) == 1 else []
+        inner = [
+            each
+            for item in inner
+            for each in (_json_values(item)[-1:] if isinstance(item, str) else [item])
+            if isinstance(each, dict | list)
+        ]
+        found += [*inner, *_wrapped(inner, depth - 1)]
+    return found
+
+
+def _repaired(text: str) -> list[Any]:
+    """The JSON values of a text that is almost JSON; none if it has no end."""
+    start, end = _JSON_LIKE.search(text), max(text.rfind("}"), text.rfind("]"))
+    part = text[start.start() : end + 1] if start else ""
+    size = part.count("{") + part.count("[")
+    if not part or len(part) * size > REPAIR_COST:
+        return []
+    import json_repair  # few replies need it
+
+    try:
+        value = json_repair.loads(part)
+    except (ValueError, RecursionError):
+        return []
+    texts = value.values() if isinstance(value, dict) else ()
+    if any(isinstance(t, str) and t.endswith(("}", "]", "'")) for t in texts):
+        return []  # a quote inside a text has been taken for its end
+    return [*_wrapped([value]), value][::-1]
 
 
 def _reason(error: ValidationError) -> str:
@@ -259,6 +310,13 @@ def _cleaned(value: Any, depth: int = 4) -> Any:
     if isinstance(value, dict):
         return {key: _cleaned(item, depth - 1) for key, item in value.items()}
     return value
+
+
+def is_json(text: str) -> bool:
+    """True for a text that is, or almost is, a JSON object or list."""
+    text = text.strip()
+    closed = text.endswith(("}", "]", "```"))
+    return closed and bool(_JSON_LIKE.match(text.removeprefix("```json").lstrip()))
 
 
 def check_text(name: str, text: str, max_chars: int) -> None:

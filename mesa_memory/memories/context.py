@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from mesa_memory.core import render
 from mesa_memory.core.content import kind_text, plain, storable
+from mesa_memory.core.events import ROUTINE
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
     CONSOLIDATED,
@@ -23,6 +24,7 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.subjects import counterpart, with_ids
+from mesa_memory.core.thinking import decision
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.hosts.mesa_names import Names
 from mesa_memory.memories.history import MessageHistory
@@ -235,11 +237,17 @@ class LayerContext:
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
 
     def plain_event(self, kind: Any, content: Mapping) -> tuple[str, dict[str, Any]]:
-        """Kind and content of an event as plain data; a message names people by id."""
+        """Kind and content of an event as plain data, without a model's thinking.
+
+        A message names people by id.
+        """
         kind = kind_text(kind)
         if kind == "message":
             content = with_ids(content, self.names.unique_id)
-        return kind, plain(content)
+        own = kind in ROUTINE
+        kept = plain(content)
+        texts = {key: text for key, text in kept.items() if isinstance(text, str)}
+        return kind, kept | {key: decision(text, own) for key, text in texts.items()}
 
     def open_event(
         self, kind: str, step: float, content: Any, origin: str = EVENT

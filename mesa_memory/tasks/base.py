@@ -15,6 +15,7 @@ from mesa_memory.core import replies, requests
 from mesa_memory.core.alike import alike
 from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.core.thinking import answers
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply, ContentFiltered
 
@@ -216,7 +217,7 @@ class Task:
 
     def _text(self, request: LLMRequest, passes: Callable[[str], Any]) -> Flow[Any]:
         reply = yield request
-        text = (reply.text or "").strip()
+        text = answers(reply.text or "")[0]
         where = request.where
         try:
             replies.check_end(reply)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mesa_memory.core.refusals import speaks_to_user
-from mesa_memory.core.replies import Unusable
+from mesa_memory.core.replies import Unusable, is_json
 from mesa_memory.tasks.base import Inputs
 from mesa_memory.tasks.terms import Terms, letters
 
@@ -40,6 +40,8 @@ def check_summary(text: str, inputs: Inputs) -> None:
     """
     said = _said(inputs)
     few = len(_shared(Terms.of(text), Terms.of("\n".join(said)))) <= 1
+    if is_json(text):
+        raise Unusable("the text is JSON; write plain text")
     if few and speaks_to_user(text):
         raise Unusable("the text does not summarize the events; tell what they say")
 

@@ -63,6 +63,101 @@ def test_a_summary_is_read_in_every_unambiguous_form(text):
     assert summary_of(text).strip() == TEXT
 
 
+FORMS = [
+    '{"summary": "@",}',
+    "{'summary': '@'}",
+    "{“summary”: “@”}",
+    '{summary: "@"}',
+    'Here it is:\n```json\n{"summary": "@",}\n```\nIs that all?',
+    '{"summary": "@" // in short\n}',
+    '{"result": {"summary": "@"}}',
+    '{"output": {"data": {"summary": "@"}}}',
+    '[{"summary": "@"}]',
+    '{"name": "reply", "arguments": {"summary": "@"}}',
+    '{"type": "function", "function": {"name": "f", "arguments": "{\\"summary\\": \\"@\\"}"}}',
+    '{"summary": "{\\"summary\\": \\"@\\"}"}',
+    '{"summary": "```json\\n{\\"summary\\": \\"@\\"}\\n```"}',
+    '"{\\"summary\\": \\"@\\"}"',
+]
+THOUGHTS = [
+    "[THINK]Hm. Ben?[/THINK]@",
+    "Hm. Ben?[/THINK]@",
+    "<reasoning>Hm.</reasoning>\n@",
+    "<thought>\nHm.\n</thought>@",
+    "<Thinking>Hm.</Thinking> @",
+    "<seed:think>Hm.</seed:think>@",
+    "◁think▷Hm.◁/think▷@",
+    "<|begin_of_thought|>Hm.<|end_of_thought|>@",
+    "<|START_THINKING|>Hm.<|END_THINKING|>@",
+    "<|channel|>analysis<|message|>Hm.<|end|><|start|>assistant<|channel|>final<|message|>@",
+    "<|channel|>analysis<|message|>Hm.<|end|><|channel|>final <|constrain|>json<|message|>@",
+    "@<|im_end|>",
+    "@<|eot_id|>",
+    "@</s>",
+    "@[/INST]",
+    "[/INST] @</s>",
+    "<s>@</s>",
+    "@<end_of_turn>\n<start_of_turn>user\nAnd then?",
+    "<|im_start|>assistant\n@<|im_end|>\n<|im_start|>user\nGo on.<|im_end|>",
+    "<|start_header_id|>assistant<|end_header_id|>\n\n@<|eot_id|>",
+    "<|assistant|>\n@<|end|>",
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_almost_json_and_json_in_other_json_is_unpacked(form):
+    assert summary_of(form.replace("@", TEXT)) == TEXT
+
+
+@pytest.mark.parametrize("inner", ["@", '{"summary": "@"}'], ids=["text", "JSON"])
+@pytest.mark.parametrize("form", THOUGHTS)
+def test_thinking_and_marks_of_templates_are_no_part_of_a_summary(form, inner):
+    assert summary_of(form.replace("@", inner).replace("@", TEXT)) == TEXT
+
+
+def test_thinking_inside_of_a_text_of_json_is_left_out():
+    assert summary_of('{"summary": "<think>Hm.</think>They met."}') == "They met."
+    with pytest.raises(Unusable, match="empty"):
+        summary_of('{"summary": "[THINK]Hm. What now? They met"}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Agent 4 wrote <|im_end|> on the wall and left.",
+        "Ada explained that [THINK] begins the thinking of a model, says Ben.",
+        "Ben thinks <reasoning> is a tag; Ada doubts it.",
+        "The spell was [INST] open [/INST] and it worked.",
+    ],
+)
+def test_a_mark_inside_of_a_sentence_is_data(text):
+    assert summary_of(text) == text
+    assert summary_of(json.dumps({"summary": text})) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[THINK]Hm. Ben?", "<reasoning>Hm.", "<|channel|>analysis<|message|>Hm. Ben?"],
+)
+def test_thinking_without_an_answer_is_empty(text):
+    with pytest.raises(Unusable, match="empty"):
+        summary_of(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "grades"),
+    [
+        ('{"grades": [3, 4,]}', [3, 4]),
+        ("{'grades': [3, 4]}", [3, 4]),
+        ('{"response": {"grades": [3, 4]}}', [3, 4]),
+        ('{"name": "grade", "arguments": {"grades": [3, 4]}}', [3, 4]),
+        ("[THINK]3 or 5?[/THINK]{“grades”: [3, 4]}", [3, 4]),
+    ],
+)
+def test_grades_in_almost_json_are_read(text, grades):
+    assert grades_of(text, 2) == grades
+
+
 def test_line_breaks_inside_a_json_text_are_let_through():
     assert summary_of('{"summary": "One.\nTwo."}') == "One.\nTwo."
 
@@ -164,7 +259,6 @@ def test_nothing_is_no_summary(text):
         ('{"summary": "They met', "no JSON object"),
         ('Here you are: {"summary": "They met', "no JSON object"),
         ('```json\n{"summary": "They met', "no JSON object"),
-        ("json {summary: They met}", "no JSON object"),
         ("[[[[", "no JSON object"),
     ],
 )
@@ -271,6 +365,11 @@ def test_a_wrong_impression_is_refused(changes, reason):
         "I can't ",
         "9",
         "[" * 199 + "{}," * 1000,
+        "{'a': {'",
+        "<|im_end|>",
+        "<|channel|>final<|message|>",
+        "[/INST]\n",
+        "[THINK]",
     ],
 )
 def test_a_reply_of_200_kb_is_refused_and_not_pondered(schema, unit):
