@@ -152,7 +152,8 @@ class FactMemory(MemoryModule):
 
         Args:
             text: in the form of ``to_markdown``.
-            allow_empty: whether a text without facts may close all facts.
+            allow_empty: whether a text without facts may close all facts. The file that
+                a memory without facts writes, its title alone, always may.
 
         Returns:
             How many facts are ``"new"``, ``"changed"`` and ``"gone"``.
@@ -188,7 +189,8 @@ class FactMemory(MemoryModule):
     def _take(self, file: fact_file.FactFile, allow_empty: bool) -> dict[str, int]:
         self.settle()
         known = len(self._facts.table.current())
-        if known and not file.claims and not allow_empty:
+        empty = not file.claims and not file.says_empty
+        if known and empty and not allow_empty:
             raise ValueError(
                 f"the file has no facts, and this memory has {known}; pass "
                 "allow_empty=True to close them all"

@@ -28,10 +28,13 @@ class FactFile:
     Attributes:
         claims: in the order of the file.
         summary: None if there is none.
+        says_empty: True for the file of a memory without facts: the title alone in
+            Markdown, an empty list ``facts`` in YAML.
     """
 
     claims: Sequence[Claim]
     summary: str | None = None
+    says_empty: bool = False
 
 
 def to_markdown(
@@ -73,8 +76,8 @@ def of_markdown(text: str, now: float) -> FactFile:
     claims: list[Claim] = []
     summary: list[str] = []
     subject, first = "", False
-    for row in _without_comments(text).splitlines():
-        line = row.strip()
+    lines = [row.strip() for row in _without_comments(text).splitlines()]
+    for line in lines:
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
             first = heading == SUMMARY
@@ -89,7 +92,9 @@ def of_markdown(text: str, now: float) -> FactFile:
                 f"the line {line[:80]!r} stands under no heading: a fact stands as "
                 "'- attribute: value' below '## subject'"
             )
-    return FactFile(claims, " ".join(summary) or None)
+    written = [line for line in lines if line]
+    says_empty = len(written) == 1 and written[0].startswith("# ")
+    return FactFile(claims, " ".join(summary) or None, says_empty)
 
 
 def to_yaml(summary: str | None, claims: Iterable[Claim]) -> str:
@@ -133,7 +138,8 @@ def of_yaml(text: str, now: float) -> FactFile:
     if isinstance(summary, list | Mapping):
         raise ValueError(f"the summary must be a text, got {summary!r:.80}")
     claims = [_of_mapping(fact, now) for fact in facts]
-    return FactFile(claims, None if summary is None else one_line(str(summary)))
+    told_summary = None if summary is None else one_line(str(summary))
+    return FactFile(claims, told_summary, says_empty="facts" in told and not facts)
 
 
 def _of_mapping(fact: Any, now: float) -> Claim:

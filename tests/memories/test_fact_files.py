@@ -200,7 +200,7 @@ def test_a_file_of_many_facts_is_compared_in_one_pass():
         ("markdown", "# What Agent 1 knows\n\n## Carl\n"),
         ("markdown", "## Summary\n\nAll is well.\n"),
         ("markdown", "<!-- ## Carl\n- home: the mill -->"),
-        ("yaml", "facts: []"),
+        ("yaml", "{}"),
         ("yaml", "summary: All is well."),
     ],
 )
@@ -214,6 +214,15 @@ def test_a_file_without_facts_takes_them_away_only_if_asked_to(form, text):
     assert read(text, allow_empty=True)["gone"] == len(before)
     assert known(memory) == []
     assert read(text)["gone"] == 0, "there is nothing left to lose"
+
+
+@pytest.mark.parametrize("form", ["markdown", "yaml"])
+def test_the_file_of_a_memory_without_facts_closes_all_facts(form):
+    memory = memory_of(Village())
+    before = known(memory)
+    empty = getattr(Village().ann.memory, f"to_{form}")()
+    assert getattr(memory, f"from_{form}")(empty)["gone"] == len(before) > 0
+    assert known(memory) == []
 
 
 def test_without_pyyaml_it_is_said_how_to_get_it(monkeypatch):
