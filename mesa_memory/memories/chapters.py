@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
@@ -12,6 +13,7 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import whole
 from mesa_memory.memories.entry import Entry, entry_told, moved_entries
+from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.story import Story
@@ -200,10 +202,22 @@ class Chapters(Layer):
             self._tell(chapter, recap, doubt)
 
     def _ask_for(self, chapter: Complete, judge: bool) -> Flow[tuple[str | None, str]]:
-        context = self.context
+        """The recap and its doubt; no recap if a content filter refuses all events."""
+        events = [event for _, group in chapter.groups for event in group]
+        ask = partial(self._recap_of, chapter, judge)
+        return (yield from ask_about(self.context, events, ask)) or (None, "")
+
+    def _recap_of(
+        self, chapter: Complete, judge: bool, shown: list[MemoryRecord]
+    ) -> Flow[tuple[str | None, str]]:
+        context, kept = self.context, {event.id for event in shown}
+        groups = [
+            (s, [e for e in group if e.id in kept]) for s, group in chapter.groups
+        ]
         entries = [
             Entry.of(self.agent, step, events, context.additive_event_types)
-            for step, events in chapter.groups
+            for step, events in groups
+            if events
         ]
         told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
         return ask_for_summary(
@@ -218,7 +232,10 @@ class Chapters(Layer):
         )
 
     def _tell(self, chapter: Complete, recap: str | None, doubt: str) -> None:
-        events = [event for _, group in chapter.groups for event in group]
+        if recap is None:  # a content filter refuses all of it
+            return
+        told = (event for _, group in chapter.groups for event in group)
+        events = askable(self.context, told)
         known = [self._known] if self._known else []
         content = {
             "text": recap,

@@ -149,6 +149,7 @@ class LayerContext:
         shared: several layers hold the same events, and think at the same time. The
             lifetime of an event then ends once no layer holds it.
         leaving: why a layer has let go of an event that another one holds, by id.
+        filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
         met: the clock when the model's ``names`` took note of the agent last.
@@ -168,6 +169,7 @@ class LayerContext:
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
         self.leaving: dict[str, str] = {}
+        self.filtered: dict[str, None] = {}
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
         self.inbox = inbox or Inbox()

@@ -1,6 +1,7 @@
 """Conversations: the words of those under way, and what the agent made of the others."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from mesa_memory.core import render
@@ -13,6 +14,7 @@ from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.dialogue_recall import QUERY_LINES, DialogueRecall
 from mesa_memory.memories.entry import Entry
+from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.indexing import EventIndex
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
@@ -134,12 +136,8 @@ class Conversations(Layer):
 
     def spoken(self) -> list[MemoryRecord]:
         """The newest messages of conversations that go on, oldest first."""
-        newest = [
-            message
-            for talk in self.under_way()
-            if talk.closed is None
-            for message in talk.messages[-QUERY_LINES:]
-        ]
+        talks = [talk for talk in self.under_way() if talk.closed is None]
+        newest = [message for talk in talks for message in talk.messages[-QUERY_LINES:]]
         return sorted(newest, key=lambda message: message.place)
 
     def _group(
@@ -208,9 +206,12 @@ class Conversations(Layer):
                 return list(messages[:count])
         return list(messages)
 
-    def _summarise(
-        self, talk: Conversation, messages: Sequence[MemoryRecord]
-    ) -> Flow[tuple[str | None, str]]:
+    def _summarise(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
+        """The summary and its doubt; no text if a content filter refuses all lines."""
+        ask = partial(self._ask_for, talk)
+        return (yield from ask_about(self.context, messages, ask)) or (None, "")
+
+    def _ask_for(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
         names = self.context.names
         return ask_for_summary(
             self.context,
@@ -238,19 +239,25 @@ class Conversations(Layer):
         text: str | None,
         doubt: str,
     ) -> None:
-        """Puts a summary in the place of the words; a doubtful one keeps them."""
+        """Puts a summary in the place of the words.
+
+        A doubtful one keeps all of them, and any keeps those that a filter refuses.
+        """
+        told = askable(self.context, messages)
+        words = [m for m in messages if doubt or m not in told]
         content: dict[str, Any] = {
-            "text": text,
+            "text": text or "not summarised",
             "with": list(talk.others),
             "began": messages[0].step,
             "ended": messages[-1].step,
             "turns": len(messages),
         }
         if doubt:
-            said = " · ".join(map(self._line, messages))
-            content |= {"doubtful": doubt, "said": said}
+            content["doubtful"] = doubt
+        if words:
+            content["said"] = " · ".join(map(self._line, words))
         only = talk.others[0] if len(talk.others) == 1 else None
-        record = self.open(KIND, content, messages, subject=only)
+        record = self.open(KIND, content, told or messages, subject=only)
         del talk.messages[: len(messages)]
         for message in messages:
             self.close(message, CONSOLIDATED)
@@ -275,7 +282,7 @@ class Conversations(Layer):
     # -- what is shown ------------------------------------------------------------------
 
     def recent(self) -> list[Line]:
-        """The newest turns of each conversation that is not summarised."""
+        """The newest turns of each conversation without a summary."""
         said = [message for talk in self.under_way() for message in self.turns(talk)]
         return [self.line(message) for message in sorted(said, key=lambda m: m.place)]
 
@@ -289,10 +296,7 @@ class Conversations(Layer):
         return talk.messages[older:]
 
     def threads(self) -> list[str]:
-        """The newest turns of each conversation that is not summarised, as a text.
-
-        That with the newest message comes last.
-        """
+        """Each conversation that is not summarised as a text, the newest last."""
         talks = sorted(self.under_way(), key=lambda talk: talk.messages[-1].place)
         return list(map(self._thread, talks))
 
@@ -335,11 +339,7 @@ class Conversations(Layer):
         return Line(text, (record,), kind=KIND, rank=record.step)
 
     def bring_to_mind(self, vector_of: VectorOf) -> RecallResult | None:
-        """Earlier summaries, not among the newest, that the dialogue calls for.
-
-        Returns:
-            None if nobody has said anything, or there are no others.
-        """
+        """Earlier summaries, not among the newest, that the dialogue calls for, if any."""
         newest = self._newest()
         if len(newest) == len(self.held) or not self.recollection.focus():
             return None

@@ -1,6 +1,7 @@
 """Reads events: which facts they state, and about what that is known already."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -8,6 +9,7 @@ from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
+from mesa_memory.errors import ContentFiltered
 from mesa_memory.memories.claim import Claim
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.fact_sources import SourceLine, checked_sources
@@ -135,7 +137,8 @@ class FactReader:
             if (rivals := self.table.like(claim, RIVALS))
         }
         if unclear:
-            yield from self._judge(claims, unclear)
+            with suppress(ContentFiltered):  # they stay under their own names
+                yield from self._judge(claims, unclear)
         return claims
 
     def unjudged(self, reading: Reading) -> list[Claim]:

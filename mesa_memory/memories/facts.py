@@ -17,15 +17,16 @@ from mesa_memory.core.records import (
     REFUSED,
     SUPERSEDED,
     MemoryRecord,
-)
+)  # fmt: skip
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply
 from mesa_memory.memories.claim import KIND, Claim, bare, is_fact
 from mesa_memory.memories.fact_file import FactFile
 from mesa_memory.memories.fact_lines import FactLines
-from mesa_memory.memories.fact_reading import FactReader, Reading
+from mesa_memory.memories.fact_reading import BATCH, FactReader, Reading
 from mesa_memory.memories.fact_table import FactTable
+from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.tasks.attributes import canonical
@@ -113,13 +114,18 @@ class Facts(Layer):
     def _read_on(self) -> Flow[None]:
         """Reads what fits one request; after an unusable reply the oldest event alone."""
         if self._reading is None or not self._is_next(self._reading):
-            brief = str(self.brief.content["text"]) if self.brief else ""
-            so_far = brief if self.summarised else None
-            events = self.unread[:1] if self._refused else self.unread
-            self._reading = yield from self.reader.read(events, so_far)
+            events = self.unread[: 1 if self._refused else BATCH]
+            self._reading = yield from ask_about(self.context, events, self._read)
+            self.unread = askable(self.context, self.unread)
+            if self._reading is None:
+                return  # a content filter refuses all of them
         claims = yield from self.reader.claims(self._reading)
         self._take_up(self._reading, claims)
         self._refused = self._given_up = 0
+
+    def _read(self, events: Sequence[MemoryRecord]) -> Flow[Reading]:
+        brief = str(self.brief.content["text"]) if self.brief else ""
+        return self.reader.read(events, brief if self.summarised else None)
 
     def _give_up(self) -> None:
         """Goes on without what the model cannot do, and says so once in a run.
@@ -159,14 +165,11 @@ class Facts(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """What is unread or under way; the facts are records."""
+        refused = [self._refused, self._given_up]
         return {
             "unread": list(self.unread),
             "met": list(self.reader.people.met),
-            **(
-                {"refused": [self._refused, self._given_up]}
-                if self._refused or self._given_up
-                else {}
-            ),
+            **({"refused": refused} if any(refused) else {}),
             "counts": [self.reader.judged, self.reader.stated],
             **({"brief": self.brief} if self.brief else {}),
             **({"reading": self._reading} if self._reading else {}),
@@ -214,9 +217,8 @@ class Facts(Layer):
         text = subject if isinstance(subject, str) else names(subject)
         who = self.reader.people.find(text)
         keys = [bare(text if who is None else names.name(who)), ("agent", who)]
-        topics = [
-            t for key in keys for t in self.table.topics_of(key, canonical(attribute))
-        ]
+        name = canonical(attribute)
+        topics = [topic for key in keys for topic in self.table.topics_of(key, name)]
         found = [pair for topic in topics for pair in self.table.past(topic)]
         return sorted(found, key=lambda pair: self.table.claims[pair[0].id].since)
 
@@ -244,7 +246,7 @@ class Facts(Layer):
 
         Facts that the file lacks are closed, and those that it adds are opened.
         """
-        claims = [self.reader.placed(claim) for claim in file.claims]
+        claims = list(map(self.reader.placed, file.claims))
         left = {_place(self.table.claims[r.id]): r for r in self.table.current()}
         new = [claim for claim in claims if left.pop(_place(claim), None) is None]
         gone = defaultdict[tuple[str, str], deque[MemoryRecord]](deque)

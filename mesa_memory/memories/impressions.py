@@ -9,7 +9,9 @@ from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow, LLMRequest, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.subjects import evidence, subjects
+from mesa_memory.errors import ContentFiltered
 from mesa_memory.memories.entry import entry_events
+from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, pending_entries
 from mesa_memory.memories.window import Window
@@ -91,14 +93,30 @@ class Impressions(Layer):
 
     def remember(self) -> Flow[None]:
         """Renews every impression that is due; one failing leaves the others be."""
+        for known in self.known.values() if self.context.filtered else ():
+            known.since = askable(self.context, known.since)
         due = {s: list(k.since) for s, k in self.known.items() if self._is_due(k.since)}
         told = [self._told(subject, since) for subject, since in due.items()]
         outcomes = yield from impress_together(told, self._request, self.most)
         for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
             if isinstance(outcome, Impression):
                 self._renew(subject, since, outcome)
-        if fault := first_fault(outcomes):
+            elif isinstance(outcome, ContentFiltered):
+                yield from self._ask_around(subject, since)
+        left = [o for o in outcomes if not isinstance(o, ContentFiltered)]
+        if fault := first_fault(left):
             raise fault
+
+    def _ask_around(self, subject: Any, since: list[MemoryRecord]) -> Flow[None]:
+        """Renews an impression without the events that a content filter refuses."""
+
+        def ask(events: list[MemoryRecord]) -> Flow[Impression]:
+            return IMPRESS.ask(self._request([self._told(subject, events)]))
+
+        outcome = yield from ask_about(self.context, since, ask)
+        self.known[subject].since = askable(self.context, self.known[subject].since)
+        if outcome is not None:
+            self._renew(subject, askable(self.context, since), outcome)
 
     def _is_due(self, since: Sequence[MemoryRecord]) -> bool:
         """Enough has happened, and something was said if words count at all."""

@@ -10,6 +10,7 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.validate import number
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry
+from mesa_memory.memories.filtering import ask_about
 from mesa_memory.memories.recalling import RecallResult, Recollection
 from mesa_memory.memories.reflection import THRESHOLD, Reflection
 from mesa_memory.tasks import QUESTIONS, REFLECT
@@ -147,15 +148,20 @@ class Reflector:
     def _is_no_evidence(self, record: MemoryRecord) -> bool:
         """True for an insight that no other may rest on: a deep one, or a stale one."""
         deep = self.plan is not None and _depth(record) >= self.plan.max_depth
-        return deep or record.stale_since is not None
+        filtered = record.id in self.context.filtered
+        return deep or filtered or record.stale_since is not None
 
     def _ask_questions(
         self, plan: Reflection, newest: Sequence[MemoryRecord]
     ) -> Flow[list[str | None]]:
         if not plan.asked:
             return [None]
-        ask = self.context.ask
-        return (yield from ask(QUESTIONS, lines=self._lines(newest), count=plan.asked))
+
+        def ask(shown: Sequence[MemoryRecord]) -> Flow[list[str | None]]:
+            lines = self._lines(shown)
+            return self.context.ask(QUESTIONS, lines=lines, count=plan.asked)
+
+        return (yield from ask_about(self.context, newest, ask)) or []
 
     def _embed_questions(
         self, questions: Sequence[str | None]
@@ -235,14 +241,18 @@ class Reflector:
         stale: Sequence[MemoryRecord],
     ) -> Flow[list[Drawn]]:
         anew = {"stale": [old.content["text"] for old in stale]} if stale else {}
-        insights = yield from self.context.ask(
-            REFLECT,
-            lines=self._lines(shown),
-            count=max(plan.insights, len(stale)),
-            question=question or None,
-            **anew,
-        )
-        return [(text, [shown[p] for p in places]) for text, places in insights]
+
+        def ask(records: Sequence[MemoryRecord]) -> Flow[list[Drawn]]:
+            insights = yield from self.context.ask(
+                REFLECT,
+                lines=self._lines(records),
+                count=max(plan.insights, len(stale)),
+                question=question or None,
+                **anew,
+            )
+            return [(text, [records[p] for p in places]) for text, places in insights]
+
+        return (yield from ask_about(self.context, shown, ask)) or []
 
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
         return [self.recollection.index.text_of(record) for record in records]

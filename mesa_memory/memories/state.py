@@ -36,6 +36,7 @@ class MemoryState:
             "waiting": [(c.now, c.groups) for c in work.waiting],
             "failures": work.failures,
             **({"unusable": work.unusable} if work.unusable else {}),
+            **({"filtered": list(context.filtered)} if context.filtered else {}),
             **({"lived": context.lived} if context.lived else {}),
             **({"before": dict(context.before)} if context.before else {}),
             **({"parts": parts} if parts else {}),
@@ -55,6 +56,7 @@ class MemoryState:
         work.failures = snapshot["failures"]
         work.unusable = snapshot.get("unusable", 0)
         context.lived = snapshot.get("lived", 0)
+        context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
         context.names.remember(snapshot.get("names", ()))
         for now, groups in snapshot["waiting"]:
             place = context.outside.bus.next_place()

@@ -10,7 +10,7 @@ from mesa_memory.core.records import EVICTED, MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.errors import BadReply, LLMError
+from mesa_memory.errors import BadReply, ContentFiltered, LLMError
 from mesa_memory.memories.entry import (
     Entry,
     entry_lines,
@@ -20,6 +20,7 @@ from mesa_memory.memories.entry import (
     records_of,
     restored,
 )
+from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.grading import Doubts, Grader
 from mesa_memory.memories.indexing import EventIndex, appended
 from mesa_memory.memories.layer import Layer
@@ -245,12 +246,17 @@ class EventStream(Layer):
             LLMError: what ended the asking, if it was no unusable reply.
         """
         fresh = self.ungraded()
-        if not fresh:
+        if not askable(self.context, (entry.events[0] for entry in fresh)):
             return
-        events = [entry.events[0] for entry in fresh]
-        hard = {p for p, event in enumerate(events) if event.id in self._hard}
-        doubts = Doubts(hard, self._unable, self._misfits)
-        graded = yield from self.grader.grade(events, self.newest, doubts)
+        found = yield from ask_about(
+            self.context, [entry.events[0] for entry in fresh], self._ask_grades
+        )
+        if found is None:  # a content filter refuses all of them
+            self._tries.clear()
+            return
+        events, graded = found
+        kept = {event.id for event in events}
+        fresh = [entry for entry in fresh if entry.events[0].id in kept]
         for place, entry in enumerate(fresh):
             if place in graded.grades:
                 self.context.grade(entry.events[0], graded.grades[place])
@@ -264,6 +270,17 @@ class EventStream(Layer):
         self._unable, self._misfits = not graded.grades, graded.misfits
         self._hard.update(events[place].id for place in graded.hard)
         self._wait_for_grades(events, limit, problem)
+
+    def _ask_grades(
+        self, events: list[MemoryRecord]
+    ) -> Flow[tuple[list[MemoryRecord], Graded]]:
+        """The events, and what came of grading them."""
+        hard = {p for p, event in enumerate(events) if event.id in self._hard}
+        doubts = Doubts(hard, self._unable, self._misfits)
+        graded = yield from self.grader.grade(events, self.newest, doubts)
+        if isinstance(graded.problem, ContentFiltered):
+            raise graded.problem
+        return events, graded
 
     def _wait_for_grades(
         self, events: Sequence[MemoryRecord], limit: int, problem: LLMError | None

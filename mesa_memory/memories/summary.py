@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from mesa_memory.core import render
-from mesa_memory.core.records import CONSOLIDATED, MemoryRecord
+from mesa_memory.core.records import CONSOLIDATED, EVICTED, MemoryRecord
 from mesa_memory.core.replies import Unusable
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
@@ -16,6 +16,7 @@ from mesa_memory.errors import BadReply, LLMRejected, PromptTooLong
 from mesa_memory.memories.archive import EventArchive
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Entry, entry_told, records_of
+from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
 from mesa_memory.memories.window import Window
@@ -220,18 +221,38 @@ class RunningSummary(Layer):
         fresh = self._fitting(list(window.held)[: 1 if self._refused else count], room)
         covered = [*again, *fresh]
         before = self._to_go_back_to(covered)
+
+        def ask(events: list[MemoryRecord]) -> Flow[Any]:
+            return self._asked(self._of(covered, events), before)
+
         try:
-            (text, doubt), told = yield from self._asked(covered, before)
+            found = yield from ask_about(self.context, records_of(covered), ask)
         except BadReply:
             self._refused = True
             raise
         self._refused = False
-        self.replace(text, [*told, *records_of(covered)], same=True, doubt=doubt)
-        if self.refresh_every:
-            self._keep_up(0 if before else self._folds + 1)
+        (text, doubt), told = found or (("", ""), ())
+        if found is not None:
+            events = [*told, *askable(self.context, records_of(covered))]
+            self.replace(text, events, same=True, doubt=doubt)
+            if self.refresh_every:
+                self._keep_up(0 if before else self._folds + 1)
         for _ in fresh:
             window.covered.append(window.held.popleft())
-        self._let_go(self._surplus() if doubt else len(covered))
+        if found is not None and not doubt:
+            self._let_go(len(covered), all_of_it=False)
+        self._let_go(self._surplus())
+
+    def _of(self, entries: Sequence[Any], events: list[MemoryRecord]) -> list[Any]:
+        """The entries with these of their events alone."""
+        kept, found = {event.id for event in events}, []
+        for entry in entries:
+            left = [event for event in records_of([entry]) if event.id in kept]
+            if len(left) == len(records_of([entry])):
+                found.append(entry)
+            elif left:
+                found.append(self.window.entry(entry.step, left))
+        return found
 
     def _surplus(self) -> int:
         """Number of covered entries that have to leave for lack of room."""
@@ -241,14 +262,25 @@ class RunningSummary(Layer):
         sizes = accumulate(map(window.chars, reversed(window.covered)))
         return sum(size > room for size in sizes)
 
-    def _let_go(self, count: int) -> None:
-        """The oldest of the covered entries leave; the summary has them."""
+    def _let_go(self, count: int, all_of_it: bool = True) -> None:
+        """The oldest of the covered entries leave; the summary has them.
+
+        Args:
+            all_of_it: False keeps the events that a content filter refuses in sight.
+        """
+        context, covered, kept = self.context, self.window.covered, []
         for _ in range(count):
-            entry = self.window.covered.popleft()
+            entry = covered.popleft()
+            events = askable(context, records_of([entry]))
+            refused = [event for event in records_of([entry]) if event not in events]
             if self.refresh_every:
-                events = [event for event in records_of([entry]) if event.current]
-                self.archive.add(events, self.context.line)
-            self.window.end(entry, CONSOLIDATED)
+                self.archive.add([e for e in events if e.current], context.line)
+            context.let_go_all(events, CONSOLIDATED, context.now)
+            if all_of_it:
+                context.let_go_all(refused, EVICTED, context.now)
+            elif refused:
+                kept.append(self.window.entry(entry.step, refused))
+        covered.extendleft(reversed(kept))
 
     def _fitting(self, entries: Sequence[Any], room: int) -> list[Any]:
         """The oldest that have room, in characters; at least one."""

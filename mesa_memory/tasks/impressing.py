@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from mesa_memory.core.requests import Fault, Flow, LLMRequest, gather
-from mesa_memory.errors import BadReply, PromptTooLong
+from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.tasks.impress import IMPRESS, Impression
 
 #: most agents in one request, and about the most characters of what happened with them
@@ -65,7 +65,7 @@ def _of_group(
     found: dict[int, Impression | Fault] = {}
     if len(group) > 1:
         # It may be able to answer for one at a time.
-        with suppress(BadReply, PromptTooLong):
+        with suppress(BadReply, PromptTooLong, ContentFiltered):
             found |= yield from IMPRESS.ask(request(group))
     left = [place for place in range(len(group)) if place not in found]
     alone = [IMPRESS.ask(request([group[place]])) for place in left]

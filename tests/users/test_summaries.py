@@ -37,6 +37,9 @@ TABLE = json.loads((DATA / "summaries.json").read_text())
 SCENES = {name: (s["known"], s["events"]) for name, s in TABLE["scenes"].items()}
 #: (scene, summary), (scene, why the model stopped, reply), (scene, summary)
 GOOD, REFUSED, DOUBTFUL = TABLE["good"], TABLE["refused"], TABLE["doubtful"]
+#: of these, the ones that a content filter has cut
+FILTERED = [row for row in REFUSED if row[1] == "content_filter"]
+REFUSED = [row for row in REFUSED if row not in FILTERED]
 #: (lines of events, a true summary in other words)
 ABSTRACT = TABLE["abstract"]
 #: a model's requests and replies for a village of four
@@ -98,6 +101,21 @@ def test_a_non_answer_never_becomes_a_memory_and_the_events_stay(
     happens(memory, [])
     assert memory.long_term_memory == right
     assert len(llm.history) == 3
+
+
+@pytest.mark.parametrize(("scene", "finish", "text"), FILTERED)
+def test_a_filtered_reply_never_becomes_a_memory_and_the_events_stay(
+    scene, finish, text
+):
+    memory, llm, known, events = in_scene(scene)
+    llm.enqueue(*[Reply(text, finish=finish)] * 20)
+    happens(memory, events)
+    asked = len(llm.history)
+    happens(memory, [])
+    assert len(llm.history) == asked <= 2 * len(events)
+    assert memory.long_term_memory == known
+    for _, said in events:
+        assert said in memory.get_prompt_ready()
 
 
 @pytest.mark.parametrize("scene", SCENES)

@@ -1,0 +1,238 @@
+"""A provider's content filter refuses an event: that event alone goes without an answer."""
+
+import json
+import logging
+import os
+
+os.environ.setdefault("OPENAI_API_KEY", "test")
+
+import mesa
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import (
+    ConversationMemory,
+    EpisodicMemory,
+    FactMemory,
+    ImpressionMemory,
+    LongTermMemory,
+    NarrativeMemory,
+    Reflection,
+    Services,
+    STLTMemory,
+    configure,
+    resume,
+)
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+from tests.support.openai_server import Behaviour, OpenAIServer
+
+BLOOD = "stabbed"
+
+
+def refusal(status, body):
+    return Behaviour("reply", code=status, body=json.dumps(body).encode())
+
+
+def error(message, code=None):
+    return {"error": {"message": message, "type": code, "code": code}}
+
+
+#: how providers say it
+REFUSALS = {
+    "Azure": refusal(
+        400,
+        error(
+            "The response was filtered due to the prompt triggering Azure OpenAI's "
+            "content management policy.",
+            "content_filter",
+        ),
+    ),
+    "DeepSeek": refusal(400, error("Content Exists Risk", "invalid_request_error")),
+    "DashScope": refusal(
+        400,
+        error(
+            "<400> InternalError.Algo.DataInspectionFailed: Input text data may contain "
+            "inappropriate content.",
+            "data_inspection_failed",
+        ),
+    ),
+    "xAI": refusal(
+        403, {"code": "permission", "error": "Content violates usage guidelines."}
+    ),
+    "finish reason": Behaviour.text("", "content_filter"),
+    "Gemini's finish reason": Behaviour.text(
+        '{"summary": "Carl w', "PROHIBITED_CONTENT"
+    ),
+}
+
+
+@pytest.fixture
+def server():
+    with OpenAIServer() as server:
+        server.behave = filtering(REFUSALS["Azure"])
+        yield server
+
+
+def filtering(refused):
+    return lambda received: refused if BLOOD in received.prompt else None
+
+
+class Town(mesa.Model):
+    def __init__(self, base="", memory=LongTermMemory, record=None, seed=1, **more):
+        super().__init__(rng=seed)
+        recorded = {} if record is None else {"record": record}
+        hasty = {"execution": "blocking", "attempts": 1, "timeout": 20, "deadline": 20}
+        configure(self, **hasty, **recorded)
+        self.citizen = LLMAgent(self, CoTReasoning, "openai/m", api_base=base or None)
+        self.citizen.memory = memory(self.citizen, **more)
+
+    def hear(self, *texts):
+        self.steps += 1
+        for text in texts:
+            message = {"message": text, "sender": 2}
+            self.citizen.memory.add_to_memory("message", message)
+        self.citizen.memory.process_step()
+
+
+def marks(town):
+    records = town.citizen.memory.current_records()
+    found = {r.content["message"]: r for r in records if r.kind == "message"}
+    return {text: record.importance is not None for text, record in found.items()}
+
+
+def derived(town):
+    found = town.citizen.memory.current_records()
+    return [record for record in found if record.origin == "derived"]
+
+
+NEWS = ["It rains", "Ann sells bread", f"Carl was {BLOOD}", "The mill is new", "Fish!"]
+
+
+@pytest.mark.parametrize("refused", REFUSALS.values(), ids=REFUSALS)
+def test_the_other_events_get_their_grades_and_the_run_goes_on(refused):
+    with OpenAIServer(behave=filtering(refused)) as server:
+        town = Town(server.base, EpisodicMemory)
+        town.hear(*NEWS)
+        sent = server.requests
+        town.hear("It snows")
+        # The marked event is not asked about again.
+        assert server.requests == sent + 1
+        assert marks(town) == {text: BLOOD not in text for text in [*NEWS, "It snows"]}
+
+
+@pytest.mark.parametrize("place", range(len(NEWS)))
+def test_the_event_is_found_wherever_it_stands(place, server):
+    news = [text for text in NEWS if BLOOD not in text]
+    news.insert(place, f"Bea was {BLOOD}")
+    town = Town(server.base, EpisodicMemory)
+    town.hear(*news)
+    assert marks(town) == {text: BLOOD not in text for text in news}
+    assert server.requests <= 6
+
+
+def test_several_refused_events_are_each_left_out(server):
+    news = [f"{BLOOD} {n}" if n % 3 == 0 else f"quiet day {n}" for n in range(9)]
+    town = Town(server.base, EpisodicMemory)
+    town.hear(*news)
+    assert marks(town) == {text: BLOOD not in text for text in news}
+
+
+def test_the_log_names_the_event_once_and_not_its_text(server, caplog):
+    caplog.set_level(logging.DEBUG, "mesa_memory")
+    town = Town(server.base, EpisodicMemory)
+    town.hear(*NEWS)
+    town.hear("It snows")
+    said = [r.getMessage() for r in caplog.records if "content filter" in r.message]
+    assert len(said) == 1
+    assert "agent 1" in said[0]
+    assert "step 1" in said[0]
+    assert "message" in said[0]
+    assert BLOOD not in caplog.text
+
+
+@pytest.mark.parametrize("memory", [LongTermMemory, STLTMemory])
+def test_a_summary_covers_the_other_events(memory, server):
+    town = Town(server.base, memory)
+    for text in (*NEWS, *(f"quiet day {n}" for n in range(12))):
+        town.hear(text, f"{text}, says Bob")
+    said = town.citizen.memory.long_term_memory
+    assert said
+    assert BLOOD not in said
+    (summary,) = [r for r in derived(town) if r.kind == "summary"]
+    assert summary.sources
+
+
+def test_a_summary_of_nothing_but_refused_events_is_not_asked_for_again(server):
+    town = Town(server.base, LongTermMemory)
+    for day in range(3):
+        town.hear(f"Carl was {BLOOD} {day}")
+    sent = server.requests
+    town.hear("It rains")
+    assert server.requests - sent <= 2
+    assert BLOOD not in town.citizen.memory.long_term_memory
+    for day in range(3):
+        assert f"{BLOOD} {day}" in town.citizen.memory.get_prompt_ready()
+
+
+def test_facts_impressions_and_chapters_come_from_the_other_events(server):
+    for memory, kind, more in (
+        (FactMemory, "fact", {}),
+        (ImpressionMemory, "impression", {"update_every": 3}),
+        (NarrativeMemory, "chapter", {"chapters": 2}),
+    ):
+        town = Town(server.base, memory, **more)
+        for day in range(4):
+            town.hear(*NEWS, f"quiet day {day}")
+        found = [r for r in derived(town) if r.kind == kind]
+        assert found, memory
+        refused = {
+            r.id
+            for r in town.citizen.memory.current_records()
+            if BLOOD in str(r.content)
+        }
+        assert all(refused.isdisjoint(r.sources) for r in found), memory
+
+
+def test_a_conversation_is_summarised_from_its_other_lines(server):
+    town = Town(server.base, ConversationMemory, idle_steps=1)
+    town.hear(*NEWS)
+    for day in range(3):
+        town.hear()
+    (summary,) = [r for r in derived(town) if r.kind == "conversation"]
+    assert summary.content["turns"] == len(NEWS)
+    assert len(summary.sources) == len(NEWS) - 1
+
+
+def test_a_conversation_of_one_refused_line_is_kept_word_for_word(server):
+    town = Town(server.base, ConversationMemory, idle_steps=1)
+    town.hear(f"Carl was {BLOOD}")
+    for _ in range(3):
+        town.hear()
+    sent = server.requests
+    assert f"Carl was {BLOOD}" in town.citizen.memory.get_prompt_ready()
+    town.hear()
+    assert server.requests == sent
+
+
+def test_reflections_rest_on_the_other_events(server):
+    plan = Reflection.direct()
+    town = Town(server.base, EpisodicMemory, reflection=plan, reflect_threshold=3)
+    for day in range(2):
+        town.hear(*NEWS, f"quiet day {day}")
+    insights = [r for r in derived(town) if r.kind == "reflection"]
+    assert insights
+    assert all(BLOOD not in str(r.content) for r in insights)
+
+
+def test_a_run_that_goes_on_does_not_ask_about_the_event_again(server, tmp_path):
+    file = tmp_path / "run.sqlite"
+    town = Town(server.base, EpisodicMemory, record=str(file))
+    town.hear(*NEWS)
+    town.step()
+    Services.of(town).recorder.close()
+    server.clear()
+    again = resume(Town, str(file), base=server.base, memory=EpisodicMemory)
+    again.hear("It snows")
+    assert not any(BLOOD in received.prompt for received in server.log)
+    assert marks(again)["It snows"]
