@@ -4,8 +4,18 @@ A file from somebody else must not say where requests, and the keys in them, are
 """
 
 import re
+from functools import lru_cache
 from itertools import pairwise
+from urllib.parse import urlsplit
 
+from mesa_memory.core.redaction import logger as logger_of
+
+logger = logger_of(__name__)
+
+#: people copy these with an address, or put it between them
+_AROUND = " \t\r\n\xa0\u200b\ufeff'\"`<>"
+#: the ends of an address that its clients add themselves
+_ENDPOINT = re.compile(r"/(?:chat/completions|completions|embeddings)/*$")
 _BETWEEN = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 #: an argument with such a word in its name holds an address, if it holds a text
 _WORDS = frozenset(
@@ -49,3 +59,30 @@ def is_address(text: str, name: str = "") -> bool:
     if _PARTS & set(words) and _BREAKS_OUT.search(text):
         return True
     return any(pattern.search(text) for pattern in _TEXTS)
+
+
+@lru_cache
+def server_address(api_base: object) -> str:
+    """The address of a model server, put right where that is safe.
+
+    Spaces and quotes around it, and an endpoint such as ``/chat/completions`` at its end,
+    are left out; one line in the log says so.
+
+    Raises:
+        ValueError: if it is not a web address.
+    """
+    given = str(api_base)
+    base = _ENDPOINT.sub("", given.strip(_AROUND).rstrip("/"))
+    try:
+        parts = urlsplit(base)
+        fits = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:  # a port or an IPv6 address that is not one
+        fits = False
+    if not fits or re.search(r"\s", base):
+        raise ValueError(
+            f"api_base {given!r} is not a web address: give scheme, host and path, such "
+            "as 'http://localhost:8080/v1'"
+        )
+    if base != given.rstrip("/"):
+        logger.warning("api_base %r is used as %r", given, base)
+    return base

@@ -11,6 +11,7 @@ import numpy as np
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
 from mesa_memory.core import redaction
+from mesa_memory.core.addresses import server_address
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
@@ -78,6 +79,7 @@ class LiteLLMEmbedder:
         if backoff < 0:
             raise ValueError(f"backoff must be 0 or more, got {backoff}")
         redaction.learn_named({"api_base": api_base})
+        api_base = server_address(api_base) if api_base else None
         self.model, self.api_base, self.batch = model, api_base, batch
         self.timeout, self.attempts, self.backoff = timeout, attempts, backoff
         # Servers of one's own may call quite different models the same.

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from typing import Any
 
+import httpx
 import litellm
 
 from mesa_memory.core import fault_table
@@ -59,9 +60,22 @@ def calling(*bounds: Any, **named: Any) -> Iterator[None]:
         try:
             yield
         except Exception as error:
-            if not refused:
-                raise
-            raise StateError(*refused[-1]) from error
+            if refused:
+                raise StateError(*refused[-1]) from error
+            if any(isinstance(each, _NO_ADDRESS) for each in _causes(error)):
+                raise StateError(400, "its address is not a web address") from error
+            raise
+
+
+#: httpx's errors for an address without ``http://``, or one that cannot be read
+_NO_ADDRESS = (httpx.UnsupportedProtocol, httpx.InvalidURL)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The error and those before it, which other packages hide in their own."""
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def outcome(error: BaseException) -> str:

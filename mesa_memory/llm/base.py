@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from mesa_memory.core import redaction
+from mesa_memory.core.addresses import server_address
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.validate import number, whole
 
@@ -135,6 +136,9 @@ class LLMSettings:
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a dict, got {self.options!r}")
         redaction.learn_named(self.options)
+        bases = {k: v for k, v in self.options.items() if k in ("api_base", "base_url")}
+        right = {name: server_address(base) for name, base in bases.items() if base}
+        object.__setattr__(self, "options", {**self.options, **right})
         several = isinstance(self.fallbacks, list | tuple)
         if not several or not all(isinstance(name, str) for name in self.fallbacks):
             raise ValueError(

@@ -13,6 +13,7 @@ from typing import Any
 from aiolimiter import AsyncLimiter
 
 from mesa_memory.core import redaction, replies
+from mesa_memory.core.addresses import server_address
 from mesa_memory.core.alike import alike
 from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY
 from mesa_memory.core.proxies import reach_loopback_directly
@@ -97,10 +98,15 @@ class ProviderClient:
                 "the memory, or configure(model, llm=…).",
                 **request.where,
             )
+        names = (request.model, *self.settings.fallbacks)
+        try:
+            courses = [_Course(n, request, self.settings.deadline) for n in names]
+        except ValueError as error:
+            raise LLMRejected(f"{error}.", **request.where) from None
         failures: list[LLMError] = []
-        for name in (request.model, *self.settings.fallbacks):
+        for course in courses:
             try:
-                return await self._ask(_Course(name, request, self.settings.deadline))
+                return await self._ask(course)
             except LLMError as error:
                 failures.append(error)
         # If only one of them may answer later, then the request may succeed later.
@@ -353,6 +359,7 @@ class _Course:
 
     def __init__(self, model: str, request: LLMRequest, deadline: float) -> None:
         base, asked = request.api_base, request.model or ""
+        base = server_address(base) if base else None
         # A fallback of another provider has an address of its own.
         if model != asked and model.partition("/")[0] != asked.partition("/")[0]:
             base = None

@@ -15,6 +15,7 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from mesa_memory.core import redaction
+from mesa_memory.core.addresses import server_address
 from mesa_memory.core.content import plain
 from mesa_memory.core.proxies import proxy_of
 from mesa_memory.core.requests import Reply
@@ -119,11 +120,14 @@ class _Target:
                 address.provider,
                 address.model,
             )
-        base = address.base.rstrip("/")
+        try:
+            base = server_address(address.base)
+        except ValueError as error:
+            problem = host.not_sendable(f"{error}", address.provider, address.model)
+            raise problem from None
         if ollama and not base.endswith("/v1"):
             base += "/v1"
-        whole = base.endswith("/chat/completions")
-        self.url = URL(base if whole else f"{base}/chat/completions")
+        self.url = URL(f"{base}/chat/completions")
         self.proxy = proxy_of(urlsplit(str(self.url)))
         self.tls = host.tls() if self.url.scheme == "https" else True
         headers = {"Content-Type": "application/json", "Accept-Encoding": "gzip"}

@@ -10,6 +10,7 @@ import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.core.proxies import reach_loopback_directly
+from mesa_memory.embedders.litellm import LiteLLMEmbedder
 from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.impress import Impression
 from tests.support import network, ways
@@ -278,3 +279,56 @@ def test_an_end_that_only_its_server_knows_is_told_on_both_ways(server, way, fin
 def test_a_filter_is_told_in_one_word_on_both_ways(server, way, finish):
     server.behave = always(Behaviour.text("", finish))
     assert ask(client(), question(server)).finish == "content_filter"
+
+
+# -- addresses -------------------------------------------------------------------------
+
+NO_ADDRESS = [
+    *(
+        "localhost:8080/v1",
+        "127.0.0.1:9/v1",
+        "htp://localhost:9/v1",
+        "http:/localhost/v1",
+    ),
+    *("http//localhost/v1", "http://", "http:///v1", "http://local host:8080/v1"),
+    *("http://localhost:80a/v1", "http://localhost:99999/v1", "ftp://localhost/v1"),
+    *("http://[::1/v1", "my server"),
+]
+
+
+@pytest.mark.parametrize("base", NO_ADDRESS)
+def test_what_is_not_an_address_is_told_at_once(base):
+    with pytest.raises(LLMRejected, match="is not a web address") as info:
+        ask(client(), question(base))
+    assert (info.value.agent, info.value.purpose) == (7, "consolidate")
+    with pytest.raises(ValueError, match="is not a web address"):
+        client(options={"api_base": base})
+    with pytest.raises(ValueError, match="is not a web address"):
+        LiteLLMEmbedder("openai/e", api_base=base)
+
+
+ENDS = [
+    "/chat/completions",
+    "/chat/completions/",
+    "/completions",
+    "/",
+    " ",
+    "\n",
+    "\u200b",
+]
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_an_address_is_put_right_with_one_line(server, way, end, caplog):
+    base = f" {server.base}{end}"
+    for llm in (client(), client(options={"api_base": base})):
+        reply = ask(llm, question(base))
+        assert (reply.attempts, reply.route.client) == (1, way)
+    assert caplog.text.count("is used as") == 1
+
+
+def test_an_address_in_the_environment_is_checked_too(way, monkeypatch):
+    monkeypatch.setenv("OPENAI_BASE_URL", "localhost:8080/v1")
+    monkeypatch.setenv("OPENAI_API_BASE", "localhost:8080/v1")
+    with pytest.raises(LLMRejected):
+        ask(client(attempts=1), question(None))
