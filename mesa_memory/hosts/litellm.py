@@ -182,6 +182,15 @@ def be_quiet() -> None:
     _acompletion()
 
 
+def is_left_behind(task: Any) -> bool:
+    """True for a task of litellm's worker for logs.
+
+    The worker moves to each event loop that uses litellm, and leaves its tasks behind.
+    """
+    coroutine = task.get_coro() if hasattr(task, "get_coro") else None
+    return "LoggingWorker." in getattr(coroutine, "__qualname__", "")
+
+
 def guard_clients() -> None:
     """Guards the HTTP clients that litellm makes from now on; again does nothing.
 
