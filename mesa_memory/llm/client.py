@@ -93,11 +93,9 @@ class ProviderClient:
             LLMRejected: if the provider refuses the request as such.
         """
         if not request.model:
-            raise LLMRejected(
-                "no model is named. Give llm_model='provider/model' to the agent or "
-                "the memory, or configure(model, llm=…).",
-                **request.where,
-            )
+            said = "no model is named. Give llm_model='provider/model' to the agent or "
+            said += "the memory, or configure(model, llm=…)."
+            raise LLMRejected(said, **request.where)
         names = (request.model, *self.settings.fallbacks)
         try:
             courses = [_Course(n, request, self.settings.deadline) for n in names]
@@ -323,9 +321,8 @@ class ProviderClient:
                     )
             except TimeoutError as error:
                 if self._answered + self.settings.deadline <= time.monotonic():
-                    raise provider_errors.NoTurn(
-                        "nobody got an answer meanwhile"
-                    ) from error
+                    said = "no request got an answer in the meantime"
+                    raise provider_errors.NoTurn(said) from error
 
     def _wait(self, course: "_Course", error: Exception) -> float:
         """Seconds to the next attempt: exponential with jitter, or as the server says.

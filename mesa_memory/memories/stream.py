@@ -21,7 +21,7 @@ from mesa_memory.memories.entry import (
     restored,
 )
 from mesa_memory.memories.filtering import ask_about, askable
-from mesa_memory.memories.grading import Doubts, Grader
+from mesa_memory.memories.grading import Doubts, Graded, Grader
 from mesa_memory.memories.indexing import EventIndex, appended
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
