@@ -77,6 +77,13 @@ class Arm:
         seed = [encode(case.seed), *own_seed]
         return cls(model, arguments, memory, services, seed, record, changes)
 
+    @property
+    def parts(self) -> list[tuple[str, Any]]:
+        """All that the user has given for it, with names."""
+        given = [("the model", self.model), ("the memory", self.memory)]
+        given += [*self.arguments.items(), *self.services.items()]
+        return given + [(each.label, each.change) for each in self.changes]
+
     def make(self, record: Any = None, after: float = 0) -> Any:
         """A new model.
 

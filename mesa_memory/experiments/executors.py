@@ -14,12 +14,13 @@ from itertools import islice
 from typing import Any, Protocol
 
 from mesa_memory.errors import NotPicklable
+from mesa_memory.experiments.open_stores import stores
 from mesa_memory.experiments.processes import Processes
 from mesa_memory.experiments.worker import (
     LOST_WORKER,
     Job,
     Outcome,
-    close_stores,
+    run_apart,
     run_job,
 )
 
@@ -44,7 +45,7 @@ class Serial:
             for job in jobs:
                 yield run_job(job)
         finally:
-            close_stores()
+            stores.close()
 
 
 class Futures:
@@ -60,7 +61,7 @@ class Futures:
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """See ``Workers``."""
         waiting, under_way = iter(jobs), {}
-        stop, make = threading.Event(), run_job
+        stop, make = threading.Event(), run_apart
         here = isinstance(self.executor, ThreadPoolExecutor)
         if here:  # only what runs in this process can be told to stop
             make = partial(run_job, stopping=stop.is_set)
@@ -79,7 +80,7 @@ class Futures:
                 future.cancel()
             if here:
                 wait(under_way)
-                close_stores()
+                stores.close()
 
 
 def _outcome(future: Any, job: Job) -> Outcome:
@@ -132,16 +133,12 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
         return
     checked: set[int] = set()
     for job in jobs:
-        parts = {
-            "the model": job.arm.model,
-            "the memory": job.arm.memory,
-            **job.arm.arguments, **job.arm.services, **job.measures, **job.outcomes,
-            **{change.label: change.change for change in job.arm.changes},
-        }  # fmt: skip
-        for name, value in parts.items():
+        for name, value in job.parts:
             if id(value) not in checked:
                 checked.add(id(value))
                 _check(name, value, packed)
+    for job in jobs[:1]:
+        _check("the run", job, packed)
 
 
 def _packing(workers: Workers) -> Callable[[Any], bytes] | None:

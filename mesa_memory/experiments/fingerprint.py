@@ -6,8 +6,8 @@ import inspect
 import json
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -44,10 +44,10 @@ def fingerprint(
     Returns:
         For each part, a hash or a value by name.
     """
-    texts, installed = _code(objects)
+    texts, installed = _code(objects, _reachable)
     chosen = hide(encode(dict(configuration)))
     return {
-        "code": {name: _hash(text) for name, text in sorted(texts.items())},
+        "code": _hashes(texts),
         "prompts": dict(_prompts()),
         "configuration": {
             name: json.dumps(value, sort_keys=True) for name, value in chosen.items()
@@ -72,6 +72,26 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return found
 
 
+def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]:
+    """The differences between a study's fingerprint and the code of this process.
+
+    A file counts as it was when this was called for it first, soon after it was loaded.
+
+    Args:
+        before: the study's; parts that it does not have are not compared.
+        objects: those of one run.
+    """
+    texts, installed = _code(objects, _loaded)
+    prompts, packages = _own()
+    now = {"code": _hashes(texts), "prompts": prompts, "versions": installed | packages}
+    now = {part: values for part, values in now.items() if part in before}
+    known = {
+        part: {name: v for name, v in before[part].items() if name in values}
+        for part, values in now.items()
+    }
+    return differences(known, now)
+
+
 def _changed(part: str, name: str, old: Mapping[str, str], new: Mapping) -> str:
     if name not in new:
         return f"{name} is gone"
@@ -86,6 +106,10 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
 
 
+def _hashes(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: _hash(text) for name, text in sorted(texts.items())}
+
+
 def _prompts() -> Iterator[tuple[str, str]]:
     """Each task of the package with the hash of its file."""
     folder = Path(tasks.__file__).parent
@@ -94,7 +118,9 @@ def _prompts() -> Iterator[tuple[str, str]]:
             yield file.stem, _hash(file.read_text(encoding="utf-8"))
 
 
-def _code(objects: Iterable[Any]) -> tuple[dict[str, str], dict[str, str]]:
+def _code(
+    objects: Iterable[Any], reachable: Callable[[Path, Path], Mapping[Path, str]]
+) -> tuple[dict[str, str], dict[str, str]]:
     """The texts of the project's files by short name, and versions of installed modules.
 
     Imports are followed by path below the folder that a module is imported from. Nothing
@@ -110,7 +136,7 @@ def _code(objects: Iterable[Any]) -> tuple[dict[str, str], dict[str, str]]:
             installed |= _version_of(name.partition(".")[0])
         elif _is_project(file):
             base = _base(name, file)
-            for found, text in _reachable(file, base).items():
+            for found, text in reachable(file, base).items():
                 texts[_short(found, base)] = text
     return texts, installed
 
@@ -173,6 +199,15 @@ def _reachable(file: Path, base: Path) -> dict[Path, str]:
         found[file] = file.read_text(encoding="utf-8", errors="replace")
         waiting += _imports(file, found[file], base)
     return found
+
+
+_loaded = cache(_reachable)
+
+
+@cache
+def _own() -> tuple[dict[str, str], dict[str, str]]:
+    """Prompts and versions of this process."""
+    return dict(_prompts()), versions()
 
 
 def _imports(file: Path, text: str, base: Path) -> list[Path]:

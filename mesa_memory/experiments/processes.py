@@ -14,18 +14,20 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import WorkerLost
+from mesa_memory.experiments.open_stores import stores
 from mesa_memory.experiments.worker import (
     LOST_WORKER,
     Job,
     Outcome,
-    close_stores,
-    run_job,
+    run_apart,
     steps_done,
 )
 
@@ -33,6 +35,8 @@ from mesa_memory.experiments.worker import (
 READY, STOP = b"ready", b"stop"
 #: deaths of its workers without a further step, after which a case counts as failed
 DEATHS = 3
+#: workers in a row that end before they are ready, after which the study ends
+STARTS = 3
 #: seconds that workers have to end their step after an interrupt
 GRACE_S = 60.0
 
@@ -59,11 +63,12 @@ class Processes:
         """Makes all jobs; gives each outcome as it comes.
 
         Raises:
-            WorkerLost: if a worker ends before it could begin.
+            WorkerLost: if several workers in a row end before they could begin.
         """
         count = min(self.workers or _processors(), -(-len(jobs) // self.runs_at_once))
-        pool = _Pool(count, self.runs_at_once, jobs)
+        pool = _Pool(self.runs_at_once, jobs)
         try:
+            pool.start(count)
             while not pool.done:
                 yield from pool.next()
         finally:
@@ -79,12 +84,19 @@ def _processors() -> int:
 class _Pool:
     """The workers and what each is making."""
 
-    def __init__(self, count: int, runs_at_once: int, jobs: Sequence[Job]) -> None:
+    def __init__(self, runs_at_once: int, jobs: Sequence[Job]) -> None:
         self.runs_at_once = runs_at_once
         self.waiting = deque(jobs)
         self.deaths: Counter[int] = Counter()
         self.reached: dict[int, float] = {}
-        self.workers = [_Worker(runs_at_once) for _ in range(count)]
+        self.workers: list[_Worker] = []
+        self.began = False  # a worker was ready at least once
+        self.lost_starts = 0  # since a worker was ready
+
+    def start(self, count: int) -> None:
+        """Starts the workers."""
+        for _ in range(count):
+            self.workers.append(_Worker(self.runs_at_once))
 
     @property
     def done(self) -> bool:
@@ -110,7 +122,7 @@ class _Pool:
         except (EOFError, OSError):
             return self._died(place, worker)
         if said == READY:
-            worker.ready = True
+            worker.ready, self.began, self.lost_starts = True, True, 0
             return []
         outcome = pickle.loads(said)  # noqa: S301 - of our own worker
         worker.jobs.pop(outcome.number, None)
@@ -120,7 +132,10 @@ class _Pool:
         """Puts another worker in its place; its runs are gone on with, or given up."""
         code = worker.end()
         if not worker.ready:
-            raise WorkerLost(_not_ready(code))
+            self._not_started(code)
+            self.workers[place] = _Worker(self.runs_at_once)
+            self.waiting.extendleft(reversed(worker.jobs.values()))
+            return []
         self.workers[place] = _Worker(self.runs_at_once)
         given_up = []
         for number, job in worker.jobs.items():
@@ -134,15 +149,25 @@ class _Pool:
                 given_up.append(Outcome(number, LOST_WORKER, _killed(code)))
         return given_up
 
+    def _not_started(self, code: int | None) -> None:
+        """Raises if another worker would not start either."""
+        self.lost_starts += 1
+        killed = code is None or code < 0
+        if self.lost_starts >= STARTS or not (killed or self.began):
+            raise WorkerLost(_not_ready(code, self.lost_starts))
+
     def end(self) -> None:
-        """Ends the workers: what they are making, after its step."""
+        """Ends the workers: those that make a run after its step, others at once."""
         for worker in self.workers:
-            worker.tell_stop()
+            if worker.ready:
+                worker.tell_stop()
+            else:
+                worker.process.kill()
         until = time.monotonic() + GRACE_S
         for worker in self.workers:
             worker.process.join(max(0.0, until - time.monotonic()))
             worker.end()
-        close_stores()
+        stores.close()
 
 
 class _Worker:
@@ -154,7 +179,8 @@ class _Worker:
         self.process = context.Process(
             target=serve, args=(theirs, runs_at_once), daemon=True
         )
-        self.process.start()
+        with _interrupts_blocked():
+            self.process.start()
         theirs.close()
         self.jobs: dict[int, Job] = {}
         self.ready = False
@@ -185,9 +211,25 @@ class _Worker:
         return self.process.exitcode
 
 
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Ctrl-C waits meanwhile; a process started here never sees it while it loads."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    resource_tracker.ensure_running()  # its own start would lift the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def serve(connection: Connection, runs_at_once: int) -> None:
-    """What a worker does: makes the runs that it is given, until it is told to stop."""
+    """Makes the runs that a worker is given, until it is told to stop."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study says when to stop
+    if hasattr(signal, "pthread_sigmask"):  # blocked until here, see _Worker
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     stopping, sending = threading.Event(), threading.Lock()
 
     def make(said: bytes) -> None:
@@ -214,23 +256,33 @@ def serve(connection: Connection, runs_at_once: int) -> None:
 
 def _made(said: bytes, stopping: threading.Event) -> Outcome:
     job: Any = pickle.loads(said)  # noqa: S301 - of our own study
-    return run_job(job, stopping.is_set)
+    return run_apart(job, stopping.is_set)
 
 
-def _not_ready(code: int | None) -> str:
+def _not_ready(code: int | None, number: int) -> str:
+    if code is None or code < 0:
+        return (
+            f"{number} workers in a row were killed before they could begin (the last "
+            f"by {_end(code)}), most often because the machine has no memory left. Give "
+            "it fewer workers: study.run(Processes(workers=…)). What is finished is "
+            "kept, and study.run() goes on from there."
+        )
     return (
-        f"a worker ended before it could begin (exit code {code}); what it printed says "
+        f"a worker ended before it could begin ({_end(code)}); what it printed says "
         "why. A program that starts workers is loaded by each of them: put what runs "
         "the study under if __name__ == '__main__'. In a notebook, put the model into "
         "a file. Or run it without workers: study.run('serial')."
     )
 
 
+def _end(code: int | None) -> str:
+    return f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+
+
 def _killed(code: int | None) -> str:
-    how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
     return (
         f"WorkerLost: {DEATHS} workers ended while they made this run (the last by "
-        f"{how}), most often because the machine has no memory left. Give it fewer "
+        f"{_end(code)}), most often because the machine has no memory left. Give it fewer "
         "workers: study.run(Processes(workers=…)). What was recorded is kept, and "
         "study.run() goes on from there."
     )

@@ -170,9 +170,16 @@ def described(questionnaires: Iterable[Questionnaire]) -> dict[str, Any]:
     return {"questionnaires": asked} if asked else {}
 
 
-def askers(questionnaires: Iterable[Questionnaire]) -> list[Any]:
-    """The functions that say who is asked, as their code counts, too."""
-    return [each.agents for each in questionnaires if callable(each.agents)]
+def parts_of(questionnaires: Iterable[Questionnaire]) -> list[tuple[str, Any]]:
+    """The agents and questions of questionnaires, with names."""
+    return [
+        (f"the {name} of {each!r}", part)
+        for each in questionnaires
+        for name, part in [
+            ("agents", each.agents),
+            *((f"question {q.name!r}", q) for q in each.questions),
+        ]
+    ]
 
 
 def responses(

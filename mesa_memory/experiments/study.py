@@ -20,9 +20,9 @@ from mesa_memory.experiments.making import make
 from mesa_memory.experiments.progress import Progress
 from mesa_memory.experiments.questionnaires import (
     Questionnaire,
-    askers,
     checked,
     described,
+    parts_of,
 )
 from mesa_memory.experiments.results import Results
 from mesa_memory.experiments.status import Status
@@ -152,9 +152,10 @@ class Study:
         Raises:
             BudgetExceeded: if the budget does not allow the next call; what was
                 recorded is kept, and ``run`` with another budget goes on from there.
-            StudyChanged: if they differ, and that was not accepted.
+            StudyChanged: if they differ, and that was not accepted; or if code changed
+                while the study ran.
             NotPicklable: if a part cannot be sent to the workers.
-            WorkerLost: if workers do not start.
+            WorkerLost: if workers do not start, several times in a row.
             StoreError: if the store cannot be used.
         """
         workers = workers_of(executor)
@@ -164,7 +165,11 @@ class Study:
             studies = Studies(store)
             row, print_ = self._entered(studies, accept_drift)
             studies.free_reserved(row.id)
-            jobs = self._jobs(studies, row, print_, budget)
+            # What was accepted may differ between machines; code never may.
+            compared = {
+                n: v for n, v in print_.items() if not accept_drift or n == "code"
+            }
+            jobs = self._jobs(studies, row, print_, budget, compared)
             check_picklable(workers, jobs)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
             with Progress(len(jobs), spent, progress) as bar:
@@ -247,11 +252,9 @@ class Study:
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:
         """With what the runs are made, by part; see ``fingerprint.fingerprint``."""
-        levels = (level.value for f in self.design.factors for level in f.levels)
-        objects = [self.model, *filter(callable, levels), *askers(self.questionnaires)]
-        objects += filter(callable, [*self.measures.values(), *self.outcomes.values()])
-        begun = [change for arm in self._arms().values() for change in arm[1].changes]
-        objects += [each.change for each in begun if callable(each.change)]
+        parts = [part for _, arm in self._arms().values() for part in arm.parts]
+        objects = [value for _, value in [*parts, *parts_of(self.questionnaires)]]
+        objects += [*self.measures.values(), *self.outcomes.values()]
         configuration = {
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
@@ -330,6 +333,7 @@ class Study:
         row: StudyRow,
         print_: fingerprints.Fingerprint,
         budget: Budget | None,
+        compared: fingerprints.Fingerprint,
     ) -> list[Job]:
         arms, made_with = self._arms(), fingerprints.digest(print_)
         cases = studies.cases(row.id)
@@ -349,6 +353,7 @@ class Study:
                 questionnaires=self.questionnaires,
                 recorded=self.record,
                 fingerprint=made_with,
+                compared=compared,
                 budget=budget,
                 fork=begun.get(case.key),
                 forkable=bool(self.design.changing),

@@ -3,8 +3,6 @@
 What it writes depends on the case alone, not on who makes it, where and when.
 """
 
-import os
-import threading
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -21,22 +19,24 @@ from mesa_memory.errors import (
 )
 from mesa_memory.experiments.account import StudyAccount
 from mesa_memory.experiments.arm import Arm
+from mesa_memory.experiments.fingerprint import changed_code
 from mesa_memory.experiments.forks import Fork, take_over
-from mesa_memory.experiments.questionnaires import Questionnaire, responses
+from mesa_memory.experiments.open_stores import stores
+from mesa_memory.experiments.questionnaires import Questionnaire, parts_of, responses
 from mesa_memory.experiments.watch import Measure, Watch
 from mesa_memory.hosts.mesa import clock
 from mesa_memory.llm.ledger import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.base import Batch, RunInfo, open_store
+from mesa_memory.stores.base import Batch, RunInfo
 from mesa_memory.stores.spending import Spending
 from mesa_memory.stores.studies import FAILED, FINISHED, STOPPED, CaseRow, Studies
 
 logger = logger_of(__name__)
 
 #: states of an outcome besides those of a case
-BUSY, LOST, LOST_WORKER = "busy", "lost", "lost worker"
+BUSY, LOST, LOST_WORKER, CHANGED = "busy", "lost", "lost worker", "changed"
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ class Job:
         questionnaires: what agents are asked, and when.
         recorded: False writes nothing but what is measured and answered.
         fingerprint: hash of what the runs are made with.
+        compared: parts of the study's fingerprint that a worker's own must equal.
         budget: of the whole study; None is no limit.
         fork: the case that it begins as, unless it has steps already.
         forkable: others may begin as this one: each step keeps its checkpoint.
@@ -70,9 +71,16 @@ class Job:
     questionnaires: tuple[Questionnaire, ...] = ()
     recorded: bool = True
     fingerprint: str | None = None
+    compared: Mapping[str, Any] = field(default_factory=dict)
     budget: Budget | None = None
     fork: Fork | None = None
     forkable: bool = False
+
+    @property
+    def parts(self) -> list[tuple[str, Any]]:
+        """All that the user has given for the run, with names."""
+        measured = [*self.measures.items(), *self.outcomes.items()]
+        return [*self.arm.parts, *measured, *parts_of(self.questionnaires)]
 
     @property
     def run_name(self) -> str:
@@ -98,9 +106,11 @@ class Outcome:
     Attributes:
         state: finished, stopped or failed; ``"busy"`` if another process makes it,
             ``"lost worker"`` if the workers that made it died;
-            ``"lost"`` if the store cannot be used.
+            ``"lost"`` if the store cannot be used; ``"changed"`` if the worker has
+            other code than the study.
         usage: calls, tokens and dollars of its run.
         budget: True if the budget does not allow another call.
+        differences: of a worker with other code, in words.
     """
 
     number: int
@@ -108,6 +118,18 @@ class Outcome:
     error: str | None = None
     usage: Mapping[str, Any] = field(default_factory=dict)
     budget: bool = False
+    differences: tuple[str, ...] = ()
+
+
+def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
+    """``run_job`` in another process, if that has the study's code.
+
+    A worker that starts while the study runs loads the files as they are by then.
+    """
+    changed = changed_code(job.compared, [value for _, value in job.parts])
+    if changed:
+        return Outcome(job.number, CHANGED, differences=tuple(changed))
+    return run_job(job, stopping)
 
 
 def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
@@ -117,7 +139,7 @@ def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
         stopping: True as soon as the run is to be ended between two steps.
     """
     try:
-        studies = Studies(_stores.open(job.location))
+        studies = Studies(stores.open(job.location))
         try:
             case, new = studies.claim(job.study, job.number, job.info)
         except RunInUse as error:
@@ -126,7 +148,7 @@ def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
             return Outcome(job.number, FINISHED, usage=case.usage)
         return _CaseRun(job, studies, case, stopping).made(new)
     except StoreError as error:
-        _stores.forget(job.location)
+        stores.forget(job.location)
         return Outcome(job.number, LOST, _told(error))
 
 
@@ -354,46 +376,10 @@ def _told(error: BaseException) -> str:
     return "; ".join([said + where, *notes])
 
 
-class _Stores:
-    """The stores that this process has open, one for each location."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._open: dict[tuple[int, str], Any] = {}
-
-    def open(self, location: str) -> Any:
-        """The store, opened on first use."""
-        key = (os.getpid(), location)
-        with self._lock:
-            if key not in self._open:
-                self._open[key] = open_store(location)
-            return self._open[key]
-
-    def forget(self, location: str) -> None:
-        """The store is closed; the next use opens it again."""
-        with self._lock:
-            store = self._open.pop((os.getpid(), location), None)
-        if store is not None:
-            store.close()
-
-    def close(self) -> None:
-        """All of them are closed."""
-        for _, location in list(self._open):
-            self.forget(location)
-
-
-_stores = _Stores()
-
-
 def steps_done(job: Job) -> float:
     """The last step of a case that is in the store; 0 if there is none."""
     try:
-        return Studies(_stores.open(job.location)).done(job.study, job.number)
+        return Studies(stores.open(job.location)).done(job.study, job.number)
     except StoreError as error:  # the next worker will say what is wrong with it
         logger.debug("it is not known how far case %s is: %s", job.number, error)
         return 0.0
-
-
-def close_stores() -> None:
-    """Closes the stores that cases were written into by this process."""
-    _stores.close()
