@@ -179,7 +179,7 @@ TABLE = (
 
 
 def is_of_account(fault: Fault) -> bool:
-    """True if the account has no money, or is closed."""
+    """True if the account is empty or closed."""
     return fault.status == 402 or TABLE[3].fits(fault)
 
 

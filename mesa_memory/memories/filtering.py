@@ -17,8 +17,8 @@ logger = logger_of(__name__)
 
 REFUSED = (
     "the provider's content filter refuses an event of agent %s: step %s, %s (%s). No "
-    "further request shows it, so it has no grade, summary, fact or impression; all other "
-    "events have theirs."
+    "further request shows it; it goes without grade, summary, fact and impression. All "
+    "other events get theirs."
 )
 
 #: asks about some events
@@ -28,7 +28,7 @@ type Ask[T] = Callable[[list[MemoryRecord]], Flow[T]]
 def askable(
     context: LayerContext, events: Iterable[MemoryRecord]
 ) -> list[MemoryRecord]:
-    """The events without those that a content filter has refused."""
+    """The events that a content filter has not refused."""
     refused = context.filtered
     return [event for event in events if event.id not in refused]
 
@@ -36,7 +36,7 @@ def askable(
 def ask_about[T](
     context: LayerContext, events: Sequence[MemoryRecord], ask: Ask[T]
 ) -> Flow[T | None]:
-    """The reply to a request about events, without those that a content filter refuses.
+    """The reply to a request about all events that a content filter lets pass.
 
     Args:
         ask: is given the events to ask about; it may be called several times.
@@ -45,7 +45,7 @@ def ask_about[T](
         None if all are refused.
 
     Raises:
-        ContentFiltered: if there are no events to leave out.
+        ContentFiltered: if the request shows other texts than events.
         LLMError: if there is no usable reply.
     """
     left, place = askable(context, events), -1

@@ -119,8 +119,9 @@ class RunningSummary(Layer):
             try:
                 yield from self._fold(min(due, most or due))
             except PromptTooLong:
-                if self.window.covered:
-                    self._let_go(len(self.window.covered))
+                covered = self.window.covered
+                if askable(self.context, records_of(covered)):
+                    self._let_go(len(covered), all_of_it=False)
                 elif min(due, most or due) == 1:
                     raise
                 else:

@@ -37,9 +37,12 @@ TABLE = json.loads((DATA / "summaries.json").read_text())
 SCENES = {name: (s["known"], s["events"]) for name, s in TABLE["scenes"].items()}
 #: (scene, summary), (scene, why the model stopped, reply), (scene, summary)
 GOOD, REFUSED, DOUBTFUL = TABLE["good"], TABLE["refused"], TABLE["doubtful"]
-#: of these, the ones that a content filter has cut
-FILTERED = [row for row in REFUSED if row[1] == "content_filter"]
-REFUSED = [row for row in REFUSED if row not in FILTERED]
+#: replies that a content filter has cut
+FILTERED = [
+    ("bridge", "content_filter", "The bridge over the river is broken and Ben wants"),
+    ("farm", "SAFETY", "Agent 7 owes me 60 coins; Agent 2 lost his farm; Clara says"),
+    ("rathaus", "guardrail_intervened", "Das Rathaus brennt, und Schulz hat 200 Taler"),
+]
 #: (lines of events, a true summary in other words)
 ABSTRACT = TABLE["abstract"]
 #: a model's requests and replies for a village of four
