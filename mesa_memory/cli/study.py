@@ -11,6 +11,7 @@ from mesa_memory.cli.console import one_line_errors, plain_console
 from mesa_memory.cli.estimate import COSTS, shown
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
+from mesa_memory.core.spreadsheet import write_csv
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.study import Study
@@ -100,7 +101,7 @@ def results(
     with one_line_errors(2):
         frame = getattr(_read(file).results(), table)
         if out is not None:
-            frame.to_csv(out, index=False)
+            write_csv(frame, out)
             plain_console().print(f"Wrote {out}", soft_wrap=True)
             return
         columns = [str(name) for name in frame.columns]

@@ -1,9 +1,8 @@
 """A run as files: one for each table, for any tool.
 
-Files are named after the tables, never after what agents say. CSV is what people open
-in spreadsheets, which run a text as a formula if it begins with one of ``= + - @``, a
-tabulator or a line break: such a text gets an apostrophe in front. JSON Lines and
-Parquet keep texts as they are. What is JSON in the store is JSON text in CSV and
+Files are named after the tables, never after what agents say. In CSV a text that a
+spreadsheet would run as a formula gets an apostrophe in front, see ``core.spreadsheet``.
+JSON Lines and Parquet keep texts as they are. What is JSON in the store is JSON text in CSV and
 Parquet. An embedding is base64 of its little-endian float16 numbers in CSV and JSON
 Lines, and a list of numbers in Parquet.
 """
@@ -19,6 +18,7 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
+from mesa_memory.core import spreadsheet
 from mesa_memory.core.redaction import hide
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import columns, schema
@@ -34,7 +34,6 @@ TABLES = [
     schema.recalled,
 ]
 Chunks = Iterator[Sequence[Any]]
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def export(run: Recorded, folder: str | Path, format: str) -> list[Path]:
@@ -92,9 +91,7 @@ def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
 
 
 def _cell(value: Any) -> Any:
-    if isinstance(value, str):
-        return f"'{value}" if value.startswith(_FORMULA) else value
-    return _plain(value)
+    return spreadsheet.cell(_plain(value))
 
 
 def _json(value: Any) -> str | None:

@@ -165,3 +165,33 @@ def test_what_is_no_study_ends_in_one_line(tmp_path):
         result = call("run", tmp_path / file)
         assert result.exit_code == 2
         assert said in result.stderr
+
+
+FORMULAS = """
+import mesa
+from mesa_memory import Study
+
+class Town(mesa.Model):
+    def __init__(self, label="a", rng=None):
+        super().__init__(rng=rng)
+        self.loss, self.said = -3, "＝1+1"
+
+study = Study(
+    Town, {{"label": ["-2+3", "fine"]}}, steps=1, record=False, store={store!r},
+    outcomes={{"said": "said", "loss": "loss"}},
+)
+"""
+
+
+def test_results_in_a_file_have_no_formula_and_numbers_stay_numbers(tmp_path):
+    (tmp_path / "formulas_study.py").write_text(
+        FORMULAS.format(store=str(tmp_path / "s.sqlite"))
+    )
+    assert (
+        call("run", tmp_path / "formulas_study.py", "--processes", "1").exit_code == 0
+    )
+    out = tmp_path / "runs.csv"
+    call("results", tmp_path / "formulas_study.py", "--out", out)
+    table = pd.read_csv(out)
+    assert list(table["label"]) == ["'-2+3", "fine"]
+    assert list(table["said"]) == ["'＝1+1"] * 2 and list(table["loss"]) == [-3, -3]

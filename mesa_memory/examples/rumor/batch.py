@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mesa_memory import batch_run
+from mesa_memory.core.spreadsheet import write_csv
 from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 
@@ -94,7 +95,7 @@ def write(frame: pd.DataFrame, folder: Path) -> tuple[Path, Path]:
     """Writes ``rumor.csv`` and ``rumor.png`` into a folder, made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
     table, picture = folder / "rumor.csv", folder / "rumor.png"
-    frame.to_csv(table, index=False)
+    write_csv(frame, table)
     with matplotlib.rc_context({"font.size": 10, "axes.titleweight": "bold"}):
         plot(frame).savefig(picture, dpi=160)
     return table, picture
