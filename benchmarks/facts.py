@@ -191,7 +191,9 @@ class Extractor:
             rests = [
                 count + place
                 for place, fact in enumerate(known, 1)
-                if told.premise == (fact["subject"], fact["attribute"], fact["value"])
+                if told.premise is not None
+                and fact["attribute"] in NAMES[told.premise[1]]
+                and (fact["subject"], fact["value"]) == told.premise[::2]
             ]
             facts.append(
                 {"subject": told.subject, "attribute": name, "value": told.value,
@@ -240,7 +242,7 @@ class Facts:
             record
             for record in self.memory.facts(at=step)
             if bare(record.content["subject"]) == bare(subject)
-            and record.content["attribute"] in names
+            and canonical(record.content["attribute"]) in names
             and record.content["holds"]
         ]
         newest = max(found, key=lambda r: r.content["last"], default=None)

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from mesa_memory.core.naming import name_key
 from mesa_memory.core.records import EVENT, MemoryRecord
+from mesa_memory.tasks.attributes import canonical
 
 #: of the records
 KIND = "fact"
@@ -22,7 +23,7 @@ class Claim:
 
     Attributes:
         subject: as it is shown.
-        attribute: its canonical name.
+        attribute: its name, as it was stated.
         about: unique id of the agent that is the subject; None if no agent is.
         holds: False if it is said not to be so, or not any more.
         several: True if the subject can have several such values at once.
@@ -110,7 +111,8 @@ class Claim:
     def topic(self) -> tuple[Any, ...]:
         """What it is about: claims of one topic are the same or exclude each other."""
         who = ("agent", self.about) if self.about is not None else bare(self.subject)
-        return (who, self.attribute, *([bare(self.value)] * self.several))
+        value = [bare(self.value)] * self.several
+        return (who, canonical(self.attribute), *value)
 
     @property
     def says(self) -> tuple[str, bool]:

@@ -111,7 +111,7 @@ class FactMemory(MemoryModule):
 
         Args:
             subject: an agent, its unique id or its name, or the name of a thing.
-            attribute: any name of it, such as ``"home"`` or ``"lives in"``.
+            attribute: its name, such as ``"home"``.
         """
         self.settle()
         return self._facts.past(subject, attribute)

@@ -10,7 +10,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
 from mesa_memory.errors import ContentFiltered
-from mesa_memory.memories.claim import Claim
+from mesa_memory.memories.claim import Claim, bare
 from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.fact_sources import SourceLine, checked_sources
 from mesa_memory.memories.fact_table import FactTable
@@ -83,6 +83,8 @@ class FactReader:
         people: whom the memory has met.
         table: the facts that are known; set by the layer.
         judged, stated: about how many candidates a judge was asked, and of how many.
+        meant: by subject and attribute, the known attribute that a judge has found it to
+            mean, so that no judge is asked twice.
     """
 
     context: LayerContext
@@ -91,6 +93,7 @@ class FactReader:
     def __init__(self, gate: Sequence[str]) -> None:
         self.gate, self.people = tuple(gate), People()
         self.judged = self.stated = 0
+        self.meant: dict[tuple[Any, ...], str] = {}
 
     def read(
         self, unread: Sequence[MemoryRecord], summary: str | None
@@ -220,6 +223,7 @@ class FactReader:
         for place, (operation, fact) in zip(unclear, decisions):
             if fact is not None:
                 meant = self.table.claims[shown[fact].id]
+                self.meant[_aspect(claims[place])] = meant.attribute
                 claims[place] = _as_meant(claims[place], meant, operation)
 
     # -- what comes of it -----------------------------------------------------------------
@@ -233,7 +237,7 @@ class FactReader:
         steps = [event.step for event in events] or [reading.events[0].step]
         claim = Claim(
             render.one_line(given.subject if who is None else self.people.label(who)),
-            render.one_line(canonical(given.attribute)),
+            render.one_line(given.attribute),
             render.one_line(given.value),
             who,
             *(given.holds, given.several, given.changed),
@@ -241,6 +245,9 @@ class FactReader:
             self._quoted(given, heard),
             *(min(steps), max(steps), max(len(events), 1)),
             given.gate,
+        )
+        claim = replace(
+            claim, attribute=self.meant.get(_aspect(claim), claim.attribute)
         )
         return replace(claim, several=True) if self.table.plural(claim) else claim
 
@@ -251,7 +258,6 @@ class FactReader:
             claim,
             subject=claim.subject if who is None else self.people.label(who),
             about=who,
-            attribute=canonical(claim.attribute),
         )
         return replace(placed, several=True) if self.table.plural(placed) else placed
 
@@ -269,6 +275,12 @@ class FactReader:
             return ""
         who = self.people.find(given.speaker)
         return "" if who in heard else render.one_line(given.speaker)
+
+
+def _aspect(claim: Claim) -> tuple[Any, ...]:
+    """The subject and the attribute of a claim, as plain data."""
+    about, subject = claim.about, "" if claim.about is not None else bare(claim.subject)
+    return about, subject, canonical(claim.attribute)
 
 
 def _speaker(event: MemoryRecord) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 from mesa_memory.core.content import words
 from mesa_memory.core.records import BY_HAND, MemoryRecord
 from mesa_memory.memories.claim import Claim, bare
-from mesa_memory.tasks.attributes import known as usual
 from mesa_memory.tasks.attributes import related
 
 #: the longest name of a subject that is looked for in a text, in words
@@ -179,7 +178,7 @@ class FactTable:
         found = [
             record
             for record in self.of_subject(subject)
-            if self._may_mean(self.claims[record.id], claim)
+            if related(self.claims[record.id].attribute, claim.attribute)
         ]
         return found[-most:]
 
@@ -202,12 +201,6 @@ class FactTable:
     def _order(self, record: MemoryRecord) -> tuple[Any, ...]:
         claim = self.claims[record.id]
         return (claim.since, claim.subject, claim.attribute, claim.value, record.place)
-
-    def _may_mean(self, one: Claim, other: Claim) -> bool:
-        if related(one.attribute, other.attribute):
-            return True
-        unusual = not (usual(one.attribute) and usual(other.attribute))
-        return unusual and bare(one.value) == bare(other.value)
 
     def _until(
         self, record: MemoryRecord, known: Sequence[MemoryRecord]

@@ -171,6 +171,7 @@ class Facts(Layer):
             "met": list(self.reader.people.met),
             **({"refused": refused} if any(refused) else {}),
             "counts": [self.reader.judged, self.reader.stated],
+            "meant": [[*aspect, word] for aspect, word in self.reader.meant.items()],
             **({"brief": self.brief} if self.brief else {}),
             **({"reading": self._reading} if self._reading else {}),
         }
@@ -180,6 +181,7 @@ class Facts(Layer):
         self.unread = list(snapshot["unread"])
         self.reader.people.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
+        self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
         self.brief = snapshot.get("brief")
         self._refused, self._given_up = snapshot.get("refused", (0, 0))
         self._reading = Reading.restored(snapshot.get("reading"))
@@ -390,7 +392,7 @@ class Facts(Layer):
 
 def _attribute(claim: Claim) -> tuple[str, str]:
     """The subject and the attribute of a fact in a file."""
-    return bare(claim.subject), claim.attribute
+    return bare(claim.subject), canonical(claim.attribute)
 
 
 def _place(claim: Claim) -> tuple[str, ...]:

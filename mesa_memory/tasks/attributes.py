@@ -1,8 +1,8 @@
-"""Names of attributes: which of them mean the same, and which may."""
+"""Names of attributes: which are the same, and which may mean the same."""
 
 from mesa_memory.core.content import words
 
-#: what an attribute is called here, and what else it is often called
+#: words for one attribute; a judge is asked about them, and no rule joins them
 _NAMES = {
     "home": "address domicile dwell dwelling dwells home house live lives living reside "
     "residence resides",
@@ -16,60 +16,36 @@ _NAMES = {
     "state": "condition is state status",
 }
 _SAME = {word: name for name, others in _NAMES.items() for word in others.split()}
-#: words that say nothing of what an attribute is
-_FORM = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "by",
-        "current",
-        "currently",
-        "for",
-        "from",
-        "her",
-        "his",
-        "in",
-        "its",
-        "my",
-        "new",
-        "now",
-        "of",
-        "on",
-        "or",
-        "present",
-        "s",
-        "the",
-        "their",
-        "to",
-        "with",
-        "your",
-    ]
-)
+_ARTICLES = frozenset(["a", "an", "the"])
+#: words that do not tell one attribute from another
+_FORM_TEXT = """
+and as current currently her his in its my new now of on or present s their
+with your
+"""
+_FORM = _ARTICLES | frozenset(_FORM_TEXT.split())
 
 
 def canonical(attribute: str) -> str:
-    """The name under which an attribute is kept: ``"lives in"`` is ``"home"``."""
-    said = [word for word in words(attribute) if word not in _FORM]
-    if len(said) == 1:
-        return _SAME.get(said[0], said[0])
-    kinds = {_SAME.get(word, word) for word in said}
-    if len(kinds) == 1:
-        return kinds.pop()
-    return " ".join(said) or " ".join(words(attribute)) or attribute.strip().lower()
-
-
-def known(attribute: str) -> bool:
-    """True for the name of an attribute that most simulations have."""
-    return attribute in _NAMES
+    """The form by which two names are the same: without case, article and plural."""
+    said = [_singular(word) for word in words(attribute) if word not in _ARTICLES]
+    return " ".join(said) or attribute.strip().lower()
 
 
 def related(one: str, other: str) -> bool:
-    """True if two canonical names share a word, so that they may mean the same."""
+    """True if two names share a word, or synonyms, so that they may mean the same."""
     return not _stems(one).isdisjoint(_stems(other))
 
 
+def covers(one: str, other: str) -> bool:
+    """True if one of two names has all words of the other, or synonyms of them."""
+    first, second = _stems(one), _stems(other)
+    return bool(first and second) and (first <= second or second <= first)
+
+
 def _stems(attribute: str) -> set[str]:
-    said = set(attribute.split())
-    return {_SAME.get(word, word.removesuffix("s")) for word in said}
+    said = {word for word in words(attribute) if word not in _FORM}
+    return {_SAME.get(word, _singular(word)) for word in said or words(attribute)}
+
+
+def _singular(word: str) -> str:
+    return word if len(word) < 4 or word.endswith("ss") else word.removesuffix("s")

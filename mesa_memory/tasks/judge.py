@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from mesa_memory.core.replies import Unusable
-from mesa_memory.tasks.attributes import related
+from mesa_memory.tasks.attributes import covers
 from mesa_memory.tasks.base import Inputs, Task, numbered
 
 #: a new fact, another value of a known one, its end, or nothing new
@@ -96,15 +96,15 @@ def check(reply: Decisions, inputs: Inputs) -> list[tuple[str, int | None]]:
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
-    """By the words of the attributes: those that share one are the same."""
+    """By the names of the attributes alone: equal values say nothing about them."""
     decisions: list[dict[str, Any]] = []
     for number, each in enumerate(inputs["new"], 1):
         decision: dict[str, Any] = {"statement": number, "operation": ADD}
         for place in each["may_be"]:
             known = inputs["known"][place]
-            same = known["value"].casefold() == each["value"].casefold()
-            if not (same or related(known["attribute"], each["attribute"])):
+            if not covers(known["attribute"], each["attribute"]):
                 continue
+            same = known["value"].casefold() == each["value"].casefold()
             operation = UPDATE if not same else NONE if each["holds"] else DELETE
             fact = len(inputs["new"]) + place + 1
             decision |= {"operation": operation, "fact": fact}

@@ -11,94 +11,23 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from mesa_memory.core.content import words
-from mesa_memory.tasks.attributes import canonical
 
 #: the most sentences of one text that are looked at, and the longest
 SENTENCES, SENTENCE_CHARS = 40, 240
 
-_MOODS = frozenset(
-    [
-        "afraid",
-        "angry",
-        "annoyed",
-        "anxious",
-        "bored",
-        "calm",
-        "cheerful",
-        "content",
-        "curious",
-        "depressed",
-        "desperate",
-        "excited",
-        "furious",
-        "glad",
-        "gloomy",
-        "grumpy",
-        "happy",
-        "hopeful",
-        "jealous",
-        "joyful",
-        "lonely",
-        "melancholic",
-        "merry",
-        "miserable",
-        "nervous",
-        "proud",
-        "relaxed",
-        "relieved",
-        "sad",
-        "scared",
-        "sorry",
-        "upset",
-        "worried",
-    ]
-)
-_WORK = frozenset(
-    [
-        "apprentice",
-        "baker",
-        "barber",
-        "blacksmith",
-        "brewer",
-        "butcher",
-        "carpenter",
-        "clerk",
-        "cook",
-        "doctor",
-        "farmer",
-        "ferryman",
-        "fisher",
-        "fisherman",
-        "guard",
-        "healer",
-        "hunter",
-        "innkeeper",
-        "judge",
-        "mason",
-        "merchant",
-        "midwife",
-        "miller",
-        "miner",
-        "monk",
-        "nurse",
-        "painter",
-        "potter",
-        "priest",
-        "sailor",
-        "scribe",
-        "servant",
-        "shepherd",
-        "shoemaker",
-        "smith",
-        "soldier",
-        "student",
-        "tailor",
-        "teacher",
-        "trader",
-        "watchman",
-        "weaver",
-    ]
-)
+_MOODS_TEXT = """
+afraid angry annoyed anxious bored calm cheerful content curious depressed desperate
+excited furious glad gloomy grumpy happy hopeful jealous joyful lonely melancholic
+merry miserable nervous proud relaxed relieved sad scared sorry upset worried
+"""
+_MOODS = frozenset(_MOODS_TEXT.split())
+_WORK_TEXT = """
+apprentice baker barber blacksmith brewer butcher carpenter clerk cook doctor farmer
+ferryman fisher fisherman guard healer hunter innkeeper judge mason merchant midwife
+miller miner monk nurse painter potter priest sailor scribe servant shepherd shoemaker
+smith soldier student tailor teacher trader watchman weaver
+"""
+_WORK = frozenset(_WORK_TEXT.split())
 _PASSING = re.compile(
     r"\b(?:today|tonight|right now|just now|at the moment|for a moment|for now|"
     r"this (?:morning|evening|afternoon|minute)|a bit|a little)\b",
@@ -107,7 +36,7 @@ _PASSING = re.compile(
 #: what may stand before a statement and says nothing of what it states
 _LEAD = re.compile(
     r"^(?:(?:news of day \S+|on day \S+|did you know|as you know|you know|listen|well|oh|"
-    r"yes|no|by the way|they say|people say|everybody says|it is said|rumou?r has it|"
+    r"yes|no(?=,)|by the way|they say|people say|everybody says|it is said|rumou?r has it|"
     r"i (?:think|believe|heard|hear|know|saw|am sure|swear)|we (?:heard|know|saw)|"
     r"(?!i\b)[\w' ]{1,40}? (?:told (?:me|us)|tells (?:me|us)|says|said)|and|but|so|also|"
     r"then|now|still|sadly|luckily|actually|yesterday|today|tonight)"
@@ -118,43 +47,12 @@ _BREAK = re.compile(r"(?<=[.!?;])\s+|\s*;\s*|\\n|, (?:and|but) |\s•\s")
 _BECAUSE = re.compile(
     r"^(?:since|because|as|as long as) (?P<premise>[^,]+), (?P<rest>.+)$", re.I
 )
-_NOBODY = frozenset(
-    [
-        "if",
-        "unless",
-        "maybe",
-        "perhaps",
-        "whether",
-        "he",
-        "she",
-        "it",
-        "they",
-        "we",
-        "you",
-        "this",
-        "that",
-        "these",
-        "those",
-        "there",
-        "here",
-        "who",
-        "what",
-        "which",
-        "where",
-        "when",
-        "how",
-        "everybody",
-        "somebody",
-        "nobody",
-        "everyone",
-        "someone",
-        "nothing",
-        "something",
-        "all",
-        "none",
-        "both",
-    ]
-)
+_NOBODY_TEXT = """
+if unless maybe perhaps whether he she it they we you this that these those there here
+who what which where when how everybody somebody nobody everyone someone nothing
+something all none no neither few both
+"""
+_NOBODY = frozenset(_NOBODY_TEXT.split())
 #: what a form is written with: ``<s>`` is the subject, ``<v>`` the value
 _PARTS = {
     "<s>": r"(?P<s>.+?)",
@@ -166,11 +64,13 @@ _PARTS = {
     "<now>": r"(?P<changed>now |meanwhile |again |from now on )?",
     "<has>": r"(?:has |have |had )?(?:just )?",
     "<is>": r"(?:is|are|am)",
-    "<not>": r"(?:no longer|not)",
-    "<does not>": r"(?:does not|doesn't|do not|don't)",
     "<in>": r"(?:in|at|on|by|near)",
-    "<any more>": r"(?: any ?more| any longer)?",
 }
+#: verbs whose object is a value
+_VERBS = (
+    "like|dislike|love|hate|fear|want|need|trust|owe|visit|know|buy|sell|help|avoid|"
+    "admire|respect"
+)
 _ENDED: dict[str, Any] = {"holds": False, "changed": True}
 _MOVED: dict[str, Any] = {"changed": True}
 _MANY: dict[str, Any] = {"several": True}
@@ -178,12 +78,8 @@ _MANY: dict[str, Any] = {"several": True}
 #: (form, attribute, what it says besides); the first that fits counts
 _SENTENCES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("<s> <has>moved (?:house |home )?(?:in)?to <v>", "home", _MOVED),
-    ("<s> no longer lives? <in> <v>", "home", _ENDED),
-    ("<s> <does not> live <in> <v><any more>", "home", _ENDED),
     ("<s> <now>(?:lives?|resides?|dwells?) <in> <v>", "home", {}),
     ("<s> (?:lives?|resides?|dwells?) now <in> <v>", "home", _MOVED),
-    ("<s> no longer belongs to <v>", "owner", _ENDED),
-    ("<s> <does not> belong to <v><any more>", "owner", _ENDED),
     ("<s> <now>belongs? to <v>", "owner", {}),
     (".+? <has>(?:gave|given|sold|handed|passed) <the s> to <v>", "owner", _MOVED),
     ("<v> <has>(?:lost|sold) <the s>", "owner", _ENDED),
@@ -192,9 +88,7 @@ _SENTENCES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("<s> (?:owns?|has|have) <a v>", "belongings", _MANY),
     ("<s> <has>(?:went|gone|came|come|travelled|returned) (?:back |over )?to <v>",
      "place", _MOVED),
-    ("<s> <is> <not> <in> <v><any more>", "place", _ENDED),
     ("<s> (?:is|are|am|stands?|lies?|stays?) <now><in> <v>", "place", {}),
-    ("<v> <is> <not> <office><any more>", "holder", _ENDED),
     ("<v> (?:was|has been) (?:made|elected|appointed|chosen|named)(?: as)? <office>",
      "holder", _MOVED),
     ("<v> <has>(?:became|become) <office>", "holder", _MOVED),
@@ -202,10 +96,9 @@ _SENTENCES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     (r"(?!the |that |this )<v> <is> <now><office>", "holder", {}),
     ("<s> (?:works?|is working|serves) (?:now )?as (?:an? |the )?<v>", "work", {}),
     ("<s> <has>(?:became|become) <a v>", "work", _MOVED),
-    (r"<s> (?P<a>likes?|loves?|hates?|fears?|wants?|needs?|trusts?|owes?) <v>", "", _MANY),
+    (f"<s> (?P<verb>(?:{_VERBS})s?) <v>", "", _MANY),
     ("<s>'s <of> <is> <now><v>", "", {}),
     (r"(?P<s>my) <of> <is> <now><v>", "", {}),
-    ("<s> (?:is|are|am|feels?) <not> <v><any more>", "state", _ENDED),
     ("<s> <has>(?:became|become|turned) <v>", "state", _MOVED),
     ("<s> (?:is|are|am|feels?|has been|was) <now><v>", "state", {}),
     ("<s> (?P<v>broke|burned down|burns|closed|opened|died|fell|sank)(?: .*)?",
@@ -244,16 +137,44 @@ class Statement:
 
     @classmethod
     def of(cls, sentence: str, speaker: str) -> Self | None:
-        """What a sentence states; None if it has none of the known forms.
+        """The statement of a sentence; None for a sentence of an unknown form.
 
         Args:
             speaker: who is meant by ``I``.
         """
+        if (denial := _NEGATION.search(sentence)) and (
+            made := cls._denied(sentence, denial, speaker)
+        ):
+            return made
+        return cls._first(sentence, speaker)
+
+    @classmethod
+    def _first(cls, sentence: str, speaker: str, place: int = -1) -> Self | None:
+        """The statement by the first form that fits.
+
+        Args:
+            place: where a negation was taken out; no part of the form may span it.
+        """
         for form, attribute, given in _FORMS:
             match = form.fullmatch(sentence)
-            if match and (made := cls._matched(match, attribute, given, speaker)):
+            if match is None or any(
+                start < place < end for start, end in map(match.span, match.groupdict())
+            ):
+                continue
+            if made := cls._matched(match, attribute, given, speaker):
                 return made
         return None
+
+    @classmethod
+    def _denied(cls, sentence: str, denial: re.Match, speaker: str) -> Self | None:
+        """The statement of a sentence without its negation, denied."""
+        before = sentence[: denial.start()] + (f"{denial['be']} " * bool(denial["be"]))
+        after = _ANY_MORE.sub("", sentence[denial.end() :])
+        made = cls._first(before + after, speaker, len(before))
+        if made is None:
+            return None
+        over = "no longer" in denial[0] or after != sentence[denial.end() :]
+        return replace(made, holds=not made.holds, changed=over)
 
     @classmethod
     def _matched(
@@ -266,14 +187,20 @@ class Statement:
             subject = subject and _NEW.sub("the ", subject)
         said, positive = dict(given), _NOT.sub("", value or "")
         if positive != value:
-            said, value = said | _ENDED, positive
+            over = value.lower().startswith("no longer")
+            said, value = said | {"holds": False, "changed": over}, positive
         if value and value.endswith(" now"):
             said, value = said | _MOVED, value.removesuffix(" now")
         if not subject or not value or len(words(subject)) > 6 or value in _NOBODY:
             return None
         if parts.get("changed"):
             said["changed"] = True
-        return cls(subject, attribute or canonical(parts["a"]), value, **said)._kind()
+        if not attribute:
+            verb = parts.get("verb")
+            attribute = (
+                parts["a"] if verb is None else f"{verb.lower().removesuffix('s')}s"
+            )
+        return cls(subject, attribute, value, **said)._kind()
 
     def _kind(self) -> Self:
         """A state as a mood or a trade, if that is what it is."""
@@ -311,7 +238,7 @@ def statements(text: str, speaker: str) -> Iterator[Statement]:
     Args:
         speaker: who is meant by ``I`` in it.
     """
-    for sentence in _BREAK.split(text)[:SENTENCES]:
+    for sentence in _BREAK.split(text.replace("\u2019", "'"))[:SENTENCES]:
         said = sentence.strip()
         if not said or said.endswith("?") or len(said) > SENTENCE_CHARS:
             continue
@@ -328,10 +255,29 @@ def statements(text: str, speaker: str) -> Iterator[Statement]:
 
 
 def _stated(said: str, speaker: str) -> Statement | None:
-    return Statement.of(_LEAD.sub("", said).strip(" ,"), speaker)
+    plain = _ADVERB.sub("", _LEAD.sub("", said).strip(" ,"), count=1)
+    return Statement.of(plain, speaker)
 
 
-_NOT = re.compile(r"^(?:not|no longer) ", re.IGNORECASE)
+#: a negation between a subject and its verb, with the form of "be" or "have" that stays
+_NEGATION = re.compile(
+    r"\b(?:do|does|did)(?: not|n't) |"
+    r"\b(?P<be>is|are|am|was|were|has|have|had)(?:n't| not| no longer| never) |"
+    r"\b(?:no longer|never) "
+)
+_ANY_MORE = re.compile(r" any ?(?:more|longer)$")
+_ADVERB = re.compile(
+    r"(?<=\w) (?:really|truly|always|still|also|often|certainly|definitely|secretly|"
+    r"deeply|actually)(?= [a-z])"
+)
+#: words that end no name: what follows them is not what the sentence says is so
+_NO_NAME_TEXT = """
+not never no nor neither hardly rarely seldom barely scarcely longer might may could
+would should will shall must can cannot to used did does do has have had is are am was
+were be been who that which
+"""
+_NO_NAME = frozenset(_NO_NAME_TEXT.split())
+_NOT = re.compile(r"^(?:not|no longer|never|no) ", re.IGNORECASE)
 _NEW = re.compile(r"^the (?:new )?", re.IGNORECASE)
 _ARTICLE = re.compile(r"^(?:the|an?|his|her|their|our|its)\s+", re.IGNORECASE)
 
@@ -345,9 +291,13 @@ def _bare(text: str) -> str:
 
 
 def _named(text: str, speaker: str) -> str | None:
-    """Whom a phrase names; None if that cannot be told from it."""
+    """The person or thing that a phrase names; None if it does not name one."""
     said = _bare(text)
-    low = said.casefold()
+    low, parts = said.casefold(), said.split()
+    if any(part in ("not", "never", "nor") or part.endswith("n't") for part in parts):
+        return None
+    if parts and parts[-1] in _NO_NAME:
+        return None
     if low in ("i", "me", "my", "myself"):
         return speaker
     if low.startswith("my "):

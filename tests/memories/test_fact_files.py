@@ -84,7 +84,7 @@ def test_edited_lines_come_back_and_what_disappeared_is_closed(tmp_path):
 
 def test_a_hand_written_fact_gives_way_to_what_happens_later():
     village = Village()
-    village.ann.memory.from_markdown("## Carl\n- lives in: the tower\n")
+    village.ann.memory.from_markdown("## Carl\n- home: the tower\n")
     lived(village, 1)
     assert known(village.ann.memory) == [("Carl", "home", "the mill", True)]
 

@@ -12,4 +12,4 @@ def test_facts_answer_what_they_are_for(offline):
     assert shares["current"] >= 0.95 and shares["at a step"] >= 0.95
     assert shares["two hops"] >= 0.5 and shares["premise"] >= 0.8
     assert shares["conflict"] == 1.0 and shares["false alarms"] == 0.0
-    assert found["judged"] < 0.2
+    assert found["judged"] < 0.3

@@ -233,7 +233,7 @@ def test_a_repeated_fact_gains_strength_and_its_evidence_is_kept():
     world = World()
     events = [
         world.told(step, 2, "Carl lives at the mill.", attribute=name)
-        for step, name in ((1, "home"), (3, "lives in"), (4, "residence"))
+        for step, name in ((1, "home"), (3, "Home"), (4, "the homes"))
     ]
     (record,) = world.facts.table.current()
     claim = world.facts.table.claims[record.id]
@@ -261,11 +261,11 @@ def test_a_fact_that_names_no_event_is_not_kept_but_recorded():
 
 def test_a_subject_may_have_several_values_of_some_attributes():
     world = World()
-    for step, (what, value) in enumerate((("has", "a boat"), ("owns", "a horse")), 1):
+    for step, (what, value) in enumerate((("has", "a boat"), ("Has", "a horse")), 1):
         world.told(step, 2, "…", attribute=what, value=value, several=True)
     world.told(3, 2, "Carl has a dog.", attribute="has", value="a dog")
     assert [value for value, _ in world.known()] == ["a boat", "a horse", "a dog"]
-    gone = {"attribute": "owns", "value": "a horse", "holds": False}
+    gone = {"attribute": "has", "value": "a horse", "holds": False}
     world.told(4, 2, "Carl's horse is dead.", **gone)
     held = list(world.facts.table.claims.values())
     assert [c.value for c in held if not c.holds] == ["a horse"]
