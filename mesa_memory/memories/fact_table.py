@@ -5,8 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mesa_memory.core.content import words
-from mesa_memory.core.records import BY_HAND, MemoryRecord
+from mesa_memory.core.records import BY_HAND, IMPORTED, MemoryRecord
 from mesa_memory.memories.claim import Claim, bare
+from mesa_memory.memories.eviction import Evictable, surplus_places
 from mesa_memory.tasks.attributes import related
 
 #: the longest name of a subject that is looked for in a text, in words
@@ -151,10 +152,20 @@ class FactTable:
         claims = [self.claims[record.id] for record in records]
         return any(a.contradicts(b) for n, a in enumerate(claims) for b in claims[:n])
 
-    def weight(self, record: MemoryRecord) -> tuple[Any, ...]:
-        """How much a fact is worth keeping: the lowest goes first."""
+    def surplus(self, most: int | None) -> list[MemoryRecord]:
+        """The current ones beyond a number: hearsay first, by speaker in turn."""
+        known = self.current()
+        if most is None or len(known) <= most:
+            return []
+        facts = [self._evictable(record) for record in known]
+        return [known[place] for place in sorted(surplus_places(facts, most, 1))]
+
+    def _evictable(self, record: MemoryRecord) -> Evictable:
         claim = self.claims[record.id]
-        return (record.stale_since is None, claim.strength, claim.last, record.place)
+        own = claim.witnessed or record.origin == IMPORTED
+        stale = record.stale_since is not None
+        weight = (not stale, claim.strength, claim.last, record.place)
+        return Evictable(None if own else ("said by", *claim.speakers[:1]), weight)
 
     def stale(self) -> list[MemoryRecord]:
         """The current ones that rest on something that does not hold any more."""

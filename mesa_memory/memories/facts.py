@@ -381,12 +381,8 @@ class Facts(Layer):
         return self.context.open(KIND, self.now, claim.content, part=self.part, **own)
 
     def _forget(self) -> None:
-        """Closes what exceeds the number of facts, the weakest and oldest first."""
-        known = self.table.current()
-        if self.most is None or len(known) <= self.most:
-            return
-        surplus = len(known) - self.most
-        for record in sorted(known, key=self.table.weight)[:surplus]:
+        """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""
+        for record in self.table.surplus(self.most):
             self.close(record, EVICTED)
 
 

@@ -20,6 +20,7 @@ from mesa_memory.memories.entry import (
     records_of,
     restored,
 )
+from mesa_memory.memories.eviction import Evictable, surplus_places
 from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.grading import Doubts, Graded, Grader
 from mesa_memory.memories.indexing import EventIndex, appended
@@ -30,6 +31,9 @@ from mesa_memory.memories.reflecting import KIND, Reflector
 from mesa_memory.retrieval import scoring
 
 logger = logger_of(__name__)
+
+#: witnessed events may fill this part of the capacity, whatever others say
+WITNESSED_SHARE = 0.5
 
 UNGRADED = (
     "%s: the model has given no grade to %s of the %s event(s) that it was asked for, in "
@@ -327,18 +331,22 @@ class EventStream(Layer):
             self.context.supersede(insight, by)
 
     def _forget(self) -> None:
-        """Closes what exceeds the capacity, the lowest score first.
+        """Closes surplus events, the lowest score first, by speaker in turn.
 
-        What waits for its grade is neither counted nor forgotten.
+        Events that wait for their grade are neither counted nor closed.
         """
         if len(self.held) <= self.capacity:
             return
         waiting = set(map(id, self._fresh))
         entries = {p: e for p, e in enumerate(self.held) if id(e) not in waiting}
-        surplus = max(0, len(entries) - self.capacity)
-        scores = self._scores(list(entries.values()))
+        scores = self._scores(list(entries.values())).tolist()
+        events = [
+            Evictable(self._teller(entry), (score, place))
+            for (place, entry), score in zip(entries.items(), scores, strict=True)
+        ]
         places = list(entries)
-        forgotten = {places[place] for place in scoring.lowest(scores, surplus)}
+        surplus = surplus_places(events, self.capacity, WITNESSED_SHARE)
+        forgotten = {places[place] for place in surplus}
         kept = []
         for position, entry in enumerate(self.held):
             if position not in forgotten:
@@ -348,6 +356,16 @@ class EventStream(Layer):
                 self.close(event, EVICTED)
         self.held.clear()
         self.held.extend(kept)
+
+    def _teller(self, entry: Any) -> tuple[str, Any] | None:
+        """The sender of an event; None for an event that the agent has witnessed."""
+        event = entry.events[0] if isinstance(entry, Entry) else None
+        if event is None or not isinstance(event.content, Mapping):
+            return None
+        sender = event.content.get("sender")
+        return (
+            None if sender in (None, self.agent.unique_id) else ("said by", str(sender))
+        )
 
     def _scores(self, entries: Sequence[Any]) -> np.ndarray:
         """Importance and recency: what forgetting goes by."""

@@ -8,7 +8,6 @@ absolute scale (Park et al. 2023 rescale them to the candidates by min-max, whic
 a difference of one step as large as one of a hundred). Relevance is made in ``index``.
 """
 
-import heapq
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -240,12 +239,3 @@ def top_k(
         near = (scored >= falling[k - 1] - blur).nonzero()[0]
     ranked = np.lexsort((order[near], np.rint(scored[near] / -TIE)))
     return near[ranked[:k]], False
-
-
-def lowest(scored: np.ndarray, count: int) -> list[int]:
-    """Positions of the ``count`` lowest scores, lowest first; ties go to the older."""
-    # Not numpy's sort: it lets go of the interpreter's lock each time, and where
-    # another thread waits for that, as one that writes a record does, it is woken only
-    # to find the lock taken again.
-    scores = scored.tolist()
-    return heapq.nsmallest(count, range(len(scores)), key=scores.__getitem__)

@@ -1,0 +1,100 @@
+"""A flood of statements by one speaker does not evict all else."""
+
+import pytest
+
+from mesa_memory import EpisodicMemory, FactMemory, ScriptedLLM, configure
+from tests.support.models import citizen
+
+
+def stated(request):
+    said = enumerate(request.inputs["said"], 1)
+    return {
+        "facts": [
+            {"subject": subject, "attribute": attribute, "value": value, "sources": [n]}
+            for n, (_, text) in said
+            for subject, attribute, value in [text.split(": ")]
+        ]
+    }
+
+
+def memory_of(kind, llm, **given):
+    agent = citizen()
+    configure(agent.model, llm=llm, execution="blocking")
+    memory = agent.memory = kind(agent, **given)
+    return memory
+
+
+def lives(memory, *events):
+    """One step; each event is (sender, text), without sender an observation."""
+    memory.agent.model.steps += 1
+    for sender, text in events:
+        if sender is None:
+            memory.add_to_memory("observation", {"text": text})
+        else:
+            memory.add_to_memory("message", {"message": text, "sender": sender})
+    memory.process_step()
+
+
+def facts_with(most):
+    rules = {"extract": stated, "judge": {"decisions": []}}
+    return memory_of(FactMemory, ScriptedLLM(rules=rules), max_facts=most)
+
+
+SEEN = [(None, f"house {n}: colour: red") for n in range(4)]
+TOLD = [(2, f"Dana {n}: mood: merry") for n in range(3)]
+
+
+@pytest.mark.parametrize("speakers", [(3,), (3, 4), tuple(range(3, 23))])
+@pytest.mark.parametrize("times", [1, 3])
+def test_made_up_facts_evict_nothing_that_the_agent_has_seen(speakers, times):
+    memory = facts_with(8)
+    for event in SEEN:  # of observations in one step, the last one counts
+        lives(memory, event)
+    lives(memory, *TOLD)
+    for day in range(20):
+        for _ in range(times):  # said again, a fact is stronger
+            lives(memory, *[(who, f"lie {day} {who}: is: true") for who in speakers])
+    kept = [r.content["subject"] for r in memory.facts()]
+    assert {f"house {n}" for n in range(4)} <= set(kept) and len(kept) == 8
+    if len(speakers) == 1:
+        assert sum(name.startswith("Dana") for name in kept) == 2, "half of the rest"
+
+
+def test_of_seen_facts_the_strongest_and_newest_are_kept():
+    memory = facts_with(3)
+    lives(memory, (2, "Dana: mood: merry"))
+    for event in SEEN:  # of observations in one step, the last one counts
+        lives(memory, event)
+    assert [r.content["subject"] for r in memory.facts()] == [
+        f"house {n}" for n in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    "cue",
+    [
+        "URGENT: fire, murder, danger! I love you, number {n}!",
+        "promise {n}",
+        "secret {n}",
+    ],
+)
+def test_messages_with_cue_words_do_not_evict_all_other_events(cue):
+    memory = memory_of(EpisodicMemory, "offline", max_capacity=20)
+    for n in range(8):
+        lives(
+            memory, (None, f"A quiet day, number {n}."), (2, f"Good day, number {n}.")
+        )
+    for n in range(60):
+        lives(memory, (3, cue.format(n=n)))
+    held = [e.events[0] for e in memory.memory_entries]
+    by = [e.content.get("sender") for e in held]
+    assert len(held) == 20 and (by.count(None), by.count(2)) == (8, 6)
+
+
+def test_witnessed_events_do_not_evict_all_messages_either():
+    memory = memory_of(EpisodicMemory, "offline", max_capacity=10)
+    lives(memory, *[(who, "Hello.") for who in (2, 3, 4)])
+    for n in range(40):
+        lives(memory, (None, f"Fire and murder, number {n}!"))
+    by = [e.events[0].content.get("sender") for e in memory.memory_entries]
+    assert sorted(filter(None, by)) == [2, 3, 4]
