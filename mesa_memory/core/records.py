@@ -27,6 +27,10 @@ REPLACED = "replaced"
 ERASED, EDITED, SWAPPED = "erased", "edited", "swapped"
 #: what was taken out by hand is not gone by any more, though it is still in the record
 BY_HAND = (ERASED, EDITED, SWAPPED)
+#: all reasons; of several layers that give one, the last in this order counts
+REASONS = (
+    EVICTED, REFUSED, REPLACED, SWAPPED, EDITED, ERASED, CONSOLIDATED, SUPERSEDED,
+)  # fmt: skip
 _NONE: Sequence[Any] = ()
 #: most records that one layer makes in a run; what comes later stands after them
 PART_SIZE = 10**6

@@ -12,11 +12,10 @@ from mesa_memory.core.content import kind_text, plain, storable
 from mesa_memory.core.events import ROUTINE
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
-    CONSOLIDATED,
     DERIVED,
-    ERASED,
     EVENT,
     EVICTED,
+    REASONS,
     SUPERSEDED,
     MemoryRecord,
     RecordBus,
@@ -30,8 +29,6 @@ from mesa_memory.hosts.mesa_names import Names
 from mesa_memory.memories.history import MessageHistory
 from mesa_memory.memories.own_state import own_records
 
-#: why a layer holds an event no more, the weightiest last
-_REASONS = (EVICTED, ERASED, CONSOLIDATED, SUPERSEDED)
 _NONE: Mapping[int, Any] = MappingProxyType({})
 
 
@@ -146,9 +143,8 @@ class LayerContext:
         additive_event_types: kinds of events that accumulate within a step.
         history: the messages heard and sent.
         display: whether new entries are printed.
-        shared: several layers hold the same events, and think at the same time. The
-            lifetime of an event then ends once no layer holds it.
-        leaving: why a layer has let go of an event that another one holds, by id.
+        shared: several layers hold the same events, and think at the same time.
+        leaving: why and when a layer has let go of a record that another one holds, by id.
         filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
@@ -168,7 +164,7 @@ class LayerContext:
     shared = False
 
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
-        self.leaving: dict[str, str] = {}
+        self.leaving: dict[str, tuple[str, float]] = {}
         self.filtered: dict[str, None] = {}
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
@@ -278,28 +274,58 @@ class LayerContext:
         if record.current:
             self.log.close(record, self.now, because, by=by)
 
-    def let_go(self, record: MemoryRecord, because: str, step: Any = None) -> None:
-        """A layer holds a record no more; if no other one may, its lifetime ends.
+    def let_go(
+        self, record: MemoryRecord, because: str, step: Any = None, layer: Any = None
+    ) -> None:
+        """A layer holds a record no more; its lifetime ends once no layer holds it.
 
         Args:
+            because: one of ``records.REASONS``.
             step: when; None is now.
+            layer: the layer; None stands for any.
+
+        Raises:
+            ValueError: for another reason.
         """
-        if self.shared and record.origin != DERIVED:
-            # Of layers that think at the same time, any may be the first.
-            known = self.leaving.get(record.id, because)
-            self.leaving[record.id] = max(known, because, key=_REASONS.index)
-        elif record.valid_to is None:
-            self.log.close(record, self.now if step is None else step, because)
+        self.let_go_all([record], because, self.now if step is None else step, layer)
 
     def let_go_all(
-        self, records: Sequence[MemoryRecord], because: str, step: float
+        self,
+        records: Sequence[MemoryRecord],
+        because: str,
+        step: float,
+        layer: Any = None,
     ) -> None:
         """``let_go`` of each."""
-        if self.shared:
-            for record in records:
-                self.let_go(record, because, step)
-        else:
-            self.log.close_all(records, step, because)
+        if because not in REASONS:
+            raise ValueError(
+                f"a layer closed a record because of {because!r}; a reason must be one "
+                f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
+                "content of a record."
+            )
+        beside = self._held_beside(layer)
+        ended = []
+        for record in records:
+            # Of layers that think at the same time, any may be the first.
+            deferred = self.shared and record.origin != DERIVED
+            known, _ = self.leaving.pop(record.id, (because, step))
+            weightier = max(known, because, key=REASONS.index)
+            if record.valid_to is None and (deferred or record.id in beside):
+                self.leaving[record.id] = weightier, step
+            elif weightier == because:
+                ended.append(record)
+            else:
+                self.log.close(record, step, weightier)
+        self.log.close_all(ended, step, because)
+
+    def _held_beside(self, layer: Any) -> set[str]:
+        """Ids of the records that other layers hold, or are about to be given."""
+        others = [each for each in self.outside.memory.layers if each is not layer]
+        if layer is None or not others:
+            return set()
+        held = {record.id for each in others for record in each.records()}
+        groups = self.commit.groups if self.commit else ()
+        return held.union(event.id for _, events in groups for event in events)
 
     def supersede(
         self, old: MemoryRecord, new: MemoryRecord, same: bool = False
@@ -335,7 +361,8 @@ class LayerContext:
     def close_dropped(self) -> None:
         """Closes the open records that nothing holds."""
         for record in self.dropped().values():
-            self.close(record, self.leaving.get(record.id, EVICTED))
+            because, step = self.leaving.pop(record.id, (EVICTED, self.now))
+            self.log.close(record, step, because)
 
     def _held(self) -> list[MemoryRecord]:
         """What the inbox, the queue and the layers hold, in any order."""

@@ -110,7 +110,7 @@ class MemoryModule(MemoryReads):
         self.section_chars = whole("section_chars", section_chars)
         self.history_capacity = whole("history_capacity", history_capacity)
         self.layer = context.log.layer = new_layer(agent, type(self).layer)
-        self.layers = named(layers)
+        self.layers = named(layers, context)
         for layer in self.layers:
             layer.join(context)
         self._connection.own_model(llm_model, api_base)

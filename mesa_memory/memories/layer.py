@@ -193,9 +193,12 @@ class Layer:
         """Holds a record no more: its lifetime ends, unless another layer holds it.
 
         Args:
-            because: one of those in ``records``, such as ``"evicted"``.
+            because: one of ``core.records.REASONS``, such as ``"evicted"``.
+
+        Raises:
+            ValueError: for another reason.
         """
-        self.context.let_go(record, because)
+        self.context.let_go(record, because, layer=self)
 
     def line(self, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
@@ -203,12 +206,20 @@ class Layer:
         return Line(text, (record,), record.step, record.kind)
 
 
-def named(layers: Iterable[Layer]) -> tuple[Layer, ...]:
+def named(
+    layers: Iterable[Layer], context: LayerContext | None = None
+) -> tuple[Layer, ...]:
     """The layers of one memory, each with a name of its own.
 
+    Args:
+        context: of the memory.
+
     Raises:
-        TypeError: if one of them is no layer.
+        TypeError: if one of them is not a layer.
+        ValueError: if one belongs to another memory, is given twice, or reads a layer
+            that is not among them.
     """
+    layers = list(layers)
     found: list[Layer] = []
     for layer in layers:
         if not isinstance(layer, Layer):
@@ -216,6 +227,13 @@ def named(layers: Iterable[Layer]) -> tuple[Layer, ...]:
                 f"layers must be objects of classes of Layer, such as Window(5); got "
                 f"{layer!r}"
             )
+        if getattr(layer, "context", None) is not context:
+            _check_new(layer)
+        if any(layer is each for each in found):
+            raise ValueError(
+                f"layers has {layer!r} twice: make a second layer of its class"
+            )
+        _check_read(layer, layers)
         layer.name = storable(layer.name)  # stands in the ids of its records
         taken = {each.name for each in found}
         kind, number = layer.name, 1
@@ -224,6 +242,26 @@ def named(layers: Iterable[Layer]) -> tuple[Layer, ...]:
             layer.name = f"{kind}-{number}"
         found.append(layer)
     return tuple(found)
+
+
+def _check_new(layer: Layer) -> None:
+    """A layer holds the text of one agent, so it belongs to one memory for good."""
+    other = getattr(layer, "context", None)
+    if other is not None:
+        raise ValueError(
+            f"the layer {layer.name!r} ({type(layer).__name__}) belongs to another "
+            f"memory, of agent {other.agent.unique_id}: make new layers for each agent"
+        )
+
+
+def _check_read(layer: Layer, layers: Sequence[Layer]) -> None:
+    """A layer that reads another one must be in one memory with it."""
+    for name, other in vars(layer).items():
+        if isinstance(other, Layer) and all(other is not each for each in layers):
+            raise ValueError(
+                f"the {name} of {type(layer).__name__} must be one of the memory's "
+                "layers, listed before it"
+            )
 
 
 def entries_of(layers: Iterable[Layer]) -> list[Any]:

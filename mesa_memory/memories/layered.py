@@ -369,13 +369,10 @@ class LayeredMemory(MemoryModule):
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; and which layers are not up to date."""
         faults = [[name, *fault] for name, fault in self._faults.items()]
-        leaving = list(self.layer_context.leaving.items())
-        own = {"faults": faults, "leaving": leaving}
-        return super().snapshot() | {name: kept for name, kept in own.items() if kept}
+        return super().snapshot() | ({"faults": faults} if faults else {})
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """See ``MemoryModule``."""
         super().restore(snapshot, shelf)
-        self.layer_context.leaving = dict(snapshot.get("leaving", ()))
         faults = snapshot.get("faults", ())
         self._faults = {name: (since, what) for name, since, what in faults}

@@ -81,26 +81,12 @@ def _recalled(stream: EventStream, recalls: Recalls) -> Found:
 
 
 def checked_layers(layers: Iterable[Layer]) -> list[Layer]:
-    """New layers that belong together.
+    """The layers of a layered memory; see ``layer.named``.
 
     Raises:
-        ValueError: if there are none, or one belongs to another memory, or reads a layer
-            that is not among them.
+        ValueError: if the list is empty.
     """
     found = list(layers)
     if not found:
         raise ValueError("layers must have at least one layer, such as Window(5)")
-    for layer in found:
-        if getattr(layer, "context", None) is not None:
-            raise ValueError(
-                f"{layer!r} belongs to another memory already: make new layers for "
-                "each agent"
-            )
-        values = vars(layer).items() if isinstance(layer, Layer) else ()
-        for name, other in values:
-            if isinstance(other, Layer) and all(other is not each for each in found):
-                raise ValueError(
-                    f"the {name} of {type(layer).__name__} must be one of the memory's "
-                    "layers, listed before it"
-                )
     return found

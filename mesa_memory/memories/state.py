@@ -28,6 +28,7 @@ class MemoryState:
         work, log = context.outside.work, context.log
         parts = {layer.name: layer.snapshot() for layer in memory.layers}
         own, left = own_state(memory), context.names.departed()
+        leaving = [[key, *told] for key, told in context.leaving.items()]
         return {
             "layer": log.layer,
             "layers": layers_of(memory.agent),
@@ -39,6 +40,7 @@ class MemoryState:
             **({"filtered": list(context.filtered)} if context.filtered else {}),
             **({"lived": context.lived} if context.lived else {}),
             **({"before": dict(context.before)} if context.before else {}),
+            **({"leaving": leaving} if leaving else {}),
             **({"parts": parts} if parts else {}),
             **({"own": own} if own else {}),
             **({"names": left} if left else {}),
@@ -57,6 +59,9 @@ class MemoryState:
         work.unusable = snapshot.get("unusable", 0)
         context.lived = snapshot.get("lived", 0)
         context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
+        context.leaving = {
+            key: (why, at) for key, why, at in snapshot.get("leaving", ())
+        }
         context.names.remember(snapshot.get("names", ()))
         for now, groups in snapshot["waiting"]:
             place = context.outside.bus.next_place()

@@ -147,7 +147,8 @@ class Window(Layer):
 
     def end(self, entry: Any, because: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
-        self.context.let_go_all(getattr(entry, "events", ()), because, self.now)
+        events = getattr(entry, "events", ())
+        self.context.let_go_all(events, because, self.now, self)
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
@@ -161,7 +162,7 @@ class Window(Layer):
         held.append(entry)
         if len(entry.events) < len(events):  # else it holds them all
             for event in superseded(events, self.context.additive_event_types):
-                self.context.let_go(event, SUPERSEDED, step)
+                self.context.let_go(event, SUPERSEDED, step, self)
         return entry
 
     def entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:

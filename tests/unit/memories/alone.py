@@ -13,7 +13,7 @@ class Outside:
 
     def __init__(self):
         self.bus, self.agent = RecordBus(), Owner()
-        self.memory = self
+        self.memory, self.layers = self, ()
 
     def target(self):
         return "test/model", None

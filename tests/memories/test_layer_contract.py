@@ -1,0 +1,137 @@
+"""The rules that every host keeps with its layers, also with layers of a user's own."""
+
+import copy
+
+import pytest
+
+from mesa_memory import Layer, LayeredMemory, MemoryModule, RunningSummary, Window
+from mesa_memory.core.records import REASONS
+from tests.support.fleet import Town
+from tests.support.network import elsewhere  # noqa: F401 - guards every test here
+
+both_hosts = pytest.mark.parametrize("host", [MemoryModule, LayeredMemory])
+
+
+class Closer(Layer):
+    """Closes each message when it comes, for a reason."""
+
+    name, state = "closer", ()
+
+    def __init__(self, reason="evicted"):
+        self.reason = reason
+
+    def admit(self, step, events):
+        for event in events:
+            self.close(event, self.reason)
+
+
+class Keeper(Layer):
+    """Holds the newest messages, and closes what it has no room for."""
+
+    name, state = "keeper", ("kept",)
+
+    def __init__(self, most=1):
+        self.most, self.kept = most, []
+
+    def admit(self, step, events):
+        self.kept = [*self.kept, *events]
+
+    def remember(self):
+        while len(self.kept) > self.most:
+            self.close(self.kept[0], "consolidated")
+            self.kept = self.kept[1:]
+        return
+        yield
+
+    def summary(self):
+        return [self.line(event) for event in self.kept]
+
+
+def town_of(host, make, count=2):
+    town = Town("short_term", count, llm="offline", execution="blocking")
+    for citizen in town.citizens:
+        citizen.memory = host(citizen, layers=make())
+    return town, town.citizens[0]
+
+
+@both_hosts
+@pytest.mark.parametrize("taken", [Window, Keeper])
+def test_a_layer_of_another_agent_is_refused(host, taken):
+    town, ann = town_of(host, lambda: [Window(), taken()])
+    town.tell(ann, "A secret of Ann's.")
+    town.advance()
+    other = town.citizens[1]
+    for layers in (
+        ann.memory.layers,
+        [ann.memory.layers[1]],
+        [Window(), *ann.memory.layers],
+    ):
+        with pytest.raises(ValueError, match="belongs to another memory, of agent 1"):
+            host(other, layers=layers)
+        with pytest.raises(ValueError, match="belongs to another memory, of agent 1"):
+            host(ann, layers=layers)  # nor may two memories of one agent share it
+    with pytest.raises(ValueError, match="twice"):
+        host(other, layers=[window := Window(), window])
+    with pytest.raises(ValueError, match="must be one of the memory's layers"):
+        host(other, layers=[Window(), RunningSummary(Window())])
+
+
+@both_hosts
+def test_copies_of_a_memory_have_layers_of_their_own(host):
+    town, ann = town_of(host, lambda: [Window(), Keeper(3)])
+    town.tell(ann, "Before.")
+    town.advance()
+    twin = copy.deepcopy(ann.memory)
+    town.tell(ann, "After.")
+    town.advance()
+    assert "After." in ann.memory.get_prompt_ready()
+    assert "After." not in twin.get_prompt_ready()
+    assert "Before." in twin.get_prompt_ready()
+
+
+@both_hosts
+@pytest.mark.parametrize("first", ["closer", "window"])
+def test_a_record_is_open_while_a_window_shows_it(host, first):
+    make = (
+        (lambda: [Closer("consolidated"), Window(2)])
+        if first == "closer"
+        else (lambda: [Window(2), Closer("consolidated")])
+    )
+    town, ann = town_of(host, make, 1)
+    for day in range(4):
+        town.tell(ann, f"Day {day}.")
+        town.advance()
+    shown = [f"Day {day}." in ann.memory.get_prompt_ready() for day in range(4)]
+    assert shown == [False, False, True, True]
+    records = town.events()
+    assert [record.current for record in records] == shown
+    assert [r.closed_because for r in records] == ["consolidated"] * 2 + [None] * 2
+
+
+@both_hosts
+def test_a_record_that_two_layers_hold_ends_with_the_second(host):
+    town, ann = town_of(host, lambda: [Keeper(1), Keeper(2), Window(3)], 1)
+    for day in range(5):
+        town.tell(ann, f"Day {day}.")
+        town.advance()
+    assert [record.current for record in town.events()] == [False] * 2 + [True] * 3
+
+
+@both_hosts
+@pytest.mark.parametrize("reason", ["boring", "", None, 3])
+def test_an_unknown_reason_is_told_with_the_known_ones(host, reason):
+    town, ann = town_of(host, lambda: [Window(), Closer(reason)], 1)
+    town.tell(ann, "Hello.")
+    with pytest.raises(ValueError, match=r"evicted, .*superseded") as told:
+        town.advance()
+    assert repr(reason) in str(told.value)
+
+
+@both_hosts
+@pytest.mark.parametrize("reason", REASONS)
+def test_every_known_reason_is_taken(host, reason):
+    town, ann = town_of(host, lambda: [Closer(reason)], 1)
+    town.tell(ann, "Hello.")
+    town.advance()
+    (record,) = town.events()
+    assert record.closed_because == reason
