@@ -11,13 +11,13 @@ from mesa_memory.core.records import CONSOLIDATED, DERIVED, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply, EmbedderError
-from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.dialogue_recall import QUERY_LINES, DialogueRecall
 from mesa_memory.memories.entry import Entry
 from mesa_memory.memories.filtering import ask_about, askable
 from mesa_memory.memories.indexing import EventIndex
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
+from mesa_memory.memories.marks import LAID_OUT
 from mesa_memory.memories.recalling import RecallResult, VectorOf
 from mesa_memory.memories.summary import ask_for_summary
 from mesa_memory.retrieval.scoring import Scoring

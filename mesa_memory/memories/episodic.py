@@ -10,11 +10,11 @@ from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.context import EMBEDDED
 from mesa_memory.memories.entry import entry_lines
 from mesa_memory.memories.grading import Grader
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.lines import in_steps, of_entries
+from mesa_memory.memories.marks import EMBEDDED
 from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.recallable import Recallable
 from mesa_memory.memories.recalling import Recollection

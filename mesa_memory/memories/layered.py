@@ -10,10 +10,10 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import number, whole
 from mesa_memory.memories import presets
-from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.host import MemoryModule
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line
+from mesa_memory.memories.marks import LAID_OUT
 from mesa_memory.memories.minds import (
     checked_layers,
     connected,

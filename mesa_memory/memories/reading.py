@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from mesa_memory.memories.context import LAID_OUT, SHOWING, UNNOTICED
+from mesa_memory.memories.marks import LAID_OUT, SHOWING, UNNOTICED
 
 #: what an agent is shown, by the method that it asks
 SHOWN = {

@@ -13,12 +13,13 @@ from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.validate import whole as whole_number
 from mesa_memory.hosts.mesa_llm import Memory
-from mesa_memory.memories.context import LAID_OUT, UNNOTICED, LayerContext, Layout
+from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.entry import Message
 from mesa_memory.memories.history import as_text
 from mesa_memory.memories.laid_out import Appended
 from mesa_memory.memories.layer import Layer, entries_of
 from mesa_memory.memories.lines import Line, in_steps, pending
+from mesa_memory.memories.marks import LAID_OUT, UNNOTICED, Layout
 from mesa_memory.memories.reading import PassedOn, prepare_reads
 from mesa_memory.memories.state import MemoryState
 

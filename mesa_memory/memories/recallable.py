@@ -6,8 +6,9 @@ from typing import Any
 from rich.table import Table
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.memories.context import EMBEDDED, LayerContext
+from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.explaining import as_table
+from mesa_memory.memories.marks import EMBEDDED
 from mesa_memory.memories.reading import whole
 from mesa_memory.memories.recalling import RecallResult, Recollection
 from mesa_memory.memories.recalls import Recalls

@@ -16,8 +16,9 @@ from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.subjects import subjects
 from mesa_memory.errors import EmbedderError
-from mesa_memory.memories.context import EMBEDDED, LayerContext
+from mesa_memory.memories.context import LayerContext
 from mesa_memory.memories.indexing import EventIndex
+from mesa_memory.memories.marks import EMBEDDED
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 

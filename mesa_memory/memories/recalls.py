@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.requests import Flow
-from mesa_memory.memories.context import EMBEDDED
+from mesa_memory.memories.marks import EMBEDDED
 from mesa_memory.memories.recalling import Query, RecallResult, Recollection
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring

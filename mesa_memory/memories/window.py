@@ -8,7 +8,6 @@ from mesa_memory.core import render
 from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.memories.context import LAID_OUT
 from mesa_memory.memories.entry import (
     Entry,
     entry_snapshots,
@@ -19,6 +18,7 @@ from mesa_memory.memories.entry import (
 )
 from mesa_memory.memories.layer import Layer
 from mesa_memory.memories.lines import Line, of_entries
+from mesa_memory.memories.marks import LAID_OUT
 from mesa_memory.memories.trail import Trail
 
 #: length of what stands before an entry's lines, and before each of them
