@@ -13,20 +13,19 @@ from typing import Any
 from aiolimiter import AsyncLimiter
 
 from mesa_memory.core import redaction, replies
-from mesa_memory.core.addresses import server_address
 from mesa_memory.core.alike import alike
 from mesa_memory.core.fault_table import BAD_OUTPUT, BUSY
 from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.render import count_tokens
-from mesa_memory.core.requests import LLMRequest, Reply, Route
+from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMRejected
 from mesa_memory.hosts.litellm import be_quiet, guard_clients
 from mesa_memory.hosts.provider_faults import outcome, passing
 from mesa_memory.llm import pricing, provider_errors
+from mesa_memory.llm.attempts import RequestAttempts
 from mesa_memory.llm.base import Attempt, LLMSettings, Sender
 from mesa_memory.llm.concurrency import OVERLOADED, Slot, Slots
-from mesa_memory.llm.deadline import Patience
 from mesa_memory.llm.forms import FORMS, PLAIN, Negotiation, Plan
 from mesa_memory.llm.price import Price
 from mesa_memory.llm.prompt_caching import key_for
@@ -66,11 +65,12 @@ class ProviderClient:
         self._slots = slots or Slots(self.settings.concurrency)
         self._requests = _limiter(self.settings.requests_per_minute)
         self._tokens = _limiter(self.settings.tokens_per_minute)
-        self._answered = 0.0  # when the provider last answered anybody
-        # By model and address: when it may be asked again, as it said itself, and in
-        # which forms it takes requests.
+        # By model and address: when it answered last, when it may be asked again, as it
+        # said itself, and in which forms it takes requests.
+        self._answers: dict[tuple[str, str | None], float] = {}
         self._closed: dict[tuple[str, str | None], float] = {}
         self._forms: dict[tuple[str, str | None], Negotiation] = {}
+        self._mute: frozenset[Any] = frozenset()  # those that failed without an answer
         self._senders: dict[str, Sender] = dict(senders or {})
         self._ways: dict[tuple, tuple[float, tuple[str, Any]]] = {}
 
@@ -98,7 +98,9 @@ class ProviderClient:
             raise LLMRejected(said, **request.where)
         names = (request.model, *self.settings.fallbacks)
         try:
-            courses = [_Course(n, request, self.settings.deadline) for n in names]
+            courses = [
+                RequestAttempts(n, request, self.settings.deadline) for n in names
+            ]
         except ValueError as error:
             raise LLMRejected(f"{error}.", **request.where) from None
         failures: list[LLMError] = []
@@ -114,7 +116,7 @@ class ProviderClient:
         """What the model's tokens cost; None if unknown."""
         return pricing.price(model) if model else None
 
-    async def _ask(self, course: "_Course") -> Reply:
+    async def _ask(self, course: RequestAttempts) -> Reply:
         """The reply of one model, within its attempts and the deadline."""
         started, patience = time.monotonic(), course.patience
         while True:
@@ -126,7 +128,7 @@ class ProviderClient:
                     return Reply(None, course.model, finish=replies.BAD_OUTPUT)
                 wait = self._wait(course, error)
                 tried = course.attempts >= self.settings.attempts
-                last = tried or wait >= patience.left
+                last = tried or wait >= patience.left or self._fails_alone(course)
                 if last or not _worth_another_try(error, course.attempts):
                     raise provider_errors.typed(
                         *(error, course.model, course.request, course.requests),
@@ -144,7 +146,7 @@ class ProviderClient:
                 )
             await patience.sleep(wait)
 
-    async def _attempt(self, course: "_Course") -> Reply:
+    async def _attempt(self, course: RequestAttempts) -> Reply:
         """The reply to the next attempt, which waits for its turn."""
         slot = await self._turn(course)
         course.attempts, status = course.attempts + 1, None
@@ -166,7 +168,7 @@ class ProviderClient:
             course.refused = status in OVERLOADED
             self._slots.release(slot, status)
 
-    async def _until_open(self, course: "_Course") -> None:
+    async def _until_open(self, course: RequestAttempts) -> None:
         """Waits until a provider that named a time may be asked again.
 
         Raises:
@@ -179,12 +181,12 @@ class ProviderClient:
             raise provider_errors.Closed(course.model, left)
         await course.patience.sleep(left)
 
-    def _closed_for(self, course: "_Course") -> float:
+    def _closed_for(self, course: RequestAttempts) -> float:
         if not self._closed:
             return 0.0
         return self._closed.get(course.place, 0.0) - time.monotonic()
 
-    def _close(self, course: "_Course", error: Exception) -> None:
+    def _close(self, course: RequestAttempts, error: Exception) -> None:
         """Notes how long a provider asks to wait; nobody asks it before."""
         wait = provider_errors.retry_after(error)
         if not wait or not passing(error):
@@ -201,7 +203,7 @@ class ProviderClient:
                 self.settings.deadline,
             )
 
-    async def _send(self, course: "_Course") -> Reply:
+    async def _send(self, course: RequestAttempts) -> Reply:
         """The reply to one attempt; refused forms and settings are replaced at once."""
         (model, base), request = course.place, course.request
         settings, given = self.settings.sent, request.arguments
@@ -226,12 +228,12 @@ class ProviderClient:
                 self._tell(course, plan, error)
                 course.more += 1
             else:
-                self._answered = time.monotonic()
+                self._answers[course.place] = time.monotonic()
                 forms.answered(plan)
                 course.route = plan.route
                 return reply
 
-    def _negotiation(self, course: "_Course") -> Negotiation:
+    def _negotiation(self, course: RequestAttempts) -> Negotiation:
         """What the model at an address takes, as far as it was found out by now."""
         found = self._forms.get(course.place)
         if found is None:
@@ -241,7 +243,7 @@ class ProviderClient:
             self._forms[course.place] = found
         return found
 
-    def _tell(self, course: "_Course", plan: Plan, error: Exception) -> None:
+    def _tell(self, course: RequestAttempts, plan: Plan, error: Exception) -> None:
         forms = self._negotiation(course)
         route = forms.plan(plan.route.client, plan.schema).route
         if route != plan.route:
@@ -286,7 +288,7 @@ class ProviderClient:
             self._ways[key] = (now + LOOK_UP_S, found)
         return found
 
-    async def _turn(self, course: "_Course") -> Slot:
+    async def _turn(self, course: RequestAttempts) -> Slot:
         """Waits until the provider, rates and concurrency allow one more attempt."""
         if self._closed:
             await self._until_open(course)
@@ -304,7 +306,7 @@ class ProviderClient:
             self._slots.release(slot, None)
             await self._until_open(course)
 
-    async def _slot(self, course: "_Course") -> Slot:
+    async def _slot(self, course: RequestAttempts) -> Slot:
         """Waits for a slot as long as others get answers, and one deadline more.
 
         Raises:
@@ -324,7 +326,25 @@ class ProviderClient:
                     said = "no request got an answer in the meantime"
                     raise provider_errors.NoTurn(said) from error
 
-    def _wait(self, course: "_Course", error: Exception) -> float:
+    @property
+    def _answered(self) -> float:
+        """The time of the last answer to any request."""
+        return max(self._answers.values(), default=0.0)
+
+    def _fails_alone(self, course: RequestAttempts) -> bool:
+        """True if a model that has not answered yet fails while others are answered.
+
+        Its name, address or key may be wrong. Agents do not wait for all its attempts:
+        its first request has two, each later one has one.
+        """
+        place, until = course.place, self._answered + self.settings.deadline
+        others = bool(self._answers) and time.monotonic() < until
+        if not others or place in self._answers or course.refused:
+            return False
+        first, self._mute = place not in self._mute, self._mute | {place}
+        return not first
+
+    def _wait(self, course: RequestAttempts, error: Exception) -> float:
         """Seconds to the next attempt: exponential with jitter, or as the server says.
 
         A first refusal needs no wait while the server works on other requests: their
@@ -337,38 +357,6 @@ class ProviderClient:
             return asked
         backoff = self.settings.backoff * 2 ** (attempt - 1)
         return max(backoff * (0.5 + self._jitter.random()), asked)
-
-
-class _Course:
-    """What is done for one request to get the reply of one model.
-
-    Attributes:
-        place: the model, and its address if that is not the usual one.
-        patience: how long it may still take.
-        attempts: begun.
-        more: requests sent besides, as the server refused their form.
-        refused: True if the last attempt came when there was too much to do.
-        route: how the answered attempt went to its model.
-    """
-
-    attempts, more, refused = 0, 0, False
-    route = Route("")
-
-    def __init__(self, model: str, request: LLMRequest, deadline: float) -> None:
-        base, asked = request.api_base, request.model or ""
-        base = server_address(base) if base else None
-        # A fallback of another provider has an address of its own.
-        if model != asked and model.partition("/")[0] != asked.partition("/")[0]:
-            base = None
-        self.place, self.request = (model, base), request
-        self.patience = Patience(deadline)
-
-    @property
-    def model(self) -> str:
-        """The request's own, or a fallback."""
-        return self.place[0]
-
-    requests = property(lambda self: self.attempts + self.more)  #: sent so far
 
 
 def _make(name: str) -> Sender:

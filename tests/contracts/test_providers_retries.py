@@ -150,7 +150,7 @@ def waits(monkeypatch):
             waited.append(seconds)
             self.left -= seconds
 
-    monkeypatch.setattr("mesa_memory.llm.client.Patience", Hasty)
+    monkeypatch.setattr("mesa_memory.llm.attempts.Patience", Hasty)
     # As no time passes, a wait that was waited would not be over.
     monkeypatch.setattr(ProviderClient, "_closed_for", lambda *_: 0.0)
     return waited
