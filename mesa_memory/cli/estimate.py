@@ -132,7 +132,7 @@ def _print(
         purposes = [row | {"calls": round(row["calls"])} for row in purposes]
     for key, title, columns, rows in (
         ("purposes", "Requests by purpose", PURPOSES, purposes),
-        ("costs", "Estimated cost (interval of 90%)", COSTS, costs),
+        ("costs", "Estimated cost (range of two pilots)", COSTS, costs),
     ):
         seen = {name: head for name, head in columns.items() if name not in hidden}
         output.table(key, title, seen, rows)

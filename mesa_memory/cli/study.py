@@ -147,7 +147,7 @@ def estimate(
                 for arm in told.arms
             ]
         for key, title, rows in (
-            ("arms", f"Arms of {found.name} (interval of 90%)", arms),
+            ("arms", f"Arms of {found.name} (range of two pilots)", arms),
             ("totals", "All missing runs", totals),
         ):
             if rows or as_json:

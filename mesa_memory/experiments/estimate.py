@@ -1,13 +1,15 @@
-"""An estimate of what runs will use: by purpose, by model and tier, beside the count."""
+"""An estimate of the requests of runs: by purpose, by model and tier, beside the count."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from mesa_memory.experiments.growth import Sum
+import numpy as np
+
+from mesa_memory.experiments.pilot import COUNTED
 from mesa_memory.runs.table import Table
 
-#: what a forecast is compared in: the name in a ledger, and in a recorded run
+#: quantities of a forecast: the name in a ledger, and in a recorded run
 QUANTITIES = {
     "calls": "calls",
     "prompt_tokens": "tokens_in",
@@ -17,42 +19,38 @@ QUANTITIES = {
 }
 
 
-@dataclass(frozen=True)
-class Line:
-    """What one purpose of requests will use in one run, by the pilot's own count."""
+class Range(NamedTuple):
+    """The mean of the pilots, and the lowest and highest of them."""
 
-    purpose: str
-    calls: Sum
-    prompt: Sum
-    cached: Sum
-    completion: Sum
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: np.ndarray) -> "Range":
+        """The range of the pilots' values, shape (pilots,)."""
+        return cls(float(values.mean()), float(values.min()), float(values.max()))
 
 
 @dataclass(frozen=True)
 class Priced:
-    """What all runs will use with one model in one service tier.
+    """The use of one model in one service tier.
 
     Attributes:
-        prompt: tokens of prompts, as the model's own tokenizer counts where it is known.
-        cached: those of them that the provider reads from its cache.
-        completion: tokens of replies.
-        cost: US dollars; None if the price is unknown.
+        counts: shape (pilots, 4), as in ``COUNTED``; tokens as the model's own tokenizer
+            counts them where it is known.
+        cost: US dollars, shape (pilots,); None if the price is unknown.
     """
 
     model: str
     tier: str
-    prompt: Sum
-    cached: Sum
-    completion: Sum
-    cost: Sum | None
+    counts: np.ndarray
+    cost: np.ndarray | None
 
-    def times(self, runs: int) -> "Priced":
-        """So much for each of several runs: what a pilot missed, it missed of all."""
-        cost = None if self.cost is None else self.cost * runs
-        prompt, read, said = self.prompt, self.cached, self.completion
-        return Priced(
-            self.model, self.tier, prompt * runs, read * runs, said * runs, cost
-        )
+    @property
+    def name(self) -> str:
+        """``"model"`` or ``"model tier"``."""
+        return f"{self.model} {self.tier}".strip()
 
 
 @dataclass(frozen=True)
@@ -61,8 +59,9 @@ class Estimate:
 
     Attributes:
         agents, steps: of each run.
-        runs: how many there are.
-        lines: by purpose, of one run.
+        runs: number of runs.
+        counts: by purpose, of all runs, shape (pilots, 4), as in ``COUNTED``; tokens at
+            four characters each.
         priced: of all runs, one for each named model and tier.
         pilots: agents and steps of each pilot.
     """
@@ -70,54 +69,55 @@ class Estimate:
     agents: int
     steps: int
     runs: int
-    lines: tuple[Line, ...]
+    counts: Mapping[str, np.ndarray]
     priced: tuple[Priced, ...]
     pilots: tuple[tuple[int, int], ...]
 
     @property
-    def calls(self) -> Sum:
-        """Requests to the model in all runs."""
-        return sum((line.calls for line in self.lines), Sum(0.0, 0.0)) * self.runs
+    def calls(self) -> Range:
+        """Requests in all runs."""
+        return Range.of(self._sums()[:, 0])
 
     @property
-    def tokens(self) -> Sum:
+    def tokens(self) -> Range:
         """Tokens in and out in all runs: of the first model, or at four characters."""
-        if self.priced:
-            return self.priced[0].prompt + self.priced[0].completion
-        own = (line.prompt + line.completion for line in self.lines)
-        return sum(own, Sum(0.0, 0.0)) * self.runs
+        counts = self.priced[0].counts if self.priced else self._sums()
+        return Range.of(counts[:, 1] + counts[:, 3])
+
+    def _sums(self) -> np.ndarray:
+        zero = np.zeros((len(self.pilots), len(COUNTED)))
+        return sum(self.counts.values(), zero)
 
     def times(self, runs: int) -> "Estimate":
-        """The same forecast for another number of runs, of an estimate of one run."""
-        return replace(
-            self, runs=runs, priced=tuple(each.times(runs) for each in self.priced)
+        """The forecast of several runs, from a forecast of one."""
+        priced = tuple(
+            replace(
+                each,
+                counts=each.counts * runs,
+                cost=None if each.cost is None else each.cost * runs,
+            )
+            for each in self.priced
         )
+        counts = {name: counted * runs for name, counted in self.counts.items()}
+        return replace(self, runs=runs, counts=counts, priced=priced)
 
     def purposes(self, *, as_records: bool = False) -> Any:
-        """Calls and tokens by purpose, of all runs; tokens at four characters each."""
+        """Calls and tokens by purpose; tokens at four characters each."""
         rows = [
-            {
-                "purpose": line.purpose,
-                **_range("calls", line.calls * self.runs),
-                "prompt_tokens": round(line.prompt.value * self.runs),
-                "cached_tokens": round(line.cached.value * self.runs),
-                "completion_tokens": round(line.completion.value * self.runs),
-            }
-            for line in self.lines
+            {"purpose": name, **_ranged("calls", counts[:, 0]), **_tokens(counts)}
+            for name, counts in self.counts.items()
         ]
         return Table.of(rows).given(as_records)
 
     def costs(self, *, as_records: bool = False) -> Any:
-        """What each model costs in each tier, with an interval of 90%."""
+        """The cost of each model in each tier, with the range over the pilots."""
         rows = [
             {
                 "model": each.model,
                 "tier": each.tier,
                 "calls": round(self.calls.value),
-                "prompt_tokens": round(each.prompt.value),
-                "cached_tokens": round(each.cached.value),
-                "completion_tokens": round(each.completion.value),
-                **_range("cost", each.cost),
+                **_tokens(each.counts),
+                **_ranged("cost", each.cost),
             }
             for each in self.priced
         ]
@@ -126,108 +126,83 @@ class Estimate:
     def beside(
         self, counted: Any, model: str | None = None, *, as_records: bool = False
     ) -> Any:
-        """The forecast beside what was counted, in a table.
+        """The forecast beside the count, in a table.
 
         Args:
             counted: a ``Usage`` (``ledger.total``), a ``Run``, or a mapping with the
                 names of a ``Usage``.
-            model: which of the models and tiers that were priced, as ``"model"`` or
-                ``"model tier"``; None is the first.
+            model: a model and tier that was priced, as ``"model"`` or ``"model tier"``;
+                None is the first.
             as_records: a list of dicts instead of a DataFrame.
 
         Raises:
             ValueError: if the model was not priced.
         """
-        told, found = self._forecast(model), _counts(counted)
-        rows = []
-        for name, forecast in told.items():
-            count = found.get(name)
-            known = forecast is not None and count
+        counts, cost = self._sums(), None
+        named = {each.name: each for each in self.priced}
+        if model is not None or named:
+            chosen = named.get(model or next(iter(named)))
+            if chosen is None:
+                raise ValueError(
+                    f"no estimate for the model {model!r}; choose from {', '.join(named)}"
+                )
+            counts, cost = chosen.counts, chosen.cost
+        rows, used = [], _used(counted)
+        for name, values in zip(QUANTITIES, [*counts.T, cost]):
+            count = used.get(name)
+            known = values is not None and count
+            difference = float(values.mean()) / count - 1 if known else None  # type: ignore[operator,union-attr]
             rows.append(
-                {
-                    "quantity": name,
-                    **_range("forecast", forecast),
-                    "counted": count,
-                    "difference": forecast.value / count - 1 if known else None,  # type: ignore[union-attr,operator]
-                }
+                {"quantity": name, **_ranged("forecast", values), "counted": count}
+                | {"difference": difference}
             )
         return Table.of(rows).given(as_records)
 
-    def _forecast(self, model: str | None) -> dict[str, Sum | None]:
-        named = {f"{each.model} {each.tier}".strip(): each for each in self.priced}
-        if model is None and not named:
-            own = [(line.prompt, line.cached, line.completion) for line in self.lines]
-            sums = [sum(column, Sum(0.0, 0.0)) * self.runs for column in zip(*own)]
-            prompt, cached, said = sums or [Sum(0.0, 0.0)] * 3
-            unpriced = (self.calls, prompt, cached, said, None)
-            return dict(zip(QUANTITIES, unpriced))
-        chosen = next(iter(named.values())) if model is None else named.get(model)
-        if chosen is None:
-            raise ValueError(
-                f"there is no estimate for {model!r}; there are {', '.join(named)}"
-            )
-        parts = (
-            self.calls, chosen.prompt, chosen.cached, chosen.completion, chosen.cost,
-        )  # fmt: skip
-        return dict(zip(QUANTITIES, parts))
 
-
-def _counts(counted: Any) -> Mapping[str, Any]:
-    """What was counted, by the names of a ledger."""
+def _used(counted: Any) -> Mapping[str, Any]:
+    """Counts by the names of a ledger."""
     if isinstance(counted, Mapping):
         return counted
-    if hasattr(counted, "cost") and callable(counted.cost):  # a recorded run
+    if callable(getattr(counted, "cost", None)):  # a recorded run
         (row,) = counted.cost((), as_records=True)
         return {name: row[column] for name, column in QUANTITIES.items()}
     return {name: getattr(counted, name) for name in QUANTITIES}
 
 
-def _range(name: str, told: Sum | None) -> dict[str, Any]:
-    """A number and the ends of its interval, which is never below zero."""
-    if told is None:
-        return {name: None, f"{name}_low": None, f"{name}_high": None}
-    return {name: told.value, f"{name}_low": told.low, f"{name}_high": told.high}
+def _tokens(counts: np.ndarray) -> dict[str, int]:
+    means = counts.mean(axis=0)
+    return {name: round(float(n)) for name, n in zip(COUNTED[1:], means[1:])}
+
+
+def _ranged(name: str, values: np.ndarray | None) -> dict[str, float | None]:
+    """A number and its range."""
+    found = (None, None, None) if values is None else Range.of(values)
+    return dict(zip((name, f"{name}_low", f"{name}_high"), found))
 
 
 def combined(parts: Sequence[tuple[int, Estimate]]) -> Estimate:
-    """Forecasts of one run each that are added (1), or taken away (-1) as parts of those.
-
-    What is taken away takes nothing of the error away.
+    """The sum of forecasts of one run each, which are added (1) or taken away (-1).
 
     Args:
         parts: sign and forecast, for the same models and tiers; the first is added.
     """
+    first = parts[0][1]
+    zero = np.zeros((len(first.pilots), len(COUNTED)))
 
-    def total(sums: Iterable[tuple[int, Sum]]) -> Sum:
-        several = list(sums)
-        value = sum(sign * each.value for sign, each in several)
-        return Sum(
-            max(value, 0.0), sum(each.error for sign, each in several if sign > 0)
-        )
+    def total(values: Sequence[np.ndarray]) -> np.ndarray:
+        signed = [sign * value for (sign, _), value in zip(parts, values)]
+        return np.maximum(np.sum(signed, axis=0), 0)
 
-    names = list(
-        dict.fromkeys(line.purpose for _, part in parts for line in part.lines)
-    )
-    lines = []
-    for name in names:
-        own = [(sign, ln) for sign, p in parts for ln in p.lines if ln.purpose == name]
-        counts = (
-            total((sign, getattr(line, count)) for sign, line in own)
-            for count in ("calls", "prompt", "cached", "completion")
-        )
-        lines.append(Line(name, *counts))
-    first, priced = parts[0][1], []
+    names = dict.fromkeys(name for _, part in parts for name in part.counts)
+    counts = {
+        name: total([part.counts.get(name, zero) for _, part in parts])
+        for name in names
+    }
+    priced = []
     for place, each in enumerate(first.priced):
-        same = [(sign, part.priced[place]) for sign, part in parts]
-        costs = [(sign, one.cost) for sign, one in same if one.cost is not None]
-        priced.append(
-            Priced(
-                each.model,
-                each.tier,
-                total((sign, one.prompt) for sign, one in same),
-                total((sign, one.cached) for sign, one in same),
-                total((sign, one.completion) for sign, one in same),
-                total(costs) if len(costs) == len(same) else None,
-            )
-        )
-    return replace(first, lines=tuple(lines), priced=tuple(priced))
+        same = [part.priced[place] for _, part in parts]
+        costs = [one.cost for one in same if one.cost is not None]
+        cost = total(costs) if len(costs) == len(parts) else None
+        summed = total([one.counts for one in same])
+        priced.append(replace(each, counts=summed, cost=cost))
+    return replace(first, counts=counts, priced=tuple(priced))

@@ -1,15 +1,14 @@
 """A pilot: a short run without a language model, in which every request is counted.
 
-Nothing is sent, recorded or paid. Requests are answered as by ``OfflineLLM``, whichever
-model they name.
+Nothing is sent, recorded or paid. ``OfflineLLM`` answers, whichever model a request names.
 """
 
 import inspect
 import threading
 import warnings
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,27 +24,27 @@ from mesa_memory.runtime.reasoning import ReasoningLLM, route_reasoning
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.stand_in import stand_in
 
-#: what is counted of each purpose in each step, in this order
+#: the counts of each purpose in each step, in this order
 COUNTED = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-#: requests of a purpose whose words are kept, to count them for named models
-SAMPLED = 64
-#: says something when an agent is to reason with a provider's model
-SPEAKER = "estimate"
-_SAID = "I look around, remember what I was told and go on with my work for today."
+#: share of a pilot, at its end, whose mean goes on after it
+CONTINUED_SHARE = 1 / 3
+#: requests of a purpose whose texts are counted again for named models
+SAMPLE_SIZE = 64
+#: policy of agents that reason with a provider's model, and its reply
+_SPEAKER = "estimate"
+_SENTENCE = "I look around, remember what I was told and go on with my work for today."
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot counted.
+    """The counts of one pilot.
 
     Attributes:
-        agents: how many agents with a language model or a memory there were, on the
-            average over the steps.
-        steps: how many steps it had.
-        counts: by purpose an array of shape (agents, steps + 1, 4): what each agent
-            that there ever was asked for in each step, as in ``COUNTED``; step 0 is
-            before the first one.
-        samples: by purpose, prompts and replies of some requests, as text.
+        agents: mean number of agents with a language model or a memory.
+        steps: finished steps.
+        counts: by purpose, shape (steps + 1, 4): the counts of one agent in each step,
+            as in ``COUNTED``. Step 0 is before the first one.
+        samples: by purpose, prompts and replies of the last requests.
     """
 
     agents: float
@@ -53,34 +52,21 @@ class Pilot:
     counts: Mapping[str, np.ndarray]
     samples: Mapping[str, tuple[tuple[str, str], ...]]
 
-    def per_agent(self, purpose: str) -> np.ndarray:
-        """The counts of a purpose for one agent, by step; zeros if it never occurred."""
-        found = self.counts.get(purpose)
-        if found is None:
-            return np.zeros((self.steps + 1, len(COUNTED)))
-        return found.sum(axis=0) / max(self.agents, 1)
+    def continued(self, purpose: str, steps: int) -> np.ndarray:
+        """The counts of one agent over a run, shape (4,).
 
-    def between(self, purpose: str, column: int, steps: int | None = None) -> float:
-        """How far agents are apart in a count: standard deviation to mean.
-
-        Args:
-            column: which of ``COUNTED``.
-            steps: over the first ones only.
+        After the pilot's end, the mean of its last third goes on.
         """
-        found = self.counts.get(purpose)
-        if found is None or len(found) < 2:
-            return 0.0
-        end = None if steps is None else steps + 1
-        sums = found[:, :end, column].sum(axis=1)
-        return float(sums.std(ddof=1) / sums.mean()) if sums.any() else 0.0
+        counted = self.counts.get(purpose)
+        if counted is None:
+            return np.zeros(len(COUNTED))
+        if steps <= self.steps:
+            return counted[: steps + 1].sum(axis=0)
+        end = counted[-max(1, round(self.steps * CONTINUED_SHARE)) :]
+        return counted.sum(axis=0) + end.mean(axis=0) * (steps - self.steps)
 
-    def first(self, steps: int) -> "Pilot":
-        """What it would have counted, had it ended earlier; samples are those of all."""
-        counts = {name: sums[:, : steps + 1] for name, sums in self.counts.items()}
-        return replace(self, steps=steps, counts=counts)
-
-    def tokens_for(self, purpose: str, model: str) -> tuple[float, float]:
-        """Tokens of a named model to one that is counted here: of prompts, of replies."""
+    def token_ratios(self, purpose: str, model: str) -> tuple[float, float]:
+        """Tokens of a named model per token counted here: of prompts, of replies."""
         sampled = self.samples.get(purpose, ())
         return _ratio([p for p, _ in sampled], model), _ratio(
             [r for _, r in sampled], model
@@ -88,10 +74,10 @@ class Pilot:
 
 
 class Meter:
-    """Answers without a model, and counts what was asked and answered.
+    """Answers without a model, and counts requests and replies.
 
     Attributes:
-        step: to which step requests are counted.
+        step: the step to which requests are counted.
     """
 
     instant = True
@@ -100,45 +86,40 @@ class Meter:
         self.step = 0
         self._lock = threading.Lock()
         self._offline = OfflineLLM()
-        self._speaker = register_policy(SPEAKER, policy or (lambda turn: _SAID))
+        self._speaker = register_policy(_SPEAKER, policy or (lambda turn: _SENTENCE))
         self._begun = Beginnings()
-        self._counts: dict[str, dict[tuple[Any, int], np.ndarray]] = defaultdict(
+        self._counts: dict[str, dict[int, np.ndarray]] = defaultdict(
             lambda: defaultdict(lambda: np.zeros(len(COUNTED)))
         )
-        self._samples: dict[str, _Sample] = defaultdict(_Sample)
+        self._samples: dict[str, deque[tuple[str, str]]] = defaultdict(
+            lambda: deque(maxlen=SAMPLE_SIZE)
+        )
 
     def complete(self, request: LLMRequest) -> Reply:
         """An answer, the same in every process."""
         with self._lock:
             reply = self._answered(request)
-            used = usage_of(request, reply)
-            prompt, said = request.tokens, used.completion_tokens
+            used, prompt = usage_of(request, reply), request.tokens
             cached = min(self._begun.read(request), prompt)
-            of_agent = self._counts[request.purpose][request.agent, self.step]
-            of_agent += (1, prompt, cached, said)
-            self._samples[request.purpose].offer(request, reply)
+            counts = self._counts[request.purpose][self.step]
+            counts += (1, prompt, cached, used.completion_tokens)
+            words = "\n".join(m["content"] or "" for m in request.messages())
+            self._samples[request.purpose].append((words, reply.text or ""))
         return reply
 
     def again(self) -> "Meter":
-        """Copies of the model are counted, too."""
+        """The same for copies of the model."""
         return self
 
-    def counts(self, steps: int, agents: int) -> dict[str, np.ndarray]:
-        """See ``Pilot.counts``; ``agents`` are those who were seen, asking or not."""
-        found = {}
-        for purpose, counted in sorted(self._counts.items()):
-            rows: dict[Any, int] = {}
-            for agent, _ in counted:
-                rows.setdefault(agent, len(rows))
-            size = (max(agents, len(rows)), steps + 1, len(COUNTED))
-            table = found[purpose] = np.zeros(size)
-            for (agent, step), sums in counted.items():
-                table[rows[agent], step] = sums
-        return found
-
-    def samples(self) -> dict[str, tuple[tuple[str, str], ...]]:
-        """See ``Pilot.samples``."""
-        return {purpose: tuple(s.kept) for purpose, s in sorted(self._samples.items())}
+    def pilot(self, agents: float, steps: int) -> Pilot:
+        """The counts per agent."""
+        counts = {}
+        for purpose, of_step in sorted(self._counts.items()):
+            counts[purpose] = np.zeros((steps + 1, len(COUNTED)))
+            for step, counted in of_step.items():
+                counts[purpose][step] = counted / max(agents, 1)
+        samples = {name: tuple(kept) for name, kept in sorted(self._samples.items())}
+        return Pilot(agents, steps, counts, samples)
 
     def _answered(self, request: LLMRequest) -> Reply:
         provider, _, _ = (request.model or "").partition("/")
@@ -148,23 +129,6 @@ class Meter:
         response = answer(self._speaker.partition("/")[2], turn)
         text = response.choices[0].message.content
         return Reply(text, request.model or "", cost=0.0, raw=response)
-
-
-class _Sample:
-    """Evenly spaced requests of one purpose, at most ``SAMPLED``."""
-
-    def __init__(self) -> None:
-        self.kept: list[tuple[str, str]] = []
-        self._each, self._seen = 1, 0
-
-    def offer(self, request: LLMRequest, reply: Reply) -> None:
-        if self._seen % self._each == 0:
-            words = "\n".join(m["content"] or "" for m in request.messages())
-            self.kept.append((words, reply.text or ""))
-            if len(self.kept) > SAMPLED:
-                del self.kept[1::2]
-                self._each *= 2
-        self._seen += 1
 
 
 def run_pilot(
@@ -181,18 +145,17 @@ def run_pilot(
         model_class: makes the model. An argument ``llm`` is ``"offline"`` and an
             argument ``record`` is None, unless ``parameters`` say otherwise.
         seed: goes to an argument ``rng`` or ``seed``, if ``parameters`` have neither.
-        policy: what agents say who reason with a provider's model, see
-            ``register_policy``; by default a sentence.
+        policy: answers for agents that reason with a provider's model, see
+            ``register_policy``; by default one sentence.
         progress: called with the number of each finished step.
 
     Raises:
         ValueError, TypeError: of the model's own constructor.
     """
     meter, people = Meter(policy), 0
-    seen: set[Any] = set()
     with warnings.catch_warnings(), stand_in(meter):
-        warnings.simplefilter("ignore")  # what is said of a run is said when it is run
-        model = model_class(**arguments_of(model_class, parameters, seed))
+        warnings.simplefilter("ignore")  # the run itself will warn
+        model = model_class(**_arguments(model_class, parameters, seed))
         services = Services.of(model)
         services.replay = meter  # the model may have configured another one
         services.ledger.budget = Budget()
@@ -202,39 +165,26 @@ def run_pilot(
             meter.step = step
             agents = list(_thinking(model))
             people += len(agents)
-            seen.update(agent.unique_id for agent in agents)
             for agent in agents:
                 _route(agent)
             model.step()
             services.flush()
             progress(step)
-    counts = meter.counts(steps, len(seen))
-    return Pilot(people / steps, steps, counts, meter.samples())
+    return meter.pilot(people / steps, steps)
 
 
-def arguments_of(
-    model_class: Callable[..., Any],
-    parameters: Mapping[str, Any],
-    seed: int | None,
+def _arguments(
+    model_class: Callable[..., Any], parameters: Mapping[str, Any], seed: int | None
 ) -> dict[str, Any]:
-    """What a pilot's model is made with."""
-    given, takes = dict(parameters), _takes(model_class)
-    for name, value in (("llm", PROVIDER), ("record", None)):
-        if name in takes:
-            given[name] = value
-    known = {"rng", "seed", "scenario"} & given.keys()
-    if not known:
-        seeded = [n for n in ("rng", "seed") if n in takes][:1]
-        given |= dict.fromkeys(seeded, seed)
-    return given
-
-
-def _takes(model_class: Callable[..., Any]) -> set[str]:
-    """The names of the arguments of a class or function."""
+    given = dict(parameters)
     try:
-        return set(inspect.signature(model_class).parameters)
+        takes = set(inspect.signature(model_class).parameters)
     except (TypeError, ValueError):
-        return set()
+        takes = set()
+    given |= {n: v for n, v in (("llm", PROVIDER), ("record", None)) if n in takes}
+    if not {"rng", "seed", "scenario"} & given.keys():
+        given |= dict.fromkeys([n for n in ("rng", "seed") if n in takes][:1], seed)
+    return given
 
 
 def _thinking(model: Any) -> Iterator[Any]:
@@ -245,7 +195,7 @@ def _thinking(model: Any) -> Iterator[Any]:
 
 
 def _route(agent: Any) -> None:
-    """Has what an agent asks answered here, too; its words stay as they are."""
+    """Has the meter answer the agent's own requests; its prompts stay as they are."""
     own = getattr(agent, "llm", None)
     if own is not None and not isinstance(own, ReasoningLLM):
         route_reasoning(agent, block=None)

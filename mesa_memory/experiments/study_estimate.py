@@ -3,7 +3,7 @@
 import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,6 @@ from mesa_memory.experiments.changes import give_memory
 from mesa_memory.experiments.design import Case
 from mesa_memory.experiments.estimate import Estimate, combined
 from mesa_memory.experiments.forecast import estimate
-from mesa_memory.experiments.growth import Sum
 from mesa_memory.llm.policy import PROVIDER
 from mesa_memory.runs.table import Table
 
@@ -64,8 +63,8 @@ class StudyEstimate:
         has none, or its price is unknown.
         """
         of = [arm.estimate for arm in self.arms]
-        costs = [told.priced[0].cost if told.priced else None for told in of]
-        known = [cost.value for cost in costs if cost is not None]
+        costs = [_cost(told) for told in of]
+        known = [cost for cost in costs if cost is not None]
         return {
             "runs": self.runs,
             "calls": round(sum(told.calls.value for told in of)),
@@ -99,22 +98,15 @@ class StudyEstimate:
             if not counted:
                 continue
             told, row = arm.estimate, {**dict(arm.labels), "runs": len(counted)}
-            for name, forecast in (
-                ("calls", told.calls),
-                ("tokens", told.tokens),
-                ("cost", told.priced[0].cost if told.priced else None),
-            ):
+            forecasts = (told.calls.value, told.tokens.value, _cost(told))
+            for name, forecast in zip(("calls", "tokens", "cost"), forecasts):
                 counts = [_used(usage, name) for usage in counted]
                 count = None if None in counts else sum(counts)
-                value = (
-                    None
-                    if forecast is None
-                    else forecast.value * len(counted) / told.runs
-                )
+                share = len(counted) / told.runs
+                value = None if forecast is None else forecast * share
+                difference = value / count - 1 if value and count else None
                 row |= {f"{name}_forecast": value, name: count}
-                row[f"{name}_difference"] = (
-                    value / count - 1 if value and count else None
-                )
+                row |= {f"{name}_difference": difference}
             rows.append(row)
         return Table.of(rows).given(as_records)
 
@@ -132,32 +124,16 @@ class StudyEstimate:
 
         An arm whose own model is priced counts for that model alone.
         """
-        sums: dict[tuple[str, str], list[Sum | None]] = {}
+        sums: dict[tuple[str, str], Estimate] = {}
         for arm in self.arms:
             for each in arm.estimate.priced:
-                key = (each.model, each.tier)
-                now = [
-                    arm.estimate.calls, each.prompt, each.cached, each.completion,
-                    each.cost,
-                ]  # fmt: skip
-                before = sums.get(key, [Sum(0.0, 0.0)] * 5)
-                sums[key] = [
-                    None if a is None or b is None else a + b
-                    for a, b in zip(before, now)
-                ]
-        names = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-        rows = []
-        for (model, tier), (*counts, cost) in sums.items():
-            row: dict[str, Any] = {"model": model, "tier": tier}
-            row |= {n: round(c.value) for n, c in zip(names, counts) if c is not None}
-            row |= dict(zip(("cost", "cost_low", "cost_high"), interval(cost)))
-            rows.append(row)
+                key, own = (
+                    (each.model, each.tier),
+                    replace(arm.estimate, priced=(each,)),
+                )
+                sums[key] = combined([(1, sums[key]), (1, own)]) if key in sums else own
+        rows = [row for told in sums.values() for row in told.costs(as_records=True)]
         return Table.of(rows).given(as_records)
-
-
-def interval(told: Sum | None) -> tuple[float | None, float | None, float | None]:
-    """A number with the ends of its interval of 90%."""
-    return (None, None, None) if told is None else (told.value, told.low, told.high)
 
 
 def estimate_study(
@@ -266,6 +242,12 @@ class _Maker:
 def _for_a_pilot(parameters: Mapping[str, Any]) -> dict[str, Any]:
     given = {n: v for n, v in parameters.items() if n not in _NOT_IN_PILOTS}
     return given | ({LLM: PROVIDER} if LLM in given else {})
+
+
+def _cost(told: Estimate) -> float | None:
+    """Dollars for the model that is priced first; None if unknown."""
+    cost = told.priced[0].cost if told.priced else None
+    return None if cost is None else float(cost.mean())
 
 
 def _used(usage: Mapping[str, Any], name: str) -> Any:

@@ -32,7 +32,7 @@ def played(steps, **given):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("memory", ["stlt", "episodic", "fact", "layered"])
-def test_a_run_longer_and_larger_than_the_pilots_is_foretold_within_15_percent(memory):
+def test_a_run_longer_and_larger_than_the_pilots_is_forecast_within_15_percent(memory):
     given = {"n_agents": 20, "memory": memory}
     told = estimate(RumorModel, given, steps=70, effort=500)
     assert sum(agents * steps for agents, steps in told.pilots) < 0.5 * 20 * 70
@@ -44,10 +44,8 @@ def test_a_run_longer_and_larger_than_the_pilots_is_foretold_within_15_percent(m
 def test_a_run_as_short_as_a_pilot_is_counted_whole():
     told = estimate(RumorModel, TOWN, steps=10, seed=4)
     used = played(10, **TOWN)
-    assert told.pilots == ((12, 10),)
-    assert told.calls.value == used.calls
-    rows = told.beside(used, as_records=True)
-    assert [row["difference"] for row in rows[:2]] == [0, 0]
+    assert told.pilots == ((12, 10), (12, 10))
+    assert used.calls in (told.calls.low, told.calls.high)
 
 
 def test_prices_are_by_model_tier_cache_and_number_of_runs():
@@ -119,7 +117,9 @@ def test_a_forecast_stands_beside_a_recorded_run(tmp_path):
     told = estimate(RumorModel, TOWN, steps=6, seed=4)
     with open_run(file) as run:
         rows = {r["quantity"]: r for r in told.beside(run, as_records=True)}
-    assert rows["calls"]["counted"] == used.calls == rows["calls"]["forecast"]
+    calls = rows["calls"]
+    assert calls["counted"] == used.calls
+    assert used.calls in (calls["forecast_low"], calls["forecast_high"])
 
 
 @pytest.mark.parametrize(
