@@ -114,18 +114,21 @@ class Diary:
 def counted() -> Iterator[Counter]:
     """Counts meanwhile, by purpose and outcome, what was asked about."""
     outcomes: Counter = Counter()
-    real = Task.ask
+    real, asked = Task.ask, set()
 
     def ask(task: Task, request: Any, check: Any = None, repairs: bool = True) -> Any:
         requests: list[Any] = []
         grade = task.purpose == "grade"
+        # What the first request of the step left without a grade.
+        again = grade and (request.agent, request.step) in asked
+        asked.add((request.agent, request.step))
         try:
             found = yield from _noted(real(task, request, check, repairs), requests)
         except BadReply:
             outcomes[task.purpose, GIVEN_UP] += not grade
             raise
         how = REPAIRED if len(requests) > 1 else AT_ONCE
-        if grade and not repairs:
+        if again:
             how = SPLIT
         outcomes[task.purpose, how] += len(found) if grade else 1
         return found

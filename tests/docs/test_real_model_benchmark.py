@@ -11,6 +11,7 @@ from benchmarks.small_model import MissingModel, SmallModel
 from tests.support.openai_server import Behaviour, OpenAIServer, default_answer
 
 QUICK = {"backoff": 0.01}
+REFUSAL = "I am sorry, but I cannot help with that request."
 #: what each memory asks for
 PURPOSES = {
     "STLT": {"consolidate"},
@@ -55,8 +56,8 @@ def test_a_model_that_answers_well_answers_at_once(name):
 
 
 @pytest.mark.parametrize("name", ASKING)
-def test_a_model_that_tells_stories_gives_up_everything_and_ends_nothing(name):
-    with OpenAIServer(behave=lambda _: Behaviour.text("Once upon a time")) as server:
+def test_a_model_that_refuses_everything_ends_no_run(name):
+    with OpenAIServer(behave=lambda _: Behaviour.text(REFUSAL)) as server:
         found = rows(name, server)
     for row in found:
         assert shares(row) == ["0%", "0%", "0%", "100%"]
@@ -66,11 +67,11 @@ def test_a_model_that_tells_stories_gives_up_everything_and_ends_nothing(name):
 def test_what_is_repaired_and_what_is_split_is_told_apart():
     def second(received):
         repair = len(received.body["messages"]) > 2
-        return None if repair else Behaviour.text("Once upon a time")
+        return None if repair else Behaviour.text(REFUSAL)
 
     def alone(received):
         grades = json.loads(default_answer(received)).get("grades", [])
-        return None if len(grades) < 2 else Behaviour.text("Once upon a time")
+        return None if len(grades) < 2 else Behaviour.text(REFUSAL)
 
     with OpenAIServer(behave=second) as server:
         (row,) = rows("LongTerm", server)
