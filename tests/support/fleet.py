@@ -232,7 +232,8 @@ class Town(mesa.Model):
             return max(0, len(memory.short_term_memory) - 3)
         mine = [r for r in self.events() if r.agent == citizen.unique_id]
         if isinstance(memory, LongTermMemory):
-            return sum(record.current for record in mine)
+            memory.settle()
+            return len(memory.layers[0].held)
         if isinstance(memory, EpisodicMemory):
             return sum(record.importance is None for record in mine)
         if isinstance(memory, ImpressionMemory):
