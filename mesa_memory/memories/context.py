@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, Protocol
 
 from mesa_memory.core import render
@@ -233,14 +234,14 @@ class LayerContext:
                 f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
                 "content of a record."
             )
-        beside = self._held_beside(layer)
+        beside = self._held_beside(layer, records)
         ended = []
         for record in records:
             # Of layers that think at the same time, any may be the first.
             deferred = self.shared and record.origin != DERIVED
             known, _ = self.leaving.pop(record.id, (because, step))
             weightier = max(known, because, key=REASONS.index)
-            if record.valid_to is None and (deferred or record.id in beside):
+            if record.valid_to is None and (deferred or record in beside):
                 self.leaving[record.id] = weightier, step
             elif weightier == because:
                 ended.append(record)
@@ -248,14 +249,16 @@ class LayerContext:
                 self.log.close(record, step, weightier)
         self.log.close_all(ended, step, because)
 
-    def _held_beside(self, layer: Any) -> set[str]:
-        """Ids of the records that other layers hold, or are about to be given."""
+    def _held_beside(
+        self, layer: Any, records: Sequence[MemoryRecord]
+    ) -> set[MemoryRecord]:
+        """Those of the records that other layers hold, or are about to be given."""
         others = [each for each in self.outside.memory.layers if each is not layer]
         if layer is None or not others:
             return set()
-        held = {record.id for each in others for record in each.records()}
         groups = self.commit.groups if self.commit else ()
-        return held.union(event.id for _, events in groups for event in events)
+        held = [each.records() for each in others] + [events for _, events in groups]
+        return set(records).intersection(chain.from_iterable(held))
 
     def supersede(
         self, old: MemoryRecord, new: MemoryRecord, same: bool = False
@@ -280,7 +283,7 @@ class LayerContext:
     def dropped(self) -> dict[str, MemoryRecord]:
         """The open records that nothing holds, by id, in order of making."""
         current = self.log.current()
-        if not current or set(self._held()).issuperset(current):  # nearly always
+        if not set(current).difference(self._held()):  # nearly always
             return {}
         found = {record.id: record for record in current}
         for find in (self._held, partial(own_records, self.outside.memory)):

@@ -192,8 +192,10 @@ class Reflector:
 
     def _stale(self) -> list[MemoryRecord]:
         """Insights that rest on something that does not hold any more, oldest first."""
-        found = [each for each in self._insights() if each.stale_since is not None]
-        return found[:REDRAWN]
+        index, stale = self.recollection.index, self.context.log.stale
+        index.align()
+        held = [key for key, r in stale.items() if r in index.ranking and _depth(r)]
+        return [stale[key] for key in index.ranking.by_arrival(held)[:REDRAWN]]
 
     def _replace(
         self,
