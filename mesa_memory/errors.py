@@ -197,6 +197,10 @@ class MemoryMismatch(MesaMemoryError, ValueError):
     """
 
 
+class UndeclaredState(MesaMemoryError, TypeError):
+    """A layer changed an attribute in a step, and its ``state`` does not name it."""
+
+
 class UnknownMemory(MesaMemoryError, ValueError):
     """A name leads to no class of memory; the message says what there is.
 

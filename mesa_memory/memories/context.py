@@ -79,6 +79,7 @@ class LayerContext:
         filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
+        undeclared: attributes of layers that no snapshot keeps, and that were told.
         met: the clock when the model's ``names`` took note of the agent last.
         budget_used: what became of the budget of a text that is being read, for the
             recorder; None if it has none.
@@ -97,6 +98,7 @@ class LayerContext:
     def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
         self.leaving: dict[str, tuple[str, float]] = {}
         self.filtered: dict[str, None] = {}
+        self.undeclared: set[str] = set()
         self.met: float | None = None  # here: a copy may be made while this changes
         self._log = RecordLog(layer)
         self.inbox = inbox or Inbox()

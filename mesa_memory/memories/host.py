@@ -30,6 +30,7 @@ from mesa_memory.memories.layers import new_layer
 from mesa_memory.memories.reading import PassedOn
 from mesa_memory.memories.reads import MemoryReads
 from mesa_memory.memories.state import MemoryState
+from mesa_memory.memories.undeclared import StateWatch
 from mesa_memory.runtime.connection import Connection
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
@@ -297,11 +298,13 @@ class MemoryModule(MemoryReads):
         """One batch, as of the time when it was committed."""
         context = self.layer_context
         settle(context, commit)
+        watch = StateWatch(self.layers)
         for step, events in commit.groups:
             for layer in self.layers:
                 layer.admit(step, events)
         yield from self.remember()
         context.close_dropped()
+        watch.check(context.undeclared)
 
     def _turn(self, pre_step: bool, services: Services) -> None:
         """The agent's step begins or ends."""

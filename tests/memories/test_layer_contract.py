@@ -6,6 +6,7 @@ import pytest
 
 from mesa_memory import Layer, LayeredMemory, MemoryModule, RunningSummary, Window
 from mesa_memory.core.records import REASONS
+from mesa_memory.errors import UndeclaredState
 from tests.support.fleet import Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
@@ -135,3 +136,67 @@ def test_every_known_reason_is_taken(host, reason):
     town.advance()
     (record,) = town.events()
     assert record.closed_because == reason
+
+
+class Setting(Layer):
+    """Sets an attribute while it works."""
+
+    name, state = "setting", ("known",)
+
+    def __init__(self):
+        self.known, self.most, self.seen = 0, 3, []
+
+    def admit(self, step, events):
+        self.known += len(events)
+
+
+class Lazy(Setting):
+    def admit(self, step, events):
+        self.mood = "calm"
+
+
+class Counting(Setting):
+    def remember(self):
+        self.most += 1
+        return
+        yield
+
+
+class Appending(Setting):
+    def admit(self, step, events):
+        self.seen.append(step)
+
+
+class Saving(Appending):
+    def snapshot(self):
+        return {**super().snapshot(), "seen": list(self.seen)}
+
+    def restore(self, snapshot, shelf):
+        super().restore(snapshot, shelf)
+        self.seen = list(snapshot["seen"])
+
+
+@both_hosts
+@pytest.mark.parametrize(
+    ("kind", "name"), [(Lazy, "mood"), (Counting, "most"), (Appending, "seen")]
+)
+def test_state_that_is_not_declared_is_told_once_at_the_first_step(host, kind, name):
+    town, ann = town_of(host, lambda: [Window(), kind()], 1)
+    town.tell(ann, "Hello.")
+    with pytest.raises(UndeclaredState, match=f"{name!r}.* state of {kind.__name__}"):
+        town.advance()
+    for day in range(3):
+        town.tell(ann, f"Day {day}.")
+        town.advance()
+    assert "Day 2." in ann.memory.get_prompt_ready()
+
+
+@both_hosts
+@pytest.mark.parametrize("kind", [Setting, Saving])
+def test_state_that_is_kept_and_arguments_are_not_told(host, kind):
+    town, ann = town_of(host, lambda: [Window(), kind()], 1)
+    for day in range(3):
+        town.tell(ann, f"Day {day}.")
+        town.advance()
+        ann.memory.layers[1].most = day  # by hand, between two steps
+    assert ann.memory.layers[1].most == 2
