@@ -270,8 +270,8 @@ def _not_ready(code: int | None, number: int) -> str:
     return (
         f"a worker ended before it could begin ({_end(code)}); what it printed says "
         "why. A program that starts workers is loaded by each of them: put what runs "
-        "the study under if __name__ == '__main__'. In a notebook, put the model into "
-        "a file. Or run it without workers: study.run('serial')."
+        "the study under if __name__ == '__main__'. Or run it without workers: "
+        "study.run('serial')."
     )
 
 

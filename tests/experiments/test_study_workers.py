@@ -214,3 +214,34 @@ def test_each_part_that_cannot_be_sent_is_named_before_a_worker_starts(file, nam
     with pytest.raises(NotPicklable, match=name) as stopped:
         run(study, Processes(1))
     assert name in stopped.value.name
+
+
+NOTEBOOK = """
+import mesa
+from mesa_memory import Study
+from mesa_memory.experiments import Processes
+
+class Walker(mesa.Agent):
+    def step(self):
+        self.model.walked += 1
+
+class Town(mesa.Model):
+    def __init__(self, n, rng=None):
+        super().__init__(rng=rng)
+        self.walked = 0
+        Walker.create_agents(self, n)
+
+    def step(self):
+        self.agents.do("step")
+
+study = Study(Town, {"n": [1, 2]}, seeds=[1], steps=3, store=FILE, outcomes={"walked": "walked"})
+study.run(Processes(1), progress=False)
+print(study.results().runs["walked"].tolist())
+"""
+
+
+def test_a_model_class_of_a_notebook_is_sent_to_the_workers(file):
+    code = NOTEBOOK.replace("FILE", repr(str(file)))
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout.strip() == "[3, 6]", done.stderr
