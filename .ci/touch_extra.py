@@ -23,8 +23,8 @@ def dashboard(run: str) -> None:
     command = [*COMMAND, "dashboard", run, "--port", "0", "--no-open"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        base = server.stdout.readline().split()[1]
-        page = _read(base).decode()
+        address = server.stdout.readline().split()[1]  # with a token, kept as a cookie
+        base, page = address.partition("/?")[0], _read(address).decode()
         parts = sorted(set(re.findall(r'(?:src|href)="(/[^"]+\.(?:js|css))"', page)))
         parts += sorted(set(re.findall(r"/_solara/cdn/[^\"'` ]+\.(?:js|css)", page)))
         assert [part for part in parts if "/cdn/" in part], page
@@ -36,9 +36,13 @@ def dashboard(run: str) -> None:
         server.wait(timeout=20)
 
 
+OPENER = urllib.request.build_opener(
+    urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor()
+)
+
+
 def _read(address: str) -> bytes:
-    own = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with own.open(address, timeout=20) as answer:
+    with OPENER.open(address, timeout=20) as answer:
         return answer.read()
 
 

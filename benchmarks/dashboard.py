@@ -22,6 +22,7 @@ from benchmarks import watching
 from benchmarks.big_run import arguments, big_file
 from benchmarks.programs import chromium, dashboard
 from benchmarks.tables import show, show_limits
+from tests.support.browser import at
 
 #: what must not be exceeded, by what is measured
 LIMITS = {
@@ -47,7 +48,7 @@ def measure(base: str, agents: int, steps: int, times: int) -> dict[str, list[fl
         for turn in range(3):
             page = started.new_page()
             begin = time.perf_counter()
-            page.goto(f"{base}/{VIEW.format(turn + 1, steps)}")
+            page.goto(at(base, VIEW.format(turn + 1, steps)))
             page.wait_for_selector(f"text=Agent {turn + 1}, step {steps}")
             found["first paint, ms"].append(1000 * (time.perf_counter() - begin))
             if turn < 2:

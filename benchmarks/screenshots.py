@@ -15,7 +15,7 @@ from typing import Any
 from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.by_hand import Change, forked
-from tests.support.browser import browser, served
+from tests.support.browser import at, browser, served
 from tests.support.recorded_talk import Inn
 from tests.support.recorded_town import RecordedTown
 
@@ -81,7 +81,7 @@ def shoot(base: str, folder: Path, name: str) -> None:
     """A picture of one view."""
     with browser() as chromium:
         page = chromium.new_page(viewport={"width": 1280, "height": 900})
-        page.goto(f"{base}/?{VIEWS[name][1]}")
+        page.goto(at(base, f"?{VIEWS[name][1]}"))
         page.wait_for_selector(".mm-section", timeout=60_000)
         page.wait_for_timeout(2500)  # charts are drawn after the page
         path = folder / f"dashboard_{name}.png"

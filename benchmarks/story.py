@@ -28,6 +28,7 @@ from rich.table import Table
 
 from benchmarks.big_run import BigRun
 from benchmarks.programs import PATIENCE, chromium, program, said, seconds
+from tests.support.browser import at
 
 FIRST, STEP_MS, PLAYED = "first paint, ms", "step, ms", "steps a second at 10"
 #: of the command in the README
@@ -92,7 +93,7 @@ def measure(base: str, pid: int, steps: int, times: int) -> dict[str, list[float
         for turn in range(3):
             page = opened(started)
             sent = sent_to(page)
-            address = f"{base}/?agent={turn + 1}&step={steps - turn}"
+            address = at(base, f"?agent={turn + 1}&step={steps - turn}")
             took, used = first_paint(page, address, ARROW, pid)
             found[FIRST].append(took)
             found[FIRST_SERVER].append(used)
@@ -100,7 +101,7 @@ def measure(base: str, pid: int, steps: int, times: int) -> dict[str, list[float
                 page.close()
         page.wait_for_timeout(1000)
         found |= walk(page, pid, sent, steps - 2, times)
-        page.goto(f"{base}/?agent=3&step=20")
+        page.goto(at(base, "?agent=3&step=20"))
         page.wait_for_selector(ARROW)
         found |= play(page)
     return found

@@ -1,6 +1,8 @@
 """The server of a page, on this machine."""
 
+import ipaddress
 import os
+import secrets
 import signal
 import socket
 import threading
@@ -8,18 +10,18 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 import solara
 
 from mesa_memory.hosts.solara import application
-from mesa_memory.viz.origin import OwnOrigin
+from mesa_memory.viz.origin import PARAMETER, OwnNames, OwnOrigin, TokenRequired
 from mesa_memory.viz.step_lock import stop_all
 
 #: names of this machine for itself
-OWN = ("127.0.0.1", "localhost")
+OWN = ("127.0.0.1", "localhost", "::1")
 #: seconds that open pages have to say goodbye
 GOODBYE = 1
 #: seconds for the first answer, before the address is told
@@ -52,16 +54,16 @@ def serve(page: Callable[[], Any], place: "Place", open_page: bool = True) -> No
     if threading.current_thread() is threading.main_thread():
         # So it ends like an interrupt: what is being recorded is finished.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app = OwnOrigin(_app())
+    app = TokenRequired(_app(), place.token, place.cookie)
     server = uvicorn.Server(
         uvicorn.Config(
-            _for_this_machine(app) if place.private else app,
+            OwnNames(OwnOrigin(app), place.names),
             interface="asgi3",
             log_level="warning",
             timeout_graceful_shutdown=GOODBYE,
         )
     )
-    waiting = (server, place.address, open_page)
+    waiting = (server, place, open_page)
     threading.Thread(target=_announce, args=waiting, daemon=True).start()
     try:
         with suppress(KeyboardInterrupt):  # this is how one ends it
@@ -72,21 +74,33 @@ def serve(page: Callable[[], Any], place: "Place", open_page: bool = True) -> No
 
 @dataclass(frozen=True)
 class Place:
-    """Where pages can be asked for.
+    """The address of pages.
 
     Attributes:
         listening: the socket.
-        private: only this machine can connect.
+        names: host names that the pages are asked by; empty for all.
+        token: a secret; only those who know it see the pages.
     """
 
     listening: socket.socket
-    private: bool
+    names: frozenset[str]
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(24), repr=False)
+
+    @property
+    def host_and_port(self) -> str:
+        """As in an address."""
+        host, port = self.listening.getsockname()[:2]
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie that has the token."""
+        return f"mesa-memory-{self.listening.getsockname()[1]}"
 
     @property
     def address(self) -> str:
-        """As one types it into a browser."""
-        host, port = self.listening.getsockname()[:2]
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        """As one types it into a browser, with the token."""
+        return f"http://{self.host_and_port}/?{PARAMETER}={self.token}"
 
 
 def listen(host: str = "127.0.0.1", port: int = 8765) -> Place:
@@ -107,7 +121,19 @@ def listen(host: str = "127.0.0.1", port: int = 8765) -> Place:
             f"cannot listen at port {port} of {host} ({error.strerror or error}). "
             "Choose another port, or 0 for a free one."
         ) from error
-    return Place(listening, private=host in OWN)
+    return Place(listening, _names(host.lower()))
+
+
+def _names(host: str) -> frozenset[str]:
+    """The host names of a server that listens at an address; empty for all."""
+    try:
+        address = ipaddress.ip_address(host or "0.0.0.0")  # noqa: S104 - not listened at
+    except ValueError:
+        return frozenset({host, *OWN} if host in OWN else {host})
+    if address.is_unspecified:
+        return frozenset()  # such a server is reached by names that are not known here
+    names = {host, str(address)}
+    return frozenset({*names, *OWN} if address.is_loopback else names)
 
 
 def _app() -> Any:
@@ -115,29 +141,23 @@ def _app() -> Any:
     return application(f"{__name__}:Page", None if own else ABANDONED)
 
 
-def _for_this_machine(app: Any) -> Any:
-    """Refuses pages of others whose names were made to point here (DNS rebinding)."""
-    from starlette.middleware.trustedhost import TrustedHostMiddleware
-
-    return TrustedHostMiddleware(app, allowed_hosts=list(OWN), www_redirect=False)
-
-
-def _announce(server: Any, address: str, open_page: bool) -> None:
-    """Says where the page is as soon as it is there."""
+def _announce(server: Any, place: Place, open_page: bool) -> None:
+    """Prints the address of the page as soon as the page is there."""
     while not server.started:
         if server.should_exit:
             return
         time.sleep(0.05)
-    _warm_up(address)
-    print(f"Open {address} in a browser; Ctrl+C ends.", flush=True)
+    _warm_up(place)
+    print(f"Open {place.address} in a browser; Ctrl+C ends.", flush=True)
     if open_page:
-        webbrowser.open(address)
+        webbrowser.open(place.address)
 
 
-def _warm_up(address: str) -> None:
-    """Asks for the page once, so that nobody waits for what is loaded on first use."""
-    connection = HTTPConnection(address.removeprefix("http://"), timeout=WARM_UP_S)
-    with suppress(OSError, HTTPException):  # whoever opens the page will see
-        connection.request("GET", "/")
+def _warm_up(place: Place) -> None:
+    """Asks for the page once, which loads all that is needed on first use."""
+    connection = HTTPConnection(place.host_and_port, timeout=WARM_UP_S)
+    with suppress(OSError, HTTPException):  # the browser will show it
+        cookie = {"Cookie": f"{place.cookie}={place.token}"}
+        connection.request("GET", "/", headers=cookie)
         connection.getresponse().read()
     connection.close()

@@ -117,11 +117,25 @@ def _address(process: subprocess.Popen, said: list[str], announces: str) -> str:
         for line in [line for line in said if announces in line]:
             found = next(word for word in line.split() if word.startswith("http"))
             with suppress(OSError):
-                own = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-                own.open(f"{found}/readyz", timeout=5).close()
+                opener().open(at(found, "readyz"), timeout=5).close()
                 return found.rstrip("/")
         time.sleep(0.1)
     raise RuntimeError(f"the server did not start: {''.join(said)}")
+
+
+def opener() -> urllib.request.OpenerDirector:
+    """Asks this machine, and keeps cookies, such as the one with a page's token."""
+    return urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor()
+    )
+
+
+def at(base: str, place: str = "") -> str:
+    """A path and query below the address of a server, with the token of that address."""
+    parts, (path, _, query) = urlsplit(base), place.partition("?")
+    rest = "&".join(filter(None, [parts.query, query]))
+    address = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}/{path}"
+    return f"{address}?{rest}" if rest else address
 
 
 def run_key(place: str) -> str:
@@ -174,7 +188,7 @@ class Window:
 
     def open(self, query: str = "", see: str = ".mm-section") -> "Window":
         """Goes to an address of the server; waits for ``see``, and until all is drawn."""
-        self.page.goto(f"{self.base}/{query}")
+        self.page.goto(at(self.base, query))
         self.page.wait_for_selector(see)
         return self.settled()
 

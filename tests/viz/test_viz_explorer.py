@@ -192,16 +192,17 @@ def test_a_run_that_is_being_written_shows_its_new_steps(
 
 
 def test_another_name_for_this_machine_is_refused(address):
-    port = urlsplit(address).port
+    port, query = urlsplit(address).port, urlsplit(address).query
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
     answers = []
-    for name in (f"127.0.0.1:{port}", f"localhost:{port}", "evil.example"):
-        connection.request("GET", "/", headers={"Host": name})
+    own = (f"127.0.0.1:{port}", f"localhost:{port}", f"LOCALHOST:{port}", "[::1]")
+    for name in (*own, "evil.example", "127.0.0.1.evil.example", "[", ""):
+        connection.request("GET", f"/?{query}", headers={"Host": name})
         answer = connection.getresponse()
         answer.read()
         answers.append(answer.status)
     connection.close()
-    assert answers == [200, 200, 400]
+    assert answers == [303] * 4 + [400] * 4
 
 
 #: stands for the hostile run itself
