@@ -4,11 +4,11 @@
 
 A village of six, without a language model: pairs talk and part, facts change, travellers
 come and go. Of each memory, recorded and not recorded, the processor time of an
-agent-step (the median over blocks of ten steps) and the characters of a prompt, both in
-the hundred steps around 300 and before 2,000. A fixed piece of work is timed after each
-block, so that a machine that is busy or hot slows both: the ratio of milliseconds is
-that of these units. The time of the garbage collector is taken out and shown beside it,
-as a share of all. Megabytes are those by which the process grows between both windows.
+agent-step and the characters of a prompt, both in the 200 steps around 300 and before
+2,000. An old village and a young one go on in turns, 25 steps each, so that whatever else
+the machine does slows both; the ratio is the median of all turns. The time of the
+garbage collector is taken out and shown beside it, as a share of all. Megabytes are
+those by which the process grows in the first 1,800 steps.
 Then the time of a step with 100,000 events.
 """
 
@@ -39,8 +39,8 @@ from mesa_memory import (
 from mesa_memory.memories.registry import OURS
 
 #: steps of a run; the windows that are compared, and the blocks in them
-STEPS, WINDOW, BLOCK = 2_000, 100, 10
-EARLY, LATE = range(251, 251 + WINDOW), range(STEPS - WINDOW + 1, STEPS + 1)
+STEPS, WINDOW, BLOCK = 2_000, 200, 25
+EARLY, LATE = range(201, 201 + WINDOW), range(STEPS - WINDOW + 1, STEPS + 1)
 #: most times the time, and the prompt, of the early window
 MOST_TIMES = 1.2
 #: events of one step, and seconds that it may take
@@ -148,60 +148,46 @@ class Collections:
             self.seconds += time.thread_time() - self._began
 
 
-def unit() -> float:
-    """Seconds of processor time for a fixed piece of work in Python."""
-    start = time.process_time()
-    words = [f"word {number % 977}" for number in range(20_000)]
-    assert len(set(" ".join(sorted(words)).split())) == 978
-    return time.process_time() - start
+def block(model: Village, collected: Collections) -> tuple[float, float]:
+    """Milliseconds of an agent-step, over one block; and the collector's share."""
+    start, before = time.process_time(), collected.seconds
+    for _ in range(BLOCK):
+        model.step()
+    Services.of(model).flush()
+    whole = time.process_time() - start
+    cleaned = collected.seconds - before
+    return 1000 * (whole - cleaned) / BLOCK / VILLAGERS, cleaned / whole
 
 
-def window(model: Village, collected: Collections) -> dict[str, float]:
-    """The steps of one window: milliseconds, share of the collector, characters."""
-    model.prompts.clear()
-    took, units = list[float](), list[float]()
-    whole, spent = 0.0, collected.seconds
-    for _ in range(WINDOW // BLOCK):
-        start, before = time.process_time(), collected.seconds
-        for _ in range(BLOCK):
-            model.step()
-        Services.of(model).flush()
-        own = time.process_time() - start
-        whole += own
-        took.append((own - (collected.seconds - before)) / BLOCK / VILLAGERS)
-        units.append(took[-1] / unit())
-    return {
-        "ms": 1000 * statistics.median(took),
-        "units": statistics.median(units),
-        "gc_percent": 100 * (collected.seconds - spent) / whole,
-        "prompt": statistics.mean(model.prompts),
-        "mb": psutil.Process().memory_info().rss / 1e6,
-    }
-
-
-def measure(name: str, record: Path | None) -> dict[str, Any]:
-    """Both windows of one memory, and their ratios."""
-    model, collected = Village(MEMORIES[name], record), Collections()
+def measure(name: str, folder: Path | None) -> dict[str, Any]:
+    """An old village and a young one, which go on in turns, and their ratios."""
+    collected, process, models = Collections(), psutil.Process(), list[Village]()
+    megabytes = []
+    for steps in (LATE, EARLY):
+        before = process.memory_info().rss
+        record = None if folder is None else folder / f"{steps[0]}.sqlite"
+        models.append(Village(MEMORIES[name], record))
+        while models[-1].steps < steps[0] - 1:
+            models[-1].step()
+        models[-1].prompts.clear()
+        megabytes.append((process.memory_info().rss - before) / 1e6)
     gc.callbacks.append(collected)
-    windows = []
-    for steps in (EARLY, LATE):
-        while model.steps < steps[0] - 1:
-            model.step()
-        windows.append(window(model, collected))
+    turns = range(WINDOW // BLOCK)
+    blocks = [[block(model, collected) for model in models] for _ in turns]
     gc.callbacks.remove(collected)
-    if record is not None:
+    for model in models if folder else ():
         Services.of(model).recorder.close()
-    early, late = windows
+    late, early = (statistics.mean(model.prompts) for model in models)
     return {
-        "memory": name + (", recorded" if record else ""),
-        "ms_early": early["ms"],
-        "ms_late": late["ms"],
-        "ms_times": late["units"] / early["units"],
-        "gc_percent_late": late["gc_percent"],
-        "prompt_early": early["prompt"],
-        "prompt_late": late["prompt"],
-        "prompt_times": late["prompt"] / early["prompt"],
-        "mb_grown": late["mb"] - early["mb"],
+        "memory": name + (", recorded" if folder else ""),
+        "ms_early": statistics.median(young for _, (young, _) in blocks),
+        "ms_late": statistics.median(old for (old, _), _ in blocks),
+        "ms_times": statistics.median(old / young for (old, _), (young, _) in blocks),
+        "gc_percent_late": 100 * statistics.mean(share for (_, share), _ in blocks),
+        "prompt_early": early,
+        "prompt_late": late,
+        "prompt_times": late / early,
+        "mb_late": megabytes[0],
     }
 
 
@@ -234,7 +220,7 @@ def runs(names: list[str], plain: bool, recorded: bool) -> list[dict[str, Any]]:
             rows.append(measure(name, None))
         if recorded:
             with tempfile.TemporaryDirectory() as folder:
-                rows.append(measure(name, Path(folder, "run.sqlite")))
+                rows.append(measure(name, Path(folder)))
         for row in rows[-(plain + recorded) :]:
             print(json.dumps(row), flush=True)
     return rows
