@@ -15,6 +15,7 @@
     ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── MemoryMismatch        a run has another class of memory than the new model
     ├── UnknownMemory         a name leads to no class of memory
+    ├── UndeclaredState       a layer changed an attribute that it does not declare
     ├── NoSeed                a model does not say what its random numbers begin with
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk

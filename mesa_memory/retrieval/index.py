@@ -20,7 +20,7 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval import scoring as retrieval
 from mesa_memory.retrieval.named_records import NamedRecords
-from mesa_memory.retrieval.relevance import NOISE, cosines, relevance_of
+from mesa_memory.retrieval.relevance import cosines, relevance_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
@@ -155,21 +155,15 @@ class RecordIndex(RecordTable):
         named = self._names.named(slots, cues.said) if scoring.speaker_boost else []
         if not self.dim or not scoring.relevance:
             asked = None
-        # Nothing is gained by a first try if it will not do anyway.
-        wide = asked is None or scoring.min_max or k is None or 2 * k >= len(steps)
-        sure = False
-        while not sure:
-            dense = self._dense_part(slots, asked, wide)
-            fits, stretch = self._fits(dense, lexical, joined, named, scoring)
-            total = prior + scoring.relevance * fits
-            off = 0.0 if wide else NOISE * stretch * scoring.relevance
-            clock, clear = self._clock(slots, steps, cues, total, now, off)
-            near = np.zeros(len(total))
-            if clock is not None:
-                near = retrieval.asked_part(steps, clock, scoring.decay)
-                total += scoring.time_match * near
-            best, sure = retrieval.top_k(total, k, steps, off)
-            sure, wide = (sure and clear) or wide, True
+        dense = self._dense_part(slots, asked)
+        fits = self._fits(dense, lexical, joined, named, scoring)
+        total = prior + scoring.relevance * fits
+        clock = self._clock(slots, steps, cues, total, now)
+        near = np.zeros(len(total))
+        if clock is not None:
+            near = retrieval.asked_part(steps, clock, scoring.decay)
+            total += scoring.time_match * near
+        best = retrieval.top_k(total, k, steps)
         return best, total, (fits, importance, recency, near, dense, lexical)
 
     def _added(
@@ -231,11 +225,11 @@ class RecordIndex(RecordTable):
             self._prior_kept = key, made
         return made
 
-    def _dense_part(self, slots: Slots, vector: Any, wide: bool) -> np.ndarray:
+    def _dense_part(self, slots: Slots, vector: Any) -> np.ndarray:
         rows = self.vectors[: len(self.records)]
         if vector is None:
             return np.zeros(len(rows))[slots]
-        return cosines(rows, vector, wide)[slots]
+        return cosines(rows, vector)[slots]
 
     def _lexical_part(
         self, slots: Slots, said: Sequence[str], scoring: Scoring
@@ -251,16 +245,16 @@ class RecordIndex(RecordTable):
         joined: np.ndarray | None,
         named: Sequence[np.ndarray],
         scoring: Scoring,
-    ) -> tuple[np.ndarray, float]:
-        """Relevance, and how many times as far as the cosines it may be off."""
-        fits, stretch = relevance_of(
+    ) -> np.ndarray:
+        """Relevance of each candidate."""
+        fits = relevance_of(
             dense, lexical, scoring.lexical_share, joined, scoring.context_weights
         )
         for positions in named:
             fits[positions] += scoring.speaker_boost
         if scoring.min_max:
             fits = retrieval.min_max(fits, scoring.constant_value)
-        return fits, stretch
+        return fits
 
     def _clock(
         self,
@@ -269,20 +263,19 @@ class RecordIndex(RecordTable):
         cues: TimeConstraint,
         total: np.ndarray,
         now: float,
-        off: float,
-    ) -> tuple[float | None, bool]:
-        """The time asked for, if any, and whether it is sure though scores are off."""
+    ) -> float | None:
+        """The step that the query is about; None if it names no time."""
         if cues.step is not None:
-            return min(cues.step, now), True
+            return min(cues.step, now)
         if not cues.before:
-            return now if cues.present else None, True
+            return now if cues.present else None
         # What ended that time: it has the words for it, and fits the rest best.
         ended = self.lexical.scores(cues.before)[slots].astype(float)
         if not ended.any():
-            return None, True
+            return None
         score = np.where(ended > 0, total + retrieval.min_max(ended), -math.inf)
-        first, sure = retrieval.top_k(score, 1, steps, off)
-        return min(math.nextafter(float(steps[first[0]]), -math.inf), now), sure
+        (first,) = retrieval.top_k(score, 1, steps)
+        return min(math.nextafter(float(steps[first]), -math.inf), now)
 
     def _access(self, slots: np.ndarray, now: float, scoring: Scoring) -> None:
         if scoring.refresh == "off":

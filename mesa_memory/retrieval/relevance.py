@@ -4,31 +4,27 @@
 record before and of the one after, if they belong together (see ``dialogue``).
 """
 
-import math
-
 import numpy as np
 
 from mesa_memory.retrieval.scoring import TIE, min_max
 
-#: a cosine summed in single precision is less far off than this
-NOISE = 1e-6
 #: rows that are widened to double precision at a time; they fit a cache
 BLOCK_ROWS = 512
 
 
-def cosines(rows: np.ndarray, vector: np.ndarray, wide: bool = False) -> np.ndarray:
-    """The inner product of each row with a vector.
+def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The inner product of each row with a vector, summed in double precision.
+
+    In single precision the last digits would depend on the rows beside a row, and a
+    resumed run has other rows there.
 
     Args:
         rows: shape (n, dim), float32, each of length 1 or zero.
         vector: shape (dim,), float32.
-        wide: sum in double precision, which takes some five times as long.
 
     Returns:
-        Shape (n,), float64 if ``wide``, else float32.
+        Shape (n,), float64.
     """
-    if not wide:
-        return rows @ vector
     found, long = np.empty(len(rows)), vector.astype(float)
     for start in range(0, len(rows), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -42,7 +38,7 @@ def relevance_of(
     share: float,
     joined: np.ndarray | None = None,
     neighbours: tuple[float, float] = (0.0, 0.0),
-) -> tuple[np.ndarray, float]:
+) -> np.ndarray:
     """Relevance of each candidate, all in order of arrival.
 
     Args:
@@ -53,19 +49,19 @@ def relevance_of(
         neighbours: shares of the one before and of the one after.
 
     Returns:
-        Relevance, a new array, and how far the cosines were stretched.
+        A new array.
     """
-    mixed, stretch = dense, 1.0
+    mixed = dense
     if share:
         low, high = float(dense.min()), float(dense.max())
         flat = not high - low > TIE
-        stretch = math.inf if flat else (1 - share) / (high - low)
-        mixed = np.zeros_like(dense) if flat else (dense - low) * stretch
+        mixed = np.zeros_like(dense)
+        if not flat:
+            mixed = (dense - low) * ((1 - share) / (high - low))
         mixed += min_max(lexical.astype(dense.dtype, copy=False), top=share)
     found = mixed.copy()
     if joined is not None:
         before, after = neighbours
         found[1:] += joined * mixed[:-1] * before
         found[:-1] += joined * mixed[1:] * after
-        stretch *= 1 + before + after
-    return found, stretch
+    return found

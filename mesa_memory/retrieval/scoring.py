@@ -206,9 +206,7 @@ def checked_k(k: Any) -> int | None:
     return int(k)
 
 
-def top_k(
-    scored: np.ndarray, k: int | None, order: np.ndarray, blur: float = TIE
-) -> tuple[np.ndarray, bool]:
+def top_k(scored: np.ndarray, k: int | None, order: np.ndarray) -> np.ndarray:
     """Positions of the ``k`` highest scores, highest first.
 
     Scores are compared in units of ``TIE``. Ties go to the lower ``order``, then to
@@ -217,15 +215,10 @@ def top_k(
     Args:
         scored: one score for each, no NaN.
         k: 0 or more; None is all.
-        blur: how far a score may be off.
-
-    Returns:
-        The positions, and whether they are sure: no two scores, of these and the next
-        one, that are not farther apart than ``blur``.
     """
-    count, blur = len(scored), max(blur, TIE)
+    count = len(scored)
     if k == 0 or not count:
-        return np.zeros(0, dtype=np.intp), True
+        return np.zeros(0, dtype=np.intp)
     k = count if k is None else min(k, count)
     if k < count:  # the best and the next one
         near = scored.argpartition(count - k - 1)[count - k - 1 :]
@@ -233,9 +226,9 @@ def top_k(
         near = np.arange(count)
     ranked = near[(-scored[near]).argsort()]
     falling = scored[ranked]
-    if len(near) == 1 or (falling[:-1] - falling[1:]).min() > blur:
-        return ranked[:k], True
+    if len(near) == 1 or (falling[:-1] - falling[1:]).min() > TIE:
+        return ranked[:k]
     if k < count:  # and whatever may be equal to these
-        near = (scored >= falling[k - 1] - blur).nonzero()[0]
+        near = (scored >= falling[k - 1] - TIE).nonzero()[0]
     ranked = np.lexsort((order[near], np.rint(scored[near] / -TIE)))
-    return near[ranked[:k]], False
+    return near[ranked[:k]]

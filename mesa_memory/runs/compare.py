@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from mesa_memory.core.records import EVENT
-from mesa_memory.retrieval.relevance import NOISE
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import schema
 
@@ -63,9 +62,8 @@ _EVENTS: Compared = {
     "interventions": _INTERVENTIONS,
     "records": _Columns(("agent", "kind", "text"), (), origin=EVENT),
 }
-#: scores differ by so much where another number of rows was multiplied at once; what is
-#: recorded was rounded
-NEAR = 2.5 * NOISE
+#: scores of another machine may differ in the last of six recorded digits
+NEAR = 2.5e-6
 #: what ends a record's lifetime, at ``valid_to``
 _ENDING = {"valid_to", "closed_because", "superseded_by"}
 

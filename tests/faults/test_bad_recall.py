@@ -180,7 +180,7 @@ def test_arguments_that_make_no_sense_are_refused(given, error):
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -0.1])
 @pytest.mark.parametrize(
-    "field", ["relevance", "importance", "recency", "named", "before", "after"]
+    "field", ["relevance", "importance", "recency", "speaker_boost", "before", "after"]
 )
 def test_no_weight_is_negative_endless_or_not_a_number(field, value):
     weights = {field: value}

@@ -139,9 +139,9 @@ def test_facts_taken_out_of_their_file_directly_after_a_resume_stay_out(
     town = resume(Town, file)
     memory = next(iter(town.agents)).memory
     lines = memory.to_markdown().splitlines()
-    facts = [line for line in lines if line.startswith("- ")]
-    gone = facts if take_out == "the file" else facts[:1]
-    memory.from_markdown("\n".join(line for line in lines if line not in gone))
+    fact = next(line for line in lines if line.startswith("- "))
+    rest = lines[:1] if take_out == "the file" else [x for x in lines if x != fact]
+    memory.from_markdown("\n".join(rest))
     now = held(town)
     run = ended(town)
     assert recorded(file, run) == now == held(resume(Town, file))

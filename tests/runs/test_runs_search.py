@@ -170,4 +170,4 @@ def test_a_search_that_names_a_speaker_prefers_what_it_said(store):
         ]
     assert by_nine["text"] == by_nobody["text"] == SAID[1]
     more = by_nine["relevance"] - by_nobody["relevance"]
-    assert more == pytest.approx(Scoring.relevance_only().named, abs=0.05)
+    assert more == pytest.approx(Scoring.relevance_only().speaker_boost, abs=0.05)

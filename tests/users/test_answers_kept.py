@@ -229,7 +229,7 @@ def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
     [
         Behaviour.text("I'm sorry, but I can't assist with that request."),
         Behaviour.text('{"summary": ""}'),
-        Behaviour.text('{"summary": "Everything is fine."}'),  # says nothing of events
+        Behaviour.text('{"summary": "How can I help you today?"}'),
         Behaviour.text('{"summ'),
         Behaviour.text('{"summary": "Word 1 of 1 at the mill."}', "length"),
         Behaviour.text(None),

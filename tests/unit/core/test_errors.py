@@ -31,6 +31,7 @@ EXAMPLES = [
     errors.MemoryMismatch("make the memory of the run"),
     errors.HostChanged("use another version", package="mesa"),
     errors.UnknownMemory("choose another name"),
+    errors.UndeclaredState("name it in state"),
     errors.NoSeed("give a seed"),
     errors.MissingExtra("fastembed", "fastembed"),
     errors.MesaMemoryError("something"),
