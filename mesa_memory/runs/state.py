@@ -11,12 +11,10 @@ from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
 
 records = schema.records
-#: the columns of a record; its embedding is for machines
-COLUMNS = tuple(
-    c
-    for c in records.columns
-    if c.name not in ("run", "embedding", "embedder", "graded_at")
-)
+#: the columns that only programs need
+_BESIDE = ("run", "embedding", "embedder", "graded_at", "closed_at", "staled_at")
+#: the columns of a record
+COLUMNS = tuple(c for c in records.columns if c.name not in _BESIDE)
 
 
 def valid_at(step: float) -> ColumnElement[bool]:

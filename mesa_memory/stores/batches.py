@@ -26,9 +26,9 @@ _KEYS = {
 #: the lists of a batch that change records, and the columns they give
 CHANGES = {
     "graded": ("importance", "graded_at"),
-    "closed": ("valid_to", "closed_because", "superseded_by"),
+    "closed": ("valid_to", "closed_because", "superseded_by", "closed_at"),
     "embedded": ("embedding", "embedder"),
-    "staled": ("stale_since",),
+    "staled": ("stale_since", "staled_at"),
 }
 
 
@@ -144,7 +144,7 @@ def _change(batches: Sequence[Batch], all_of: Together) -> None:
         names = ("id", *columns)
         for batch in batches:
             for values in getattr(batch, kind):
-                new = dict(zip(names, values))
+                new = dict(zip(names, (*values, batch.step)))
                 place = places.get(values[0])
                 if place is None:
                     older[values[0]] = new

@@ -72,8 +72,9 @@ agents = Table(
     PrimaryKeyConstraint("run", "agent"),
 )
 
-#: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at`` is the step at which the
-#: importance was known
+#: see ``mesa_memory.core.records.MemoryRecord``; ``graded_at``, ``closed_at`` and
+#: ``staled_at`` are the steps with which the change was written: what is changed between
+#: two steps belongs to the second
 records = Table(
     "records",
     metadata,
@@ -98,15 +99,10 @@ records = Table(
     Column("graded_at", Double),
     Column("origin", Text),
     Column("stale_since", Double),
+    Column("closed_at", Double),
+    Column("staled_at", Double),
     PrimaryKeyConstraint("run", "id"),
     Index("records_by_agent", "run", "agent", "seq"),
-)
-Index(
-    "records_by_successor",
-    records.c.run,
-    records.c.superseded_by,
-    sqlite_where=records.c.superseded_by.is_not(None),
-    postgresql_where=records.c.superseded_by.is_not(None),
 )
 
 

@@ -286,18 +286,14 @@ class SqlStore(ABC):
         steps, records = schema.steps, schema.records
         kept = sa.select(sa.func.max(steps.c.seq)).filter_by(run=run)
         seq = on.scalar(kept.where(steps.c.step <= after_step)) or 0
-        late = sa.select(records.c.id).where(records.c.run == run)
-        late = late.where(records.c.seq > seq)
         reopened = sa.update(records).filter_by(run=run)
-        reopened = reopened.where(
-            (records.c.valid_to > after_step) | records.c.superseded_by.in_(late)
-        )
+        reopened = reopened.where(records.c.closed_at > after_step)
         on.execute(reopened.values(dict.fromkeys(CHANGES["closed"])))
         ungraded = sa.update(records).filter_by(run=run)
         ungraded = ungraded.where(records.c.graded_at > after_step)
         on.execute(ungraded.values(dict.fromkeys(CHANGES["graded"])))
         sound = sa.update(records).filter_by(run=run)
-        sound = sound.where(records.c.stale_since > after_step)
+        sound = sound.where(records.c.staled_at > after_step)
         on.execute(sound.values(dict.fromkeys(CHANGES["staled"])))
         for table in schema.NUMBERED:
             gone = sa.delete(table).filter_by(run=run)

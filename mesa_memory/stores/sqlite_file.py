@@ -181,11 +181,8 @@ def _computed(
                     yield f"a default in the column {name}.{own}"
         elif kind == "index":
             places = connection.execute(f"PRAGMA index_xinfo({quoted})").fetchall()
-            ours = name == "records_by_successor"
             partial = re.search(r"\bWHERE\b", sql or "", re.IGNORECASE)
-            if any(place[1] == _EXPRESSION for place in places) or (
-                partial and not ours
-            ):
+            if partial or any(place[1] == _EXPRESSION for place in places):
                 yield f"the index {name!r} of something worked out"
 
 

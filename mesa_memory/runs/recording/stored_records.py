@@ -40,9 +40,7 @@ class StoredRecords:
         self._store, self._agent, self._step = store, agent, step
         own = {"run": run, "agent": str(agent), "layer": layer}
         end = last_number(run, step)
-        late = sa.select(records.c.id).where(records.c.run == run)
-        late = late.where(records.c.seq > end)
-        self._reopened = (records.c.valid_to > step) | records.c.superseded_by.in_(late)
+        self._reopened = sa.func.coalesce(records.c.closed_at > step, False)
         found = sa.select(records, self._reopened.label("reopened"))
         self._own = found.filter_by(**own).where(records.c.seq <= end)
         self._read: dict[str, MemoryRecord] = {}
@@ -103,7 +101,7 @@ class StoredRecords:
             then |= dict.fromkeys(CHANGES["closed"])
         if then["graded_at"] is not None and then["graded_at"] > self._step:
             then |= dict.fromkeys(CHANGES["graded"])
-        if then["stale_since"] is not None and then["stale_since"] > self._step:
+        if then["staled_at"] is not None and then["staled_at"] > self._step:
             then |= dict.fromkeys(CHANGES["staled"])
         return then
 
