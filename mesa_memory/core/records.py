@@ -169,6 +169,7 @@ class RecordLog:
         self.bus = RecordBus()
         self.numbers: dict[str, int] = {}
         self._made: dict[str, int] = {}
+        self._newest = 0  # the last place in the run's order that was taken here
         self._evidence = Evidence()
         self.stale: dict[str, MemoryRecord] = {}
         self._current: dict[str, MemoryRecord] = {}
@@ -192,8 +193,7 @@ class RecordLog:
         if bus is self.bus:
             return
         self.bus = bus
-        if current := self.current():
-            bus.begin_after(max(record.place[0] for record in current))
+        bus.begin_after(self._newest)
 
     def count_with(self, other: "RecordLog") -> None:
         """From now on both number their records together, so that no id is used twice."""
@@ -269,6 +269,7 @@ class RecordLog:
                 place = (next(self.bus.places), 0)
             else:
                 place = self._place(among, part)
+            self._newest = max(self._newest, place[0])
             record = MemoryRecord(
                 key, agent, layer, kind, step, content, importance, subject, sources,
                 origin, since, valid_to, closed_because, superseded_by, place,

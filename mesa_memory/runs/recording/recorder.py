@@ -247,11 +247,9 @@ class Recorder(Collector):
         half = late or not (model is None or self.stands)
         if not half:
             self._close_dropped()
-            self.checkpoint()
-        if self.changes and not half:
-            # What was done by hand is there when the run is gone on with.
-            extends = self.step is not None and model is not None
-            self._hand_over(resumable=extends, finished=False, extends=extends)
+            self.checkpoint(extends=True)
+            if self.changes:  # the model is gone, or has not finished a step
+                self._hand_over(finished=False)
         writer, self._writer = self._writer, None
         self._detach()
         if writer is not None:
@@ -268,23 +266,23 @@ class Recorder(Collector):
         a step.
 
         Args:
-            extends: changes since that step become part of its end; if False, and a
-                memory has changed, none is made.
+            extends: the model as it is now becomes the end of that step, with what was
+                changed since; if False, and a memory has changed, none is made.
 
         Raises:
-            LLMError, MemoryStalled: of a memory whose work failed.
             StoreError: if the store fails.
         """
         if self.step is None or not self.active or not self.stands:
             return
-        if self.changes.lasting and extends:
-            self._flush()
+        if extends:
             self._hand_over(resumable=True, finished=False, extends=True)
         elif self._resumable != self.step and not self.changes.lasting:
             self._hand_over(resumable=True, finished=False)
 
     def sync(self, extends: bool = False) -> None:
         """``checkpoint``, and waits until every finished step is in the store."""
+        if extends:
+            self._flush()
         self.checkpoint(extends)
         if self._writer is not None:
             try:

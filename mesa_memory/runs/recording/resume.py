@@ -33,8 +33,8 @@ logger = logger_of(__name__)
 def checkpoint(model: Any) -> tuple[int, float]:
     """Makes sure that the run can always be resumed from its last finished step.
 
-    Its checkpoint stays when there are newer ones. It holds the memories as they are
-    now: changes since the step, such as a message, become part of its end.
+    Its checkpoint stays when there are newer ones. It holds the model as it is now:
+    changes since the step, such as a message, become part of its end.
 
     Returns:
         The run's id, and that step.
