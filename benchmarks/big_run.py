@@ -98,8 +98,8 @@ class BigRun:
         closings: list[tuple] = []
         _put(database, schema.records, self._records(step, words.tolist(), closings))
         database.executemany(
-            "UPDATE records SET valid_to = ?, closed_because = 'superseded', "
-            "superseded_by = ? WHERE run = 1 AND id = ?",
+            "UPDATE records SET valid_to = ?1, closed_at = ?1, closed_because = "
+            "'superseded', superseded_by = ?2 WHERE run = 1 AND id = ?3",
             closings,
         )
         opened = self._seq - before
@@ -152,7 +152,7 @@ class BigRun:
             *(step, None, None, None),
             *(self._vectors[number % 1024], "static:mesa-memory-1", step),
             "derived" if sources else "event",
-            None,
+            *(None, None, None),
         )
 
     def _scenes(self, step: int) -> Iterator[tuple]:

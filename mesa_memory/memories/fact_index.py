@@ -57,7 +57,9 @@ class FactIndex:
 
     def align(self) -> None:
         """Brings the index in line with the facts."""
-        present = {record.id: record for record in self._current()}
+        # In order of making, as neighbours count: also in an index that is filled anew.
+        made = sorted(self._current(), key=lambda record: record.place)
+        present = {record.id: record for record in made}
         for key in self._held.keys() - present.keys():
             self.ranking.remove(self._held.pop(key)[0])
         for key, record in present.items():
