@@ -225,6 +225,7 @@ class Lives(RuleBasedStateMachine):
     @rule(kept=st.booleans(), then=a_change)
     def keeps(self, kept: bool, then: Change) -> None:
         """A checkpoint is asked for, to go back to if it is ``kept``."""
+        self._extend()
         run, step = checkpoint(self.town)
         if kept:
             state = copy.deepcopy(self.plain), set(self.gone)
@@ -255,8 +256,14 @@ class Lives(RuleBasedStateMachine):
             Town, self.file, step, run=run, kind=kind, execution=execution
         )
 
+    def _extend(self) -> None:
+        """What has changed since the checkpoint of this step becomes part of it."""
+        if self.saved and self.saved[1] == self.town.steps:
+            self.saved = None
+
     def _end(self) -> int | None:
         """Closes the record; the number of the run."""
+        self._extend()
         recorder: Any = Services.of(self.town).recorder
         if recorder is not None:
             recorder.close()
