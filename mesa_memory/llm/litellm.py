@@ -67,11 +67,13 @@ def _reply(response: Any, attempt: Attempt) -> Reply:
     text, calls = choice.message.content, getattr(choice.message, "tool_calls", None)
     if attempt.by_tool and calls:
         text = calls[0].function.arguments or text
+    # litellm says 0 for what it does not know. No prompt is empty, but a reply may be.
+    completion = counts.completion if counts.prompt else counts.completion or None
     return Reply(
         text=text,
         model=model,
-        prompt_tokens=counts.prompt or None,  # litellm's 0 is a number it does not know
-        completion_tokens=counts.completion or None,
+        prompt_tokens=counts.prompt or None,
+        completion_tokens=completion,
         cost=pricing.cost(response, model),
         finish=replies.end_of(host.finish_reason(choice)),
         raw=response,

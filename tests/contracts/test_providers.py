@@ -265,6 +265,17 @@ def test_a_reply_with_a_wrong_usage_is_used_and_its_tokens_are_unknown(server, w
         assert reply.cached_tokens is None
 
 
+def test_an_empty_reply_has_the_tokens_that_were_counted(server, way):
+    for said in (None, ""):
+        body = json.loads(completion(received_like(), ""))
+        body["choices"][0]["message"]["content"] = said
+        body["usage"] = {"prompt_tokens": 9, "completion_tokens": 0, "total_tokens": 9}
+        server.behave = always(Behaviour.raw(json.dumps(body).encode()))
+        reply = ask(client(attempts=1), question(server))
+        assert reply.text == said
+        assert (reply.prompt_tokens, reply.completion_tokens) == (9, 0)
+
+
 def received_like():
     return Received(1, {"model": "m", "messages": []}, {})
 
