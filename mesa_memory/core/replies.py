@@ -8,6 +8,7 @@ a reason that can be shown to the model.
 import json
 import re
 from contextlib import suppress
+from enum import Enum
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -94,7 +95,8 @@ def end_of(said: Any) -> str:
 
     Tools that were called stay named. An unknown end is kept as it is: it is not good.
     """
-    word = str(said or "").strip()
+    # A client of the user's own may put any object there.
+    word = str(said).strip() if isinstance(said, str | Enum) else ""
     small = word.lower().removeprefix("finishreason.")
     if small in ("tool_calls", "function_call", "length"):
         return small

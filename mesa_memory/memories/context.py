@@ -167,12 +167,14 @@ class LayerContext:
             fields["among"] = None if commit is None else commit.place
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
 
-    def plain_event(self, kind: Any, content: Mapping) -> tuple[str, dict[str, Any]]:
+    def plain_event(self, kind: Any, content: Any) -> tuple[str, Any]:
         """Kind and content of an event as plain data, without a model's thinking.
 
         A message names people by id.
         """
         kind = kind_text(kind)
+        if not isinstance(content, Mapping):  # a program may set ``step_content``
+            return kind, plain(content)
         if kind == "message":
             content = with_ids(content, self.names.unique_id)
         own = kind in ROUTINE

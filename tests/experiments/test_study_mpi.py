@@ -95,18 +95,18 @@ def test_mpi_makes_the_arms_that_one_process_makes_and_no_beginning_twice(
 
 
 def kill_one(store, server):
-    """Kills a rank while the provider has requests of both agents of both ranks, which
-    it answers when neither is left; how many requests these are, and the ranks."""
+    """Kills a rank while the provider holds requests of both agents of both ranks; gives
+    the numbers of requests and ranks."""
     until(lambda: server.in_flight == 4)
     pids = writers(store)
     os.kill(min(pids), signal.SIGKILL)
     until(lambda: not any(map(lives, pids)))
-    under_way = server.in_flight
+    under_way = sum(map(server.holds, server.log))
     server.holds = lambda received: False
     return under_way, len(pids)
 
 
-def test_a_rank_that_is_killed_ends_all_and_what_they_had_asked_is_kept(
+def test_a_rank_that_is_killed_ends_all_and_only_requests_in_flight_are_repeated(
     file, program, server, tmp_path
 ):
     server.holds = lambda received: "day 3 at" in received.prompt
@@ -127,7 +127,8 @@ def test_a_rank_that_is_killed_ends_all_and_what_they_had_asked_is_kept(
     serial = own(tmp_path / "serial.sqlite", server)
     assert run(serial).finished
     assert csv(found, ["maker"]) == csv(serial)
-    assert by_mpi == asked(server), "no request is sent twice"
+    assert set(by_mpi) == set(asked(server))
+    assert len(by_mpi) - len(asked(server)) <= 4
 
 
 def test_what_cannot_be_sent_to_a_rank_is_said_before_anything_is_run(
