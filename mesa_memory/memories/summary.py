@@ -359,13 +359,14 @@ def ask_for_summary(
     doubtful: list[tuple[str, str]] = []
 
     def proved(reply: Any) -> tuple[str | None, str]:
-        value = task.check(reply, inputs)
+        # Code in the place of ``memory.llm`` is the user's own.
+        own = context.outside.replaced() is not None
+        checked = own and hasattr(reply, "summary")
+        value = reply if checked else task.check(reply, inputs)
         text = getattr(value, "summary", value)
         if text is None:
             return None, ""
         text = render.one_line(" ".join(text.split()))
-        # Code in the place of ``memory.llm`` is the user's own.
-        own = context.outside.replaced() is not None
         doubt = "" if own else doubt_of(text, inputs | {"summary": kept})
         if doubt and again:
             doubtful.append((text, doubt))
