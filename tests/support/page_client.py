@@ -1,8 +1,10 @@
 """A program that opens a page as a browser does, and may say whatever it likes."""
 
+import http.client
 import json
 import socket
 import uuid
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,22 +14,42 @@ from websockets.sync.client import ClientConnection, connect
 from tests.support.waiting import HUNG
 
 
+def own_origin(base: str) -> str:
+    """The origin of the pages of a server, whose address may have a token."""
+    parts = urlsplit(base)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+@cache
+def admitted(base: str) -> dict[str, str]:
+    """The header with the cookie that the token of an address gives; none without one."""
+    there = urlsplit(base)
+    if not there.query:
+        return {}
+    connection = http.client.HTTPConnection(there.netloc, timeout=HUNG)
+    connection.request("GET", f"/?{there.query}")
+    given = connection.getresponse().headers["Set-Cookie"]
+    connection.close()
+    return {"Cookie": given.partition(";")[0]}
+
+
 def opened(base: str, origin: str | None, host: str | None = None) -> ClientConnection:
-    """The socket of a new session of a page.
+    """The socket of a new session of a page, with the cookie of the server.
 
     Args:
-        base: address of the server.
+        base: address of the server, with its token if it has one.
         origin: of the page that opens it; None is a program without one.
         host: what it calls the server; by default its address.
 
     Raises:
         InvalidStatus: if it is not let in.
     """
+    said = {} if origin is None else {"Origin": origin}
     called, there = urlsplit(host or base).netloc, urlsplit(base)
     return connect(
         f"ws://{called}/jupyter/api/kernels/{uuid.uuid4()}/channels?session_id=page",
         sock=socket.create_connection((there.hostname, there.port), timeout=HUNG),
-        additional_headers={} if origin is None else {"Origin": origin},
+        additional_headers=admitted(base) | said,
         max_size=None,
     )
 

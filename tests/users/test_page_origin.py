@@ -9,7 +9,7 @@ import pytest
 from mesa_memory import Services
 from tests.support.browser import served
 from tests.support.dashboards import live_pages
-from tests.support.page_client import answer, opened, read
+from tests.support.page_client import admitted, answer, opened, own_origin, read
 from tests.support.recorded_town import RecordedTown
 
 EVIL = "http://evil.example"
@@ -44,12 +44,12 @@ def demo():
 
 def of_others(base):
     """Origins that are not the page's own, and look like it."""
-    port = urlsplit(base).port
+    own, port = own_origin(base), urlsplit(base).port
     return [
         None, EVIL, f"{EVIL}:{port}", "null", "", f"http://127.0.0.1:{port + 1}",
         "http://127.0.0.1", f"http://127.0.0.1:{port}.evil.example",
         f"http://127.0.0.1:{port}@evil.example", f"http://localhost:{port}",
-        "file://", f"{base}:80", "http://[", f"x{base}",
+        "file://", f"{own}:80", "http://[", f"x{own}",
     ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def of_others(base):
 @pytest.mark.parametrize("server", ["explorer", "demo"])
 def test_only_the_pages_own_origin_opens_its_socket(server, request):
     base = request.getfixturevalue(server)
-    assert answer(base, base) == 101
+    assert answer(base, own_origin(base)) == 101
     refused = {origin: answer(base, origin) for origin in of_others(base)}
     assert set(refused.values()) == {403}, refused
 
@@ -76,9 +76,9 @@ def test_localhost_is_as_good_as_the_address(explorer):
 def test_a_server_for_others_lets_in_the_origin_that_it_is_called_by(file):
     with command("dashboard", file, "--host", "0.0.0.0") as base:
         port = urlsplit(base).port
-        here = f"http://127.0.0.1:{port}"
+        here = base.replace("0.0.0.0", "127.0.0.1")
         named = f"http://lab.example:{port}"
-        assert answer(here, here) == 101
+        assert answer(here, own_origin(here)) == 101
         assert answer(here, named, host=named) == 101
         assert answer(here, "https://lab.example", host="https://lab.example") == 101
         assert answer(here, EVIL) == answer(here, None) == answer(here, named) == 403
@@ -86,7 +86,7 @@ def test_a_server_for_others_lets_in_the_origin_that_it_is_called_by(file):
 
 def ask(base, method, path, **headers):
     connection = http.client.HTTPConnection(urlsplit(base).netloc, timeout=600)
-    connection.request(method, path, headers=headers)
+    connection.request(method, path, headers=admitted(base) | headers)
     answered = connection.getresponse()
     answered.read()
     connection.close()
@@ -103,7 +103,7 @@ def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
         ("POST", close), ("GET", "/jupyter/api/kernels/some"),
     ]:  # fmt: skip
         assert ask(base, method, path, Origin=EVIL)[0] == 403, path
-        for own in ({}, {"Origin": base}):
+        for own in ({}, {"Origin": own_origin(base)}):
             status, told = ask(base, method, path, **own)
             assert status != 403, path
             assert "access-control-allow-origin" not in told

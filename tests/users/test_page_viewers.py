@@ -4,12 +4,11 @@ import json
 import os
 import signal
 import time
-import urllib.request
 
 import pytest
 
 from mesa_memory import open_run
-from tests.support.browser import browser, launch, served
+from tests.support.browser import at, browser, launch, opener, served
 from tests.support.waiting import HUNG, until
 
 pytestmark = pytest.mark.slow
@@ -62,8 +61,7 @@ def steps(file):
 
 
 def kernels(base):
-    own = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with own.open(f"{base}/resourcez", timeout=600) as told:
+    with opener().open(at(base, "resourcez"), timeout=600) as told:
         return json.load(told)["kernels"]["total"]
 
 
