@@ -1,6 +1,7 @@
 """The work of a step depends on the facts that hold, not on those that have ended."""
 
 import sys
+from statistics import median
 
 import pytest
 
@@ -80,7 +81,8 @@ def meets(step):
 def test_a_step_does_not_go_through_facts_that_have_ended(happens, given):
     life = Life(**given)
     made = [life.calls(happens(step)) for step in range(1, 401)]
-    early, late = max(made[50:100]), max(made[350:])
+    # Not the most: finalizers of other tests' garbage are calls, too.
+    early, late = median(made[50:100]), median(made[350:])
     assert late <= 1.2 * early, (early, late)
 
 
