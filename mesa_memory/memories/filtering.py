@@ -6,6 +6,7 @@ shows it, and it stays without grade, summary, fact and impression. All others g
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.redaction import logger as logger_of
@@ -76,11 +77,9 @@ def _first_refused[T](
         count = 1 if first else (passed + refused) // 2
         first = False
         try:
-            yield from ask(list(events[:count]))
+            with suppress(BadReply):  # an unusable reply has passed the filter, too
+                yield from ask(list(events[:count]))
+            passed = count
         except ContentFiltered:
             refused = count
-        except BadReply:
-            passed = count
-        else:
-            passed = count
     return refused - 1

@@ -361,8 +361,8 @@ def ask_for_summary(
     def proved(reply: Any) -> tuple[str | None, str]:
         # Code in the place of ``memory.llm`` is the user's own.
         own = context.outside.replaced() is not None
-        checked = own and hasattr(reply, "summary")
-        value = reply if checked else task.check(reply, inputs)
+        unchecked = own and hasattr(reply, "summary")
+        value = reply if unchecked else task.check(reply, inputs)
         text = getattr(value, "summary", value)
         if text is None:
             return None, ""

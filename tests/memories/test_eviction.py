@@ -3,7 +3,7 @@
 import pytest
 
 from mesa_memory import EpisodicMemory, FactMemory, ScriptedLLM, configure
-from tests.support.models import citizen
+from tests.support.models import citizen, hear
 
 
 def stated(request):
@@ -24,17 +24,6 @@ def memory_of(kind, llm, **given):
     return memory
 
 
-def lives(memory, *events):
-    """One step; each event is (sender, text), without sender an observation."""
-    memory.agent.model.steps += 1
-    for sender, text in events:
-        if sender is None:
-            memory.add_to_memory("observation", {"text": text})
-        else:
-            memory.add_to_memory("message", {"message": text, "sender": sender})
-    memory.process_step()
-
-
 def facts_with(most):
     rules = {"extract": stated, "judge": {"decisions": []}}
     return memory_of(FactMemory, ScriptedLLM(rules=rules), max_facts=most)
@@ -49,11 +38,11 @@ TOLD = [(2, f"Dana {n}: mood: merry") for n in range(3)]
 def test_made_up_facts_evict_nothing_that_the_agent_has_seen(speakers, times):
     memory = facts_with(8)
     for event in SEEN:  # of observations in one step, the last one counts
-        lives(memory, event)
-    lives(memory, *TOLD)
+        hear(memory, event)
+    hear(memory, *TOLD)
     for day in range(20):
         for _ in range(times):  # said again, a fact is stronger
-            lives(memory, *[(who, f"lie {day} {who}: is: true") for who in speakers])
+            hear(memory, *[(who, f"lie {day} {who}: is: true") for who in speakers])
     kept = [r.content["subject"] for r in memory.facts()]
     assert {f"house {n}" for n in range(4)} <= set(kept) and len(kept) == 8
     if len(speakers) == 1:
@@ -62,9 +51,9 @@ def test_made_up_facts_evict_nothing_that_the_agent_has_seen(speakers, times):
 
 def test_of_seen_facts_the_strongest_and_newest_are_kept():
     memory = facts_with(3)
-    lives(memory, (2, "Dana: mood: merry"))
+    hear(memory, (2, "Dana: mood: merry"))
     for event in SEEN:  # of observations in one step, the last one counts
-        lives(memory, event)
+        hear(memory, event)
     assert [r.content["subject"] for r in memory.facts()] == [
         f"house {n}" for n in (1, 2, 3)
     ]
@@ -81,11 +70,9 @@ def test_of_seen_facts_the_strongest_and_newest_are_kept():
 def test_messages_with_cue_words_do_not_evict_all_other_events(cue):
     memory = memory_of(EpisodicMemory, "offline", max_capacity=20)
     for n in range(8):
-        lives(
-            memory, (None, f"A quiet day, number {n}."), (2, f"Good day, number {n}.")
-        )
+        hear(memory, (None, f"A quiet day, number {n}."), (2, f"Good day, number {n}."))
     for n in range(60):
-        lives(memory, (3, cue.format(n=n)))
+        hear(memory, (3, cue.format(n=n)))
     held = [e.events[0] for e in memory.memory_entries]
     by = [e.content.get("sender") for e in held]
     assert len(held) == 20 and (by.count(None), by.count(2)) == (8, 6)
@@ -93,8 +80,8 @@ def test_messages_with_cue_words_do_not_evict_all_other_events(cue):
 
 def test_witnessed_events_do_not_evict_all_messages_either():
     memory = memory_of(EpisodicMemory, "offline", max_capacity=10)
-    lives(memory, *[(who, "Hello.") for who in (2, 3, 4)])
+    hear(memory, *[(who, "Hello.") for who in (2, 3, 4)])
     for n in range(40):
-        lives(memory, (None, f"Fire and murder, number {n}!"))
+        hear(memory, (None, f"Fire and murder, number {n}!"))
     by = [e.events[0].content.get("sender") for e in memory.memory_entries]
     assert sorted(filter(None, by)) == [2, 3, 4]

@@ -3,7 +3,7 @@
 import pytest
 
 from mesa_memory import FactMemory, ImpressionMemory, ScriptedLLM, configure
-from tests.support.models import citizen
+from tests.support.models import citizen, hear
 
 
 def told(*steps, llm=None):
@@ -13,15 +13,9 @@ def told(*steps, llm=None):
     configure(agent.model, llm=script, execution="blocking")
     memory = agent.memory = FactMemory(agent)
     for events, facts in steps:
-        agent.model.steps += 1
         if facts is not None:
             script.enqueue({"facts": facts})
-        for sender, text in events:
-            if sender is None:
-                memory.add_to_memory("observation", {"text": text})
-            else:
-                memory.add_to_memory("message", {"message": text, "sender": sender})
-        memory.process_step()
+        hear(memory, *events)
     return memory
 
 

@@ -23,6 +23,7 @@ from mesa_memory import (
     swap,
 )
 from mesa_memory.memories.registry import OURS
+from tests.support.playing import ended, lived
 
 
 class Person(LLMAgent):
@@ -57,19 +58,6 @@ class Server:
         if self.away:
             raise LLMUnavailable("the server is away")
         return OfflineLLM().complete(request)
-
-
-def lived(model, steps=2):
-    for _ in range(steps):
-        model.step()
-    return model
-
-
-def ended(model):
-    """The run of a model whose recorder was closed."""
-    recorder = Services.of(model).recorder
-    recorder.close()
-    return recorder.run
 
 
 def held(model):

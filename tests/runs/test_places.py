@@ -9,7 +9,6 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
-    Services,
     STLTMemory,
     Study,
     carry_over,
@@ -24,6 +23,7 @@ from mesa_memory.runs.notes import Notes
 from mesa_memory.stores.base import split_run
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz import explorer
+from tests.support.playing import ended, lived
 
 PLACES = [
     "C# and F#/run.sqlite",
@@ -53,18 +53,6 @@ class Town(mesa.Model):
         said = {"message": f"day {self.steps}: the mill is open", "sender": 2}
         self.ann.memory.add_to_memory("message", said)
         self.ann.memory.process_step()
-
-
-def lived(model, steps=2):
-    for _ in range(steps):
-        model.step()
-    return model
-
-
-def ended(model):
-    recorder = Services.of(model).recorder
-    recorder.close()
-    return recorder.run
 
 
 def days(model):

@@ -206,3 +206,14 @@ def live(memory: Any, *events: tuple[str, dict]) -> None:
         memory.add_to_memory(kind, content)
     with suppress(Down):
         memory.process_step()
+
+
+def hear(memory: Any, *events: tuple[Any, str]) -> None:
+    """One step; each event is (sender, text), without sender an observation."""
+    memory.agent.model.steps += 1
+    for sender, text in events:
+        if sender is None:
+            memory.add_to_memory("observation", {"text": text})
+        else:
+            memory.add_to_memory("message", {"message": text, "sender": sender})
+    memory.process_step()

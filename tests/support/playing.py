@@ -1,13 +1,25 @@
-"""A recorded run that has ended, for tests that read one."""
+"""Models after some steps, and the end of their recorded runs."""
 
 from typing import Any
 
 from mesa_memory import Services
 
 
-def play(model: Any, steps: int) -> Any:
-    """The model after some steps; its record has ended."""
+def lived(model: Any, steps: int = 2) -> Any:
+    """The model after some steps."""
     for _ in range(steps):
         model.step()
-    Services.of(model).recorder.close()
+    return model
+
+
+def ended(model: Any) -> Any:
+    """The number of a model's run, whose recorder was closed."""
+    recorder = Services.of(model).recorder
+    recorder.close()
+    return recorder.run
+
+
+def play(model: Any, steps: int) -> Any:
+    """The model after some steps; its record has ended."""
+    ended(lived(model, steps))
     return model
