@@ -1,6 +1,5 @@
 """Every test has a provider's key; the package is imported before any other."""
 
-import gc
 import os
 import sys
 
@@ -14,12 +13,6 @@ sys.dont_write_bytecode = False
 
 #: files that open a browser or show what it shows
 VIEWS = ("tests/viz/", "tests/users/test_page_")
-
-
-def pytest_collection_finish():
-    """What is imported by now stays; no search for garbage need look at it again."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
