@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from functools import lru_cache
 
 #: apostrophes and quotes, hyphens and dashes, by their plain form. Before NFKC, which
@@ -32,6 +33,12 @@ def name_key(name: str) -> str:
     difference. A name is always shown as it was written.
     """
     return " ".join(folded(name).split())
+
+
+def with_name[T](names: Mapping[T, str], name: str) -> list[T]:
+    """The keys of all names that are the same as ``name``, in order."""
+    wanted = name_key(name)
+    return [key for key, known in names.items() if name_key(known) == wanted]
 
 
 def folded(text: str) -> str:

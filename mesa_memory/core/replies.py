@@ -230,8 +230,10 @@ def _wrapped(values: list[Any], depth: int = 3) -> list[Any]:
     """The JSON values inside of others, such as the arguments of a call."""
     found: list[Any] = []
     for value in values[-WRAPPED:] if depth else ():
-        inner = list(value.values())[:WRAPPED] if isinstance(value, dict) else value
-        inner = inner if isinstance(value, dict) or len(value) == 1 else []
+        if isinstance(value, dict):
+            inner = list(value.values())[:WRAPPED]
+        else:
+            inner = value if len(value) == 1 else []
         inner = [
             each
             for item in inner

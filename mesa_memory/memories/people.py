@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core.events import ID_CHARS, id_of
-from mesa_memory.core.naming import name_key
+from mesa_memory.core.naming import name_key, with_name
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.subjects import subjects
 from mesa_memory.memories.context import LayerContext
@@ -50,8 +50,8 @@ class People:
             who = id_of(label[1])
             there = who in self.met or who == me or names.has_mind(who) is not None
             return who if there else None
-        everybody = dict.fromkeys([me, *self.met])
-        found = [who for who in everybody if name_key(names.name(who)) == said]
+        everybody = {who: names.name(who) for who in (me, *self.met)}
+        found = with_name(everybody, text)
         return found[0] if len(found) == 1 else None
 
     def label(self, who: Any) -> str:

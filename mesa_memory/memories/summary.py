@@ -248,8 +248,9 @@ class RunningSummary(Layer):
         """The entries with these of their events alone."""
         kept, found = {event.id for event in events}, []
         for entry in entries:
-            left = [event for event in records_of([entry]) if event.id in kept]
-            if len(left) == len(records_of([entry])):
+            every = records_of([entry])
+            left = [event for event in every if event.id in kept]
+            if len(left) == len(every):
                 found.append(entry)
             elif left:
                 found.append(self.window.entry(entry.step, left))
@@ -272,8 +273,9 @@ class RunningSummary(Layer):
         context, covered, kept = self.context, self.window.covered, []
         for _ in range(count):
             entry = covered.popleft()
-            events = askable(context, records_of([entry]))
-            refused = [event for event in records_of([entry]) if event not in events]
+            every = records_of([entry])
+            events = askable(context, every)
+            refused = [event for event in every if event not in events]
             if self.refresh_every:
                 self.archive.add([e for e in events if e.current], context.line)
             context.let_go_all(events, CONSOLIDATED, context.now)

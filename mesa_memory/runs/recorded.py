@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy import Table as SQLTable
 
 from mesa_memory.core.content import one_line, storable
-from mesa_memory.core.naming import name_key
+from mesa_memory.core.naming import with_name
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
@@ -87,8 +87,7 @@ class Recorded:
         """
         name = storable(str(given))
         if name not in self._unique_ids and name not in self.unique_ids():
-            key, names = name_key(name), self.names()
-            called = [own for own, text in names.items() if name_key(text) == key]
+            called = with_name(self.names(), name)
             if len(called) == 1:
                 return str(called[0])
             if called:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.naming import name_key
+from mesa_memory.core.naming import with_name
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode, newest
 from mesa_memory.core.snapshot import held as held_in
@@ -118,8 +118,8 @@ class _Life:
 
     def named(self, identity: Any) -> str:
         """The agent's unique id as text, by its unique id or its name."""
-        text, key = str(identity), name_key(str(identity))
-        called = [str(w) for w, name in self.names.items() if name_key(name) == key]
+        text = str(identity)
+        called = [str(who) for who in with_name(self.names, text)]
         found = [text] if text in self._states and text else called
         if len(found) != 1:
             there = ", ".join(sorted(filter(None, self._states))) or "none"
