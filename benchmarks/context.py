@@ -40,9 +40,9 @@ from mesa_memory import (
     Window,
     configure,
 )
+from mesa_memory.layers.chapters import Chapters
+from mesa_memory.layers.story import Story
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.memories.chapters import Chapters
-from mesa_memory.memories.story import Story
 
 MODEL = "openai/gpt-4o"
 STEPS = 50

@@ -30,9 +30,9 @@ from benchmarks.tables import show
 from mesa_memory import Services, configure, register_policy
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments.forecast import EFFORT, estimate
-from mesa_memory.llm import pricing
-from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.experiments.estimates.forecast import EFFORT, estimate
+from mesa_memory.llm.cost import pricing
+from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.memories.registry import OURS
 from tests.support import examples
 from tests.support.prefix_cache import PrefixCache

@@ -39,9 +39,9 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import EpisodicMemory, FactMemory, OfflineLLM, ScriptedLLM, configure
 from mesa_memory.embedders.static import StaticEmbedder
-from mesa_memory.memories.claim import bare
+from mesa_memory.layers.facts.statement import bare
 from mesa_memory.tasks import JUDGE
-from mesa_memory.tasks.attributes import canonical
+from mesa_memory.tasks.offline.attributes import canonical
 
 PEOPLE = ("Ada", "Bela", "Carl", "Dana", "Emil", "Fay")
 PLACES = ("the mill", "the inn", "the tower", "Oak Street", "the harbour", "the abbey")

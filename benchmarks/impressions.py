@@ -24,7 +24,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from benchmarks.tables import show
 from mesa_memory import ImpressionMemory, Services, STLTMemory, configure
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.llm.doubles.offline import OfflineLLM
 
 #: the most calls and prompt tokens for an agent and step
 CALLS, TOKENS = 0.35, 500

@@ -25,9 +25,9 @@ from rich.table import Table
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError
 from mesa_memory.llm.base import Attempt, LLMSettings
-from mesa_memory.llm.client import ProviderClient
-from mesa_memory.llm.concurrency import Slots
-from mesa_memory.llm.provider_errors import StateError
+from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.providers.concurrency import Slots
+from mesa_memory.llm.providers.errors import StateError
 
 #: fixed numbers of requests at once that are tried
 GRID = (1, 2, 4, 8, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256)

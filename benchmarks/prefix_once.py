@@ -21,7 +21,7 @@ from benchmarks.tables import show
 from mesa_memory import From, Services, Study, configure, erase, implant
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.llm.doubles.offline import OfflineLLM
 
 #: most calls, as a ratio to those that cannot be shared
 ALLOWED = 1.05

@@ -30,8 +30,8 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.llm.offline import OfflineLLM
-from mesa_memory.llm.policy import Turn
+from mesa_memory.llm.doubles.offline import OfflineLLM
+from mesa_memory.llm.doubles.policy import Turn
 
 MEMORIES = ("short_term", "stlt", "long_term", "episodic", "impression")
 REASONING = {"CoT": CoTReasoning, "ReAct": ReActReasoning}

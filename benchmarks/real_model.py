@@ -45,7 +45,7 @@ from mesa_memory import (
     configure,
 )
 from mesa_memory.core.records import EVENT, EVICTED
-from mesa_memory.llm.ledger import Usage
+from mesa_memory.llm.cost.ledger import Usage
 
 
 class Pausing(Citizen):

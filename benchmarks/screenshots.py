@@ -14,7 +14,7 @@ from typing import Any
 
 from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.viz.by_hand import Change, forked
+from mesa_memory.viz.live.by_hand import Change, forked
 from tests.support.browser import at, browser, served
 from tests.support.recorded_talk import Inn
 from tests.support.recorded_town import RecordedTown

@@ -43,7 +43,7 @@ SENT, MESSAGES = "sent to the page, kB a step", "messages to the page a step"
 #: a page with nothing but a line of text
 LINE = """
 import solara
-from mesa_memory.viz.server import listen, serve
+from mesa_memory.viz.serving.server import listen, serve
 serve(lambda: solara.Text("Nothing else"), listen(port=0), open_page=False)
 """
 #: true once something is drawn in a chart

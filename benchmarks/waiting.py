@@ -41,8 +41,8 @@ from mesa_memory import (
     STLTMemory,
     configure,
 )
-from mesa_memory.llm.client import ProviderClient
-from mesa_memory.llm.litellm import litellm
+from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.providers.litellm import litellm
 from mesa_memory.llm.schemas import json_schema
 from mesa_memory.tasks.consolidate import Summary
 from tests.support.openai_server import ServerProcess

@@ -39,7 +39,7 @@ A wrong argument raises ``ValueError`` or ``TypeError`` with the value given.
 
 from typing import Any
 
-from mesa_memory.core import redaction
+from mesa_memory.core.text import redaction
 
 
 class MesaMemoryError(Exception):

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mesa_memory.cli.progress import told_if_slow
-from mesa_memory.core.redaction import cause, scrub
 from mesa_memory.core.render import one_line, shorten
+from mesa_memory.core.text.redaction import cause, scrub
 from mesa_memory.errors import MesaMemoryError
 
 if TYPE_CHECKING:

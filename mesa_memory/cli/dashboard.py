@@ -30,8 +30,9 @@ def dashboard(
     """
     with one_line_errors(2):
         from mesa_memory.stores.base import split_run
-        from mesa_memory.viz import explorer, server
-        from mesa_memory.viz.judge import named
+        from mesa_memory.viz import explorer
+        from mesa_memory.viz.live.judge import named
+        from mesa_memory.viz.serving import server
 
         if judge is None and api_base is not None:
             raise ValueError("--api-base is the address of a judge: add --judge MODEL")

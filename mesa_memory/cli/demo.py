@@ -99,7 +99,7 @@ def _serve(
     """Shows the town in the browser."""
     from mesa_memory import Services
     from mesa_memory.examples.rumor.page import parameters, town_page
-    from mesa_memory.viz.server import listen, serve
+    from mesa_memory.viz.serving.server import listen, serve
 
     place = listen(host, port)  # before days are played that may cost something
     town["record"] = _record(town["record"] or True, name)

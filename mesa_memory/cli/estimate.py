@@ -13,7 +13,7 @@ from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 
 if TYPE_CHECKING:
-    from mesa_memory.experiments.estimate import Estimate
+    from mesa_memory.experiments.estimates.estimate import Estimate
 
 COSTS = {
     "memory": "memory", "model": "model", "tier": "tier", "calls": "calls",
@@ -107,8 +107,8 @@ def _told(
     models: list[str],
     tiers: list[str],
 ) -> "Estimate":
-    from mesa_memory.experiments.forecast import agents_argument
-    from mesa_memory.experiments.forecast import estimate as forecast
+    from mesa_memory.experiments.estimates.forecast import agents_argument
+    from mesa_memory.experiments.estimates.forecast import estimate as forecast
 
     if agents is not None:
         parameters = parameters | {agents_argument(model_class): agents}

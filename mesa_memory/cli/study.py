@@ -11,10 +11,10 @@ from mesa_memory.cli.console import one_line_errors, plain_console
 from mesa_memory.cli.estimate import COSTS, shown
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
-from mesa_memory.core.spreadsheet import write_csv
+from mesa_memory.runs.spreadsheet import write_csv
 
 if TYPE_CHECKING:
-    from mesa_memory.experiments.study import Study
+    from mesa_memory.experiments.studies.study import Study
 
 #: tables of results
 TABLES = ("runs", "steps", "agents", "calls", "answers")
@@ -164,7 +164,7 @@ def methods(file: str) -> None:
 
 
 def _read(file: str) -> "Study":
-    from mesa_memory.experiments.study_file import read_study
+    from mesa_memory.experiments.studies.study_file import read_study
 
     say_loading()
     return read_study(file)

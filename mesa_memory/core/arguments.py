@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.redaction import MARK, hide
+from mesa_memory.core.text.redaction import MARK, hide
 
 #: markers of values that are not in the JSON
 OBJECT, SECRET, STORE = "$object", "$secret", "$store"

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 
-from mesa_memory.core import replies
-from mesa_memory.core.alike import alike
 from mesa_memory.core.content import count_tokens
 from mesa_memory.core.embedding import EmbedRequest
+from mesa_memory.core.text import replies
 from mesa_memory.core.validate import token_count
 from mesa_memory.errors import BadReply, ContentFiltered, EmbedderError, LLMError
 
@@ -321,7 +320,7 @@ def ask(
             last = reply
         return value
 
-    request = alike(request, accepts=read)
+    request = replace(request, accepts=read)
     while True:
         reply = yield request
         try:

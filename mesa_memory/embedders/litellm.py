@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 import numpy as np
 from tenacity import RetryCallState, Retrying, retry_if_exception
 
-from mesa_memory.core import redaction
-from mesa_memory.core.addresses import server_address
-from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.core.render import one_line, shorten
+from mesa_memory.core.text import redaction
+from mesa_memory.core.text.addresses import server_address
 from mesa_memory.embedders.base import around_blanks, check_vectors, clean, normalised
 from mesa_memory.errors import EmbedderError
 from mesa_memory.hosts.litellm import guard_clients
 from mesa_memory.hosts.provider_faults import calling, fault_of, passing, wait_of
+from mesa_memory.hosts.proxies import reach_loopback_directly
 from mesa_memory.hosts.wire import BODY_BYTES
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.

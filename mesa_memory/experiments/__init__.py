@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mesa_memory.experiments.processes import Processes
-    from mesa_memory.experiments.study import Study
+    from mesa_memory.experiments.studies.processes import Processes
+    from mesa_memory.experiments.studies.study import Study
 
 __all__ = ["Processes", "Study"]
 
-_PLACES = {"Processes": "processes", "Study": "study"}
+_PLACES = {"Processes": "studies.processes", "Study": "studies.study"}
 
 
 def __getattr__(name: str) -> Any:

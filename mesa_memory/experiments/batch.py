@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from mesa_memory.errors import StudyError
-from mesa_memory.experiments.design import Case, Design
-from mesa_memory.experiments.executors import SERIAL
-from mesa_memory.experiments.factors import Factor
-from mesa_memory.experiments.results import Results, value_of
-from mesa_memory.experiments.study import Study
-from mesa_memory.experiments.watch import MODEL
+from mesa_memory.experiments.measures.watch import MODEL
+from mesa_memory.experiments.studies.design import Case, Design
+from mesa_memory.experiments.studies.executors import SERIAL
+from mesa_memory.experiments.studies.factors import Factor
+from mesa_memory.experiments.studies.results import Results, value_of
+from mesa_memory.experiments.studies.study import Study
 
 type Row = dict[str, Any]
 

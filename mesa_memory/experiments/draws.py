@@ -8,7 +8,8 @@ import numpy as np
 
 from mesa_memory.core import draws
 from mesa_memory.errors import NoSeed
-from mesa_memory.hosts import mesa, mesa_arguments
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts.mesa import model as mesa
 
 
 def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Generator:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
-from mesa_memory.core.environment import is_set
 from mesa_memory.errors import HostChanged
 from mesa_memory.hosts import wire
 from mesa_memory.hosts.changed import changed
@@ -107,7 +106,7 @@ def hooks() -> list[str]:
     found = [n for n in _HOOKS if value(n)] if any(map(value, _HOOKS)) else []
     if litellm.acompletion is not _acompletion():
         found.append("acompletion")
-    if is_set("USE_LITELLM_PROXY") and os.environ.get("USE_LITELLM_PROXY"):
+    if os.environ.get("USE_LITELLM_PROXY"):
         found.append("USE_LITELLM_PROXY")
     return found
 

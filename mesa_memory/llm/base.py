@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from mesa_memory.core import redaction
-from mesa_memory.core.addresses import server_address
 from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.text import redaction
+from mesa_memory.core.text.addresses import server_address
 from mesa_memory.core.validate import number, whole
 
 

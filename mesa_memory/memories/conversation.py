@@ -6,13 +6,13 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import number, whole
-from mesa_memory.memories.conversations import Conversations
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.lines import in_steps
-from mesa_memory.memories.reading import PassedOn
-from mesa_memory.memories.recallable import Recallable
-from mesa_memory.memories.recalls import Recalls
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.conversations.layer import Conversations
+from mesa_memory.layers.lines import in_steps
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import PassedOn
+from mesa_memory.memories.host.recallable import Recallable
+from mesa_memory.memories.host.recalls import Recalls
 from mesa_memory.retrieval.scoring import Scoring
 
 

@@ -10,18 +10,18 @@ from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.entry import entry_lines
-from mesa_memory.memories.grading import Grader
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.lines import in_steps, of_entries
-from mesa_memory.memories.marks import EMBEDDED
-from mesa_memory.memories.reading import PassedOn
-from mesa_memory.memories.recallable import Recallable
-from mesa_memory.memories.recalling import Recollection
-from mesa_memory.memories.recalls import Recalls
-from mesa_memory.memories.reflecting import Reflector
-from mesa_memory.memories.reflection import Reflection
-from mesa_memory.memories.stream import EventStream, Stream
+from mesa_memory.layers.entry import entry_lines
+from mesa_memory.layers.flags import EMBEDDED
+from mesa_memory.layers.lines import in_steps, of_entries
+from mesa_memory.layers.stream.event_stream import EventStream, Stream
+from mesa_memory.layers.stream.grading import Grader
+from mesa_memory.layers.stream.recalling import Recollection
+from mesa_memory.layers.stream.reflecting import Reflector
+from mesa_memory.layers.stream.reflection import Reflection
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import PassedOn
+from mesa_memory.memories.host.recallable import Recallable
+from mesa_memory.memories.host.recalls import Recalls
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import GRADE

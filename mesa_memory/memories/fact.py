@@ -6,14 +6,14 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories import fact_file
-from mesa_memory.memories.fact_lines import FactLines
-from mesa_memory.memories.facts import Facts
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.interventions import changed_by_hand
-from mesa_memory.memories.reading import SHORT_TERM, PassedOn
-from mesa_memory.memories.recalls import Recalls
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.facts import file as fact_file
+from mesa_memory.layers.facts.layer import Facts
+from mesa_memory.layers.facts.shown import FactLines
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.interventions import changed_by_hand
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
+from mesa_memory.memories.host.recalls import Recalls
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.tasks.extract import GATE, checked_gate
 

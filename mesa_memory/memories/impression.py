@@ -6,10 +6,10 @@ from typing import Any
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.impressions import Impressions
-from mesa_memory.memories.reading import SHORT_TERM, PassedOn
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.impressions import Impressions
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
 
 
 class ImpressionMemory(MemoryModule):

@@ -9,12 +9,17 @@ from mesa_memory.core.records import Part
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import number, whole
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.flags import LAID_OUT
+from mesa_memory.layers.lines import Line
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.layer import Layer
-from mesa_memory.memories.lines import Line
-from mesa_memory.memories.marks import LAID_OUT
-from mesa_memory.memories.minds import (
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.recalls import Recalls, aprepare_all, arecall
+from mesa_memory.memories.host.search import by_words
+from mesa_memory.memories.host.thinking import think
+from mesa_memory.memories.prompt.layer_sections import (
     checked_layers,
     connected,
     has_section,
@@ -22,18 +27,13 @@ from mesa_memory.memories.minds import (
     mind_of,
     words_of,
 )
-from mesa_memory.memories.recalling import RecallResult
-from mesa_memory.memories.recalls import Recalls, aprepare_all, arecall
-from mesa_memory.memories.search import by_words
-from mesa_memory.memories.sections import (
+from mesa_memory.memories.prompt.sections import (
     BudgetReport,
     Prompt,
     Section,
     compose,
     joined,
 )
-from mesa_memory.memories.stream import EventStream
-from mesa_memory.memories.thinking import think
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.memories.entry import Entry, entry_snapshot, restored
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import LONG_TERM, PassedOn
-from mesa_memory.memories.summary import RunningSummary
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.entry import Entry, entry_snapshot, restored
+from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import LONG_TERM, PassedOn
 from mesa_memory.tasks import CONSOLIDATE
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.chapters import Chapters, Rule
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import SHORT_TERM, PassedOn, PassedOnWhole
-from mesa_memory.memories.story import Story
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.chapters import Chapters, Rule
+from mesa_memory.layers.story import Story
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn, PassedOnWhole
 
 
 class NarrativeMemory(MemoryModule):

@@ -1,21 +1,20 @@
 """Layers of well-known systems, with the constants of their authors."""
 
-from mesa_memory.memories.chapters import Chapters
-from mesa_memory.memories.consolidation import FrontHalf
-from mesa_memory.memories.conversations import Conversations
-from mesa_memory.memories.fact_lines import FactLines
-from mesa_memory.memories.facts import Facts
-from mesa_memory.memories.grading import Grader
-from mesa_memory.memories.impressions import Impressions
-from mesa_memory.memories.layer import Layer
-from mesa_memory.memories.recalling import Recollection
-from mesa_memory.memories.reflecting import Reflector
-from mesa_memory.memories.reflection import Reflection
-from mesa_memory.memories.stlt import Consolidation
-from mesa_memory.memories.story import Story
-from mesa_memory.memories.stream import EventStream
-from mesa_memory.memories.summary import RunningSummary
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.chapters import Chapters
+from mesa_memory.layers.consolidation import Consolidation, FrontHalf
+from mesa_memory.layers.conversations.layer import Conversations
+from mesa_memory.layers.facts.layer import Facts
+from mesa_memory.layers.facts.shown import FactLines
+from mesa_memory.layers.impressions import Impressions
+from mesa_memory.layers.story import Story
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.grading import Grader
+from mesa_memory.layers.stream.recalling import Recollection
+from mesa_memory.layers.stream.reflecting import Reflector
+from mesa_memory.layers.stream.reflection import Reflection
+from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.window import Window
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks.extract import GATE
 

@@ -14,7 +14,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from mesa_memory.errors import UnknownMemory
-from mesa_memory.hosts.mesa_llm import Memory
+from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.memories.conversation import ConversationMemory
 from mesa_memory.memories.episodic import EpisodicMemory
 from mesa_memory.memories.fact import FactMemory

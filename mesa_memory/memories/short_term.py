@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from mesa_memory.core.validate import whole
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import SHORT_TERM, PassedOn
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
 
 
 class ShortTermMemory(MemoryModule):

@@ -1,75 +1,21 @@
 """Recent steps word for word, older ones in a running summary."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.memories import consolidation as policies
-from mesa_memory.memories.consolidation import EveryBatch, Policy
-from mesa_memory.memories.entry import Entry
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.reading import (
+from mesa_memory.layers import consolidation as policies
+from mesa_memory.layers.consolidation import Consolidation, Policy
+from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reading import (
     LONG_TERM,
     SHORT_TERM,
     PassedOn,
 )
-from mesa_memory.memories.summary import RunningSummary
-from mesa_memory.memories.window import Window
 from mesa_memory.tasks import CONSOLIDATE
-
-
-class Consolidation:
-    """When entries of a window go into a summary: a policy, and what nobody would see.
-
-    Attributes:
-        capacity: how many entries the window is meant to keep.
-        size: how many go at a time if there is no other policy; None drops the oldest.
-        policy: in place of ``EveryBatch(size)``.
-    """
-
-    def __init__(self, capacity: int, size: int | None, policy: Policy | None) -> None:
-        self.capacity, self.size, self.policy = capacity, size, policy
-
-    def __call__(self, window: Window) -> int:
-        """How many of the oldest entries are due."""
-        policy = self.policy or (_every(self.size) if self.size else None)
-        if policy is None:
-            window.keep(max(0, self.capacity))
-            return 0
-        chars = window.lengths()
-        # Batches go by the number of entries alone; other policies may go by sizes.
-        tokens = window.sizes() if self.policy else chars
-        return policy.due(tokens, self.capacity) or unseen(window, chars)
-
-
-#: checked once: it is asked for at each step
-_every = lru_cache(maxsize=None, typed=True)(EveryBatch)
-
-
-def unseen(window: Window, chars: Sequence[int]) -> int:
-    """How many of the oldest entries the next step will push out of the section.
-
-    That step is taken to be as long as the newest one.
-
-    Args:
-        chars: the window's ``lengths``.
-    """
-    held, limit = window.held, window.context.section_chars
-    half = limit // 2
-    if held and chars[-1] > half and isinstance(held[-1], Entry):
-        window.split(held[-1], -half)
-        chars = window.lengths()
-    room = limit - min(half, chars[-1] if chars else 0)
-    if sum(chars) <= room:  # as nearly always
-        return 0
-    used = 0
-    for count in range(len(chars), 0, -1):
-        used += chars[count - 1]
-        if used > room and count < len(chars):
-            return count
-    return 0
 
 
 class STLTMemory(MemoryModule):

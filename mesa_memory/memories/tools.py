@@ -12,10 +12,10 @@ from mesa_memory.core import render
 from mesa_memory.core.importance import GRADE_MAX
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import whole
-from mesa_memory.hosts.mesa_llm import give_tools
-from mesa_memory.memories.host import MemoryModule
-from mesa_memory.memories.search import by_words, text_of
-from mesa_memory.memories.stream import EventStream
+from mesa_memory.hosts.mesa_llm.agents import give_tools
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.search import by_words, text_of
 
 #: kind of the events that an agent saves
 KIND = "note"

@@ -17,8 +17,8 @@ from functools import lru_cache
 import numpy as np
 import Stemmer
 
-from mesa_memory.core.naming import folded
-from mesa_memory.core.stop_words import STOP_WORDS
+from mesa_memory.core.text.naming import folded
+from mesa_memory.retrieval.stop_words import STOP_WORDS
 
 #: within two points of the best anywhere in k1 0.9-1.5 and b 0.4-0.75
 K1, B = 1.2, 0.75

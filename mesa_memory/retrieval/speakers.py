@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mesa_memory.core.naming import folded
+from mesa_memory.core.text.naming import folded
 from mesa_memory.retrieval.bm25 import spans, words
 
 

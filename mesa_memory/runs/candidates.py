@@ -24,8 +24,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
-from mesa_memory.core.stop_words import STOP_WORDS
 from mesa_memory.retrieval.bm25 import terms, words
+from mesa_memory.retrieval.stop_words import STOP_WORDS
 from mesa_memory.runs.reader import Reader
 from mesa_memory.stores import schema
 from mesa_memory.stores.columns import vector_text

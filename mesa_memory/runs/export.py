@@ -18,8 +18,8 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
-from mesa_memory.core import spreadsheet
-from mesa_memory.core.redaction import hide
+from mesa_memory.core.text.redaction import hide
+from mesa_memory.runs import spreadsheet
 from mesa_memory.runs.recorded import Recorded
 from mesa_memory.stores import columns, schema
 

@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from mesa_memory.core.content import storable
-from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreUnavailable
 from mesa_memory.stores.base import is_path
 

@@ -9,7 +9,7 @@ from sqlalchemy import ColumnElement, select
 from sqlalchemy import Table as SQLTable
 
 from mesa_memory.core.content import one_line, storable
-from mesa_memory.core.naming import with_name
+from mesa_memory.core.text.naming import with_name
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema

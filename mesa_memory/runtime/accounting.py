@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.llm.ledger import Reservation
+from mesa_memory.llm.cost.ledger import Reservation
 
 if TYPE_CHECKING:
     from mesa_memory.runtime.services import Services

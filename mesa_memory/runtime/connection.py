@@ -2,14 +2,13 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from weakref import ref
 
-from mesa_memory.core.alike import alike
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord, RecordBus
-from mesa_memory.core.redaction import cause
 from mesa_memory.core.requests import (
     FAULTS,
     Await,
@@ -23,8 +22,10 @@ from mesa_memory.core.requests import (
     arun,
     run,
 )
+from mesa_memory.core.text.redaction import cause
 from mesa_memory.errors import LLMRejected
-from mesa_memory.llm.override import LLMOverride, module_llm, override, would_be_own
+from mesa_memory.llm.doubles import override as overrides
+from mesa_memory.llm.doubles.override import LLMOverride
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -104,7 +105,7 @@ class Connection:
 
     def module_llm(self, model: str) -> Any:
         """Mesa-LLM's llm object for a model; checks its name and its key."""
-        llm = module_llm(model, self.target()[1])
+        llm = overrides.module_llm(model, self.target()[1])
         llm.system_prompt = getattr(self.memory, "system_prompt", None)
         return llm
 
@@ -142,10 +143,10 @@ class Connection:
         if self._llm is None:  # nobody has looked at it, nor put anything there
             model, base = self.target(services)
             offline = (model or "").startswith("offline/")
-            if services.llm or offline or would_be_own(model, base):
+            if services.llm or offline or overrides.would_be_own(model, base):
                 return None
         try:
-            return override(self.llm)
+            return overrides.override(self.llm)
         except ValueError as error:  # no such provider, or no key
             agent, step = self.memory.agent.unique_id, self.memory.layer_context.now
             where = {"purpose": "connect", "agent": agent, "step": step}
@@ -357,7 +358,7 @@ class EffectHandler:
     def _numbered(self, request: LLMRequest) -> LLMRequest:
         self._effects += 1
         turn = (*self._turn, self._effects)
-        return alike(request, turn=turn) if self._turn else request
+        return replace(request, turn=turn) if self._turn else request
 
     def _awaited(self, effect: Await) -> Any:
         """Somebody else's answer; who waits for it holds back nothing of others."""

@@ -10,8 +10,8 @@ from contextvars import copy_context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
-from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import Flow, Handler, arun, run
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import BadReply, EmbedderError, LLMError, MemoryStalled
 from mesa_memory.runtime.loop import background
 

@@ -14,13 +14,13 @@ from typing import Any
 from mesa_memory.core.render import BLOCK, NOTHING_RECENT
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.validate import whole
-from mesa_memory.hosts.mesa import clock
-from mesa_memory.hosts.mesa_llm import (
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa_llm.agents import (
     LLMPlace,
     show_memory_to_actions,
     surround_plans,
 )
-from mesa_memory.hosts.mesa_llm_prompts import laid_out, shows_memory
+from mesa_memory.hosts.mesa_llm.prompts import laid_out, shows_memory
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
 

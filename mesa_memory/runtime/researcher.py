@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from mesa_memory.core.requests import Effect, Flow, LLMRequest, Reply, run
-from mesa_memory.llm.ledger import Usage, price_of, usage_of
+from mesa_memory.llm.cost.ledger import Usage, price_of, usage_of
 from mesa_memory.runtime.services import Services
 
 

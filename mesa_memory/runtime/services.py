@@ -16,19 +16,20 @@ from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.recorder import RunRecorder
 from mesa_memory.core.records import Observer, RecordBus
-from mesa_memory.core.redaction import logger as logger_of
-from mesa_memory.core.redaction import scrub_reply
 from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
 from mesa_memory.embedders.batcher import EmbeddingBatcher, EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
-from mesa_memory.hosts import mesa, mesa_arguments
-from mesa_memory.llm.answer_key import Occurrences, answer_key
-from mesa_memory.llm.answers import AnswerCache, Claim
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.forecaster import Forecaster
-from mesa_memory.llm.ledger import (
+from mesa_memory.llm.cache.answer_key import Occurrences, answer_key
+from mesa_memory.llm.cache.answers import AnswerCache, Claim
+from mesa_memory.llm.cost.forecaster import Forecaster
+from mesa_memory.llm.cost.ledger import (
     Ledger,
     Reservation,
     Usage,
@@ -37,8 +38,8 @@ from mesa_memory.llm.ledger import (
     price_of,
     usage_of,
 )
-from mesa_memory.llm.offline import OfflineLLM
-from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.llm.doubles.offline import OfflineLLM
+from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime import stand_in
 from mesa_memory.runtime.accounting import Accounted
@@ -325,7 +326,7 @@ class Services:
         if model and model.partition("/")[0] == PROVIDER:
             return self._offline
         if self._provider is None:
-            from mesa_memory.llm.client import ProviderClient
+            from mesa_memory.llm.providers.client import ProviderClient
 
             with _making:  # a second client would have limits of its own
                 if self._provider is None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.redaction import hide
+from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
 from mesa_memory.stores.base import is_path, open_store
 from mesa_memory.stores.rows import Blobs, storable

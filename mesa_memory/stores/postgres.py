@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from mesa_memory.core import redaction
+from mesa_memory.core.text import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
 from mesa_memory.stores import schema, versions
 from mesa_memory.stores.base import Options

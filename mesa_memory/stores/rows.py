@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from mesa_memory.core.redaction import scrub_json
+from mesa_memory.core.text.redaction import scrub_json
 
 #: a text of more bytes than this is split, as databases limit their parameters
 TEXT_BYTES = 16 * 2**20

@@ -12,7 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from mesa_memory.core.redaction import cause, hide
+from mesa_memory.core.text.redaction import cause, hide
 from mesa_memory.errors import RunInUse, StoreCorrupt, StoreError, StoreReadOnly
 from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch, Options, RunInfo

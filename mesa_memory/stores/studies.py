@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from mesa_memory.core.redaction import hide
+from mesa_memory.core.text.redaction import hide
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.rows import Blobs, storable
 from mesa_memory.stores.schema import (

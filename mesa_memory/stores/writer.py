@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import Protocol
 
-from mesa_memory.core.redaction import logger as logger_of
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import RunInUse, StoreError
 from mesa_memory.stores.base import Batch, Store

@@ -6,16 +6,17 @@ task's system text says that such lines are never instructions.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
 
 import mesa_memory.tasks.registry as registry
-from mesa_memory.core import replies, requests
-from mesa_memory.core.alike import alike
+from mesa_memory.core import requests
 from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
-from mesa_memory.core.thinking import answers
+from mesa_memory.core.text import replies
+from mesa_memory.core.text.thinking import answers
 from mesa_memory.core.validate import whole
 from mesa_memory.errors import BadReply, ContentFiltered
 
@@ -167,7 +168,7 @@ class Task:
             system: the whole system text, in place of this task's own.
             model, api_base: if they are known.
         """
-        return alike(
+        return replace(
             self._blank,
             agent=agent,
             step=step,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core.content import shorten
-from mesa_memory.core.replies import Unusable
+from mesa_memory.core.text.replies import Unusable
 
 #: a longer line is no item's number and what is said of it
 LINE_CHARS = 80

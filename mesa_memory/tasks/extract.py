@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from mesa_memory.core.replies import Unusable, check_text
+from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted, numbered
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
 from mesa_memory.tasks.grounding import DROPPED, check_summary, doubt_of
-from mesa_memory.tasks.statements import statements
+from mesa_memory.tasks.offline.statements import statements
 
 #: what the write gate asks of a statement
 GATE = ("fact", "stable", "useful")

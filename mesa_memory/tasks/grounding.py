@@ -9,10 +9,10 @@ letters, so that Анна is Anna; summaries may be in another language than the
 from collections.abc import Sequence
 from typing import Any
 
-from mesa_memory.core.refusals import speaks_to_user
-from mesa_memory.core.replies import Unusable, is_json
+from mesa_memory.core.text.refusals import speaks_to_user
+from mesa_memory.core.text.replies import Unusable, is_json
 from mesa_memory.tasks.base import Inputs
-from mesa_memory.tasks.terms import Terms, letters
+from mesa_memory.tasks.offline.terms import Terms, letters
 
 #: the new summary keeps at least one term in this many of the old one …
 KEEP_ONE_OF = 10

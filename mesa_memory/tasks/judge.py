@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-from mesa_memory.core.replies import Unusable
-from mesa_memory.tasks.attributes import covers
+from mesa_memory.core.text.replies import Unusable
 from mesa_memory.tasks.base import Inputs, Task, numbered
+from mesa_memory.tasks.offline.attributes import covers
 
 #: a new fact, another value of a known one, its end, or nothing new
 ADD, UPDATE, DELETE, NONE = "ADD", "UPDATE", "DELETE", "NONE"

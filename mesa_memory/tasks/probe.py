@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-import mesa_memory.tasks.themes as themes
+import mesa_memory.tasks.offline.themes as themes
 from mesa_memory.tasks.base import Inputs, Task, bulleted
 
 _WHOLE = re.compile(r"(?<!Agent )(?<!\w)[-+]?\d+(?![\d.]*\d)")

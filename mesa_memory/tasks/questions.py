@@ -4,8 +4,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
-import mesa_memory.tasks.themes as themes
-from mesa_memory.core.replies import Unusable, check_text
+import mesa_memory.tasks.offline.themes as themes
+from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Task, numbered
 from mesa_memory.tasks.reflect import INSIGHT_CHARS, SYSTEM
 

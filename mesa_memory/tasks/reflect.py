@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
-import mesa_memory.tasks.themes as themes
-from mesa_memory.core.replies import Unusable, check_text
+import mesa_memory.tasks.offline.themes as themes
+from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
-from mesa_memory.tasks.overlap import supports
+from mesa_memory.tasks.offline.overlap import supports
 
 #: longest insight, or question
 INSIGHT_CHARS = 400

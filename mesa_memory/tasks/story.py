@@ -9,7 +9,7 @@ from typing import Any
 from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
 from mesa_memory.tasks.consolidate import BULLET, WORD_CHARS, Summary, check, doubt
-from mesa_memory.tasks.excerpt import most_important
+from mesa_memory.tasks.offline.excerpt import most_important
 
 #: the story has fewer sentences
 SENTENCES = 5

@@ -9,12 +9,12 @@ import solara.lab
 from mesa_memory.hosts.solara import mesa_pages, on_redraw, redraw
 from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
-from mesa_memory.viz.controls import Controls, Speed
 from mesa_memory.viz.dashboard import STYLE, Dashboard
+from mesa_memory.viz.live.controls import Controls, Speed
+from mesa_memory.viz.live.page_runs import PageRuns, use_current, use_named
 from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
-from mesa_memory.viz.origin import FOREIGN, opened_elsewhere
-from mesa_memory.viz.page_runs import PageRuns, use_current, use_named
 from mesa_memory.viz.run_names import labels
+from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.host import HostPage

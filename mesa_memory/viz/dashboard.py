@@ -9,11 +9,11 @@ import solara
 
 from mesa_memory.viz.actions import NO_ACTIONS, Actions, provide_actions, use_actions
 from mesa_memory.viz.address import Address
-from mesa_memory.viz.hooks import Told, use_chosen, use_newest
-from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.run_names import labels
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
+from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.tools import Tools, step_marks
 from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import (

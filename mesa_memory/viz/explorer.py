@@ -10,14 +10,15 @@ import solara.lab
 
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.runs import Run, open_run
-from mesa_memory.viz import server
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.data import layers, scene
-from mesa_memory.viz.judge import Judge
-from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.data import layers
+from mesa_memory.viz.data.story import scene
+from mesa_memory.viz.live.judge import Judge
 from mesa_memory.viz.run_names import give_keys
-from mesa_memory.viz.server import Place
+from mesa_memory.viz.serving import server
+from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.server import Place
 from mesa_memory.viz.views import VIEWS
 
 

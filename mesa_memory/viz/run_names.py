@@ -10,7 +10,7 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
 
 if TYPE_CHECKING:
-    from mesa_memory.viz.run_feed import Feed
+    from mesa_memory.viz.serving.run_feed import Feed
 
 #: hexadecimal digits that tell runs of stores with the same file name apart
 DIGITS = 6

@@ -3,14 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from mesa_memory.llm.ledger import Budget
+from mesa_memory.llm.cost.ledger import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.run_names import RunFacts, labels
 
 if TYPE_CHECKING:
-    from mesa_memory.viz.judge import Judge
-    from mesa_memory.viz.run_feed import Feed
+    from mesa_memory.viz.live.judge import Judge
+    from mesa_memory.viz.serving.run_feed import Feed
 
 T = TypeVar("T")
 

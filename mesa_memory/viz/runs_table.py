@@ -6,9 +6,9 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.run_names import differing
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.widgets import Choose, Column, Section, Table
 
 _COLUMNS = (

@@ -11,10 +11,10 @@ from mesa_memory.runs.notes import Notes
 from mesa_memory.viz.data import interventions
 from mesa_memory.viz.finding import OPTION, Found
 from mesa_memory.viz.noting import Noting
-from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.runs_table import RunsTable
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.widgets import SearchBox
 from mesa_memory.viz.widgets.copylink import CopyLink
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from mesa_memory.cli import main
 from mesa_memory.cli.estimate import model_named
 from mesa_memory.experiments.importing import MODELS
-from mesa_memory.experiments.study_file import read_study
+from mesa_memory.experiments.studies.study_file import read_study
 
 TOML = """
 model = "rumor"

@@ -11,12 +11,12 @@ from contextlib import closing
 import pytest
 
 from mesa_memory import configure, open_run
-from mesa_memory.core import redaction
 from mesa_memory.core.requests import Reply
+from mesa_memory.core.text import redaction
 from mesa_memory.errors import CacheError
-from mesa_memory.llm import answers
-from mesa_memory.llm.answer_file import APPLICATION, AnswerFile
-from mesa_memory.llm.answers import AnswerCache
+from mesa_memory.llm.cache import answers
+from mesa_memory.llm.cache.answer_file import APPLICATION, AnswerFile
+from mesa_memory.llm.cache.answers import AnswerCache
 from tests.support.keeping import live, town
 from tests.support.openai_server import OpenAIServer
 from tests.support.waiting import HUNG

@@ -8,7 +8,7 @@ import litellm
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.core import fault_table
-from mesa_memory.core.replies import BAD_OUTPUT
+from mesa_memory.core.text.replies import BAD_OUTPUT
 from mesa_memory.errors import ContentFiltered, LLMError, PromptTooLong
 from mesa_memory.hosts.provider_faults import outcome
 from tests.support import network, ways

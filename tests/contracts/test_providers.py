@@ -9,8 +9,8 @@ import litellm
 import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
-from mesa_memory.core.proxies import reach_loopback_directly
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
+from mesa_memory.hosts.proxies import reach_loopback_directly
 from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.impress import Impression
 from tests.support import network, ways

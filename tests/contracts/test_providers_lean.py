@@ -16,9 +16,9 @@ import pytest
 
 from mesa_memory import LLMRejected, LLMSettings, LLMUnavailable, Services, configure
 from mesa_memory.hosts.litellm import address_of
-from mesa_memory.llm.client import ProviderClient
-from mesa_memory.llm.lean import LeanSender
-from mesa_memory.llm.routing import destination, obstacle
+from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.providers.direct import LeanSender
+from mesa_memory.llm.providers.routing import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
 from tests.support import network
 from tests.support.client import ask, client, question

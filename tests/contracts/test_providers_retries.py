@@ -14,9 +14,9 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import LLMRejected, LLMUnavailable, LongTermMemory, configure
 from mesa_memory.errors import MemoryStalled
 from mesa_memory.hosts.provider_faults import StateError
-from mesa_memory.llm import provider_errors
-from mesa_memory.llm.client import ProviderClient
-from mesa_memory.llm.deadline import Patience
+from mesa_memory.llm.providers import errors as provider_errors
+from mesa_memory.llm.providers.client import ProviderClient
+from mesa_memory.llm.providers.deadline import Patience
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
@@ -150,7 +150,7 @@ def waits(monkeypatch):
             waited.append(seconds)
             self.left -= seconds
 
-    monkeypatch.setattr("mesa_memory.llm.attempts.Patience", Hasty)
+    monkeypatch.setattr("mesa_memory.llm.providers.attempts.Patience", Hasty)
     # As no time passes, a wait that was waited would not be over.
     monkeypatch.setattr(ProviderClient, "_closed_for", lambda *_: 0.0)
     return waited

@@ -30,7 +30,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments.variance import variance_components
+from mesa_memory.experiments.measures.variance import variance_components
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
 

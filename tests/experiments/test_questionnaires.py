@@ -30,7 +30,7 @@ from mesa_memory import (
     probe,
 )
 from mesa_memory.errors import LLMRejected
-from mesa_memory.experiments.questionnaires import answers_frame
+from mesa_memory.experiments.measures.questionnaires import answers_frame
 from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY

@@ -10,7 +10,7 @@ from mesa_memory import From, Study, open_run
 from mesa_memory.errors import NotPicklable
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import Processes
-from mesa_memory.experiments.study_file import read_study
+from mesa_memory.experiments.studies.study_file import read_study
 from tests.experiments.test_study_executors import PicklingExecutor
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import (

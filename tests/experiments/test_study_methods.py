@@ -15,7 +15,7 @@ from mesa_memory import (
     register_policy,
     route_reasoning,
 )
-from mesa_memory.experiments.methods import facts_of, methods
+from mesa_memory.experiments.studies.methods import facts_of, methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run

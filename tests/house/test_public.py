@@ -31,6 +31,6 @@ def test_importing_the_package_is_light_and_opens_no_socket():
         "own = sorted(n for n in sys.modules if n.startswith('mesa_memory.'))\n"
         "assert not own, own\n"
         "from mesa_memory import STLTMemory, configure\n"
-        "import mesa_memory.llm.litellm\n"
+        "import mesa_memory.llm.providers.litellm\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)

@@ -11,8 +11,8 @@ BACKENDS = {"llm", "embedders", "stores"}
 EDGE = {"cli", "viz", "examples"}
 #: what plans and makes many runs is known by those at the edge alone
 STUDY = {"experiments"}
-MOST_NAMES = 15
-LONGEST_CHAIN = 9
+MOST_NAMES = 16
+LONGEST_CHAIN = 10
 
 #: room -> the rooms that it must not reach, not even through another one
 FORBIDDEN = {
@@ -23,6 +23,7 @@ FORBIDDEN = {
     "embedders": ROOMS - {*PURE, "errors", "embedders", "hosts"},
     "llm": ROOMS - {*PURE, "errors", "llm", "hosts"},
     "hosts": BACKENDS | EDGE | STUDY,
+    "layers": ROOMS - {*PURE, "errors", "layers", "hosts"},
     "memories": BACKENDS | EDGE | STUDY | {"runtime", "recording", "runs"},
     "runtime": EDGE | STUDY | {"memories", "recording", "runs"},
     "recording": EDGE | STUDY | {"runs"},
@@ -33,7 +34,7 @@ FORBIDDEN = {
 
 #: (file, room it imports): what is not yet as it should be; each line is to go
 EXCEPTIONS = {
-    ("memories/host.py", "runtime"),
+    ("memories/host/memory_module.py", "runtime"),
 }
 
 
@@ -62,7 +63,7 @@ def test_no_rooms_import_each_other_in_a_circle():
     assert [room for room in sorted(graph) if room in reach(graph, room)] == []
 
 
-def test_no_chain_of_imports_is_longer_than_nine_rooms():
+def test_no_chain_of_imports_is_longer_than_ten_rooms():
     graph = arrows(EXCEPTIONS)
 
     def longest(room):

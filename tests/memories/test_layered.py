@@ -31,9 +31,9 @@ from mesa_memory import (
 )
 from mesa_memory.core.render import count_tokens
 from mesa_memory.errors import EmbedderError
-from mesa_memory.memories.budget import PERMANENT
-from mesa_memory.memories.impressions import Impressions
-from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.layers.impressions import Impressions
+from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.memories.prompt.budget import PERMANENT
 from tests.support.layered import four
 
 QUIET = register_policy("quiet", lambda turn: "Nothing to do.")

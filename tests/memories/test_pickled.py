@@ -34,10 +34,10 @@ from mesa_memory import (
     configure,
     register_policy,
 )
-from mesa_memory.memories.chapters import Chapters
+from mesa_memory.layers.chapters import Chapters
+from mesa_memory.layers.story import Story
 from mesa_memory.memories.conversation import Surroundings
 from mesa_memory.memories.long_term import Waiting
-from mesa_memory.memories.story import Story
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 README = {

@@ -11,7 +11,7 @@ from mesa_memory import (
     ScriptedLLM,
     Services,
 )
-from mesa_memory.core.replies import Unusable
+from mesa_memory.core.text.replies import Unusable
 from mesa_memory.tasks import REFLECT
 from mesa_memory.tasks.reflect import Insights
 from tests.support.models import citizen, configure

@@ -19,7 +19,7 @@ from mesa_memory import (
     swap,
 )
 from mesa_memory.memories.registry import OURS
-from mesa_memory.viz.by_hand import forked
+from mesa_memory.viz.live.by_hand import forked
 
 
 class Town(mesa.Model):

@@ -148,17 +148,10 @@ def _look(path: str) -> None:
     """What the dashboard shows."""
     from mesa_memory.viz import explorer
     from mesa_memory.viz.data import agent as agents
-    from mesa_memory.viz.data import (
-        compare,
-        corpus,
-        cost,
-        evidence,
-        impressions,
-        layers,
-        population,
-        recall,
-        spread,
-    )
+    from mesa_memory.viz.data import compare, layers, population, recall
+    from mesa_memory.viz.data.contents import evidence, impressions
+    from mesa_memory.viz.data.requests import cost
+    from mesa_memory.viz.data.spread import corpus, spread
 
     (feed,) = explorer.open_feeds([(path, None)])
     try:

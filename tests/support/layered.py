@@ -3,11 +3,11 @@
 from typing import Any
 
 from mesa_memory import LayeredMemory, Window
-from mesa_memory.memories.impressions import Impressions
-from mesa_memory.memories.recalling import Recollection
-from mesa_memory.memories.stlt import Consolidation
-from mesa_memory.memories.stream import EventStream
-from mesa_memory.memories.summary import RunningSummary
+from mesa_memory.layers.consolidation import Consolidation
+from mesa_memory.layers.impressions import Impressions
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.recalling import Recollection
+from mesa_memory.layers.summary import RunningSummary
 
 
 def four(agent: Any, budget: int = 2000, **given: Any) -> LayeredMemory:

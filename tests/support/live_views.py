@@ -10,8 +10,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import conversations, recall, spread
+from mesa_memory.viz.data import conversations, recall
 from mesa_memory.viz.data.agent import past
+from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.views import VIEWS as TABS
 from tests.support.live_pages import BUDGET, Minds
 

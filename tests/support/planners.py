@@ -19,7 +19,7 @@ from mesa_memory import (
     register_policy,
     route_reasoning,
 )
-from mesa_memory.llm.offline import OfflineLLM
+from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.memories.registry import find, names
 
 MEMORIES = {

@@ -18,7 +18,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
-from mesa_memory.memories.stream import EventStream
+from mesa_memory.layers.stream.event_stream import EventStream
 
 #: the memory of agent n is the one at place n - 1
 KINDS = [

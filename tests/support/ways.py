@@ -8,7 +8,9 @@ WAYS = ("lean", "litellm")
 def take(way, monkeypatch):
     """Lets requests go this way, as if nobody had chosen."""
     if way == "litellm":
-        monkeypatch.setattr("mesa_memory.llm.client.obstacle", lambda *_: "a test")
+        monkeypatch.setattr(
+            "mesa_memory.llm.providers.client.obstacle", lambda *_: "a test"
+        )
 
 
 @pytest.fixture(

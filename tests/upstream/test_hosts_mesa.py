@@ -9,7 +9,7 @@ from mesa.time import Schedule
 
 from mesa_memory import Services, ShortTermMemory, configure, open_run, resume
 from mesa_memory.errors import HostChanged
-from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.live.live_run import live_feed
 
 
 class Walker(mesa.Agent):

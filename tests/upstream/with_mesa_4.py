@@ -33,7 +33,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import HostChanged
 from mesa_memory.viz.data import activity, population
-from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.live.live_run import live_feed
 
 ASKED = []
 

@@ -195,7 +195,7 @@ def test_if_the_first_fails_another_asks_in_its_turn(file):
 def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
     import asyncio
 
-    from mesa_memory.llm.answers import AnswerCache
+    from mesa_memory.llm.cache.answers import AnswerCache
     from tests.support.client import question
 
     cache, request = AnswerCache(file), question("http://127.0.0.1:9/v1")

@@ -9,9 +9,9 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import LongTermMemory, Reply, Services, configure, open_run
 from mesa_memory.cli import main
 from mesa_memory.cli.cost import KEYS as OFFERED
-from mesa_memory.llm import pricing
+from mesa_memory.llm.cost import pricing
 from mesa_memory.runs.calls import KEYS
-from mesa_memory.viz.data import cost as viewed
+from mesa_memory.viz.data.requests import cost as viewed
 from tests.support.openai_server import OpenAIServer
 
 PRICED = "openai/gpt-5-mini"

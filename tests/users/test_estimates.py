@@ -14,7 +14,7 @@ from mesa_memory import (
     open_run,
 )
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.llm.price import Price
+from mesa_memory.llm.cost.price import Price
 
 TOWN = {"n_agents": 12, "memory": "stlt"}
 

@@ -15,10 +15,10 @@ from mesa_memory import (
     configure,
     route_reasoning,
 )
-from mesa_memory.llm import pricing
-from mesa_memory.llm.forecaster import Forecaster
-from mesa_memory.llm.ledger import Usage
-from mesa_memory.llm.price import Price
+from mesa_memory.llm.cost import pricing
+from mesa_memory.llm.cost.forecaster import Forecaster
+from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.llm.cost.price import Price
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 RULES = "The mill grinds on market days, and the bridge is closed at night. " * 70

@@ -20,7 +20,7 @@ from mesa_memory import (
     register_policy,
 )
 from mesa_memory.cli import main
-from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed
 
 REPLY = {"text": "Kind.", "sentiment": 0.5, "familiarity": 0.5}
 

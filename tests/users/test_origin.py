@@ -15,7 +15,7 @@ from mesa_memory import (
 )
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data import evidence
+from mesa_memory.viz.data.contents import evidence
 from tests.support.recorded_town import RecordedTown
 from tests.users.test_mood import Street, feels
 

@@ -57,5 +57,5 @@ def test_a_study_that_asks_a_provider_is_recorded(tmp_path, server):
 
 
 def test_the_page_and_the_command_line_can_be_loaded():
-    load = "import mesa_memory.cli.__main__, mesa_memory.viz.explorer, mesa_memory.viz.live"
+    load = "import mesa_memory.cli.__main__, mesa_memory.viz.explorer, mesa_memory.viz.live.live_run"
     assert printed(load) == ""

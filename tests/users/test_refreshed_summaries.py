@@ -19,9 +19,9 @@ from mesa_memory import (
     resume,
     swap,
 )
-from mesa_memory.memories.archive import ARCHIVE_CHARS, EventArchive
-from mesa_memory.memories.summary import REQUEST_CHARS
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.archive import ARCHIVE_CHARS, EventArchive
+from mesa_memory.layers.summary import REQUEST_CHARS
+from mesa_memory.layers.window import Window
 from tests.unit.memories.alone import happens, joined
 
 ASKED = []

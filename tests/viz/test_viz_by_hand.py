@@ -4,14 +4,15 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.by_hand import Change, ask, forked
 from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data import evidence, interventions
+from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.compare import ONLY, marked
-from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.data.contents import evidence
+from mesa_memory.viz.live.by_hand import Change, ask, forked
+from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.tools import step_marks
-from mesa_memory.viz.views.fork_outcome import outcome
+from mesa_memory.viz.views.by_hand.fork_outcome import outcome
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 

@@ -4,8 +4,10 @@ import pytest
 
 from mesa_memory import Services, erase
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import budget, chapters, contents, conversations, facts
+from mesa_memory.viz.data import conversations
 from mesa_memory.viz.data.agent import Past, cells, columns, past
+from mesa_memory.viz.data.contents import chapters, contents, facts
+from mesa_memory.viz.data.requests import budget
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import SAID, Inn
 

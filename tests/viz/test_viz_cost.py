@@ -7,7 +7,7 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import cost
+from mesa_memory.viz.data.requests import cost
 from tests.support.browser import Window, browser
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

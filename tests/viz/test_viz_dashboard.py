@@ -10,8 +10,8 @@ from mesa_memory import Services, open_run
 from mesa_memory.cli import main
 from mesa_memory.errors import StoreUnavailable
 from mesa_memory.viz.dashboard import Guarded, Tabs
-from mesa_memory.viz.run_feed import Feed
 from mesa_memory.viz.selection import Choice, Selection
+from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.views import View
 from tests.support.recorded_town import RecordedTown
 

@@ -6,7 +6,7 @@ import pytest
 from mesa_memory import Services, open_run
 from mesa_memory.viz.data import agent, layers, population, reading, wording
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed
 from tests.support.playing import play
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.recorded_town import RecordedTown

@@ -4,7 +4,7 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.viz import make_memory_component
-from mesa_memory.viz.live import NOT_RECORDED, live_feed
+from mesa_memory.viz.live.live_run import NOT_RECORDED, live_feed
 from tests.support.live_pages import Others
 from tests.support.recorded_town import RecordedTown
 

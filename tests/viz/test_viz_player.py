@@ -8,8 +8,8 @@ import solara
 from ipyvuetify import Alert, Btn
 
 from mesa_memory import Services, ShortTermMemory, configure
-from mesa_memory.viz.controls import Controls, Speed
-from mesa_memory.viz.page_runs import PageRuns, use_current
+from mesa_memory.viz.live.controls import Controls, Speed
+from mesa_memory.viz.live.page_runs import PageRuns, use_current
 from mesa_memory.viz.selection import Choice, Selection
 from tests.support.waiting import HUNG, until
 

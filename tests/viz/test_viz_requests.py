@@ -3,12 +3,13 @@
 import pytest
 
 from mesa_memory import Services
-from mesa_memory.core.replies import repair_prompt
+from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
-from mesa_memory.viz.data import interventions, origins, parts
-from mesa_memory.viz.data import requests as data
+from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import past
+from mesa_memory.viz.data.requests import origins, parts
+from mesa_memory.viz.data.requests import requests as data
 from tests.support.recorded import Story
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn

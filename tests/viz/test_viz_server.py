@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mesa_memory.viz.server import listen
+from mesa_memory.viz.serving.server import listen
 from tests.support.browser import at, opener
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

@@ -7,8 +7,9 @@ from mesa_memory import Services
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import groups, leads, spread
-from mesa_memory.viz.data.corpus import corpus, sentences
+from mesa_memory.viz.data import leads
+from mesa_memory.viz.data.spread import groups, spread
+from mesa_memory.viz.data.spread.corpus import corpus, sentences
 from tests.support.browser import Window, browser
 from tests.support.dashboards import dashboard
 from tests.support.playing import play

@@ -22,12 +22,12 @@ from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
 from mesa_memory.stores.schema import PROBES
-from mesa_memory.viz import judge as judges
-from mesa_memory.viz.data import groups, spread, verdicts
+from mesa_memory.viz.data.spread import groups, spread, verdicts
 from mesa_memory.viz.explorer import open_feeds
-from mesa_memory.viz.live import live_feed
+from mesa_memory.viz.live import judge as judges
+from mesa_memory.viz.live.live_run import live_feed
 from mesa_memory.viz.selection import Choice, Selection
-from mesa_memory.viz.views.spread import SpreadView
+from mesa_memory.viz.views.spread.spread import SpreadView
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown

@@ -6,7 +6,7 @@ import pytest
 
 from mesa_memory.examples.rumor.hearsay import RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.viz.data import groups
+from mesa_memory.viz.data.spread import groups
 from tests.support.browser import Window, browser
 from tests.support.dashboards import dashboard
 from tests.support.live_views import READ, facts, press

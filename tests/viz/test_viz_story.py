@@ -8,12 +8,12 @@ import pytest
 from mesa_memory import Services, fork, open_run, resume
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.stores import open_store, schema
-from mesa_memory.viz.data import colouring, frames, person
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.agent import past
-from mesa_memory.viz.data.said import said
-from mesa_memory.viz.data.scene import circle, scene
-from mesa_memory.viz.portions import stretches
+from mesa_memory.viz.data.story import colouring, frames, person
+from mesa_memory.viz.data.story.said import said
+from mesa_memory.viz.data.story.scene import circle, scene
+from mesa_memory.viz.serving.portions import stretches
 from tests.support.recorded import Story
 from tests.support.spaces import KINDS, Mixed, Walk
 from tests.support.stored import everything

@@ -7,7 +7,7 @@ import pytest
 
 from mesa_memory import Services, ShortTermMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.viz.data.said import said
+from mesa_memory.viz.data.story.said import said
 from mesa_memory.viz.widgets.stage import NEUTRAL
 from tests.support.browser import Window, browser, run_key, served
 from tests.support.recorded_town import RecordedTown

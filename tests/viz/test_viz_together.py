@@ -6,7 +6,7 @@ from mesa_memory import Services
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.viz.data import together as data
 from mesa_memory.viz.explorer import open_feeds
-from mesa_memory.viz.views.together import option
+from mesa_memory.viz.views.compare.together import option
 
 DAYS = 4
 

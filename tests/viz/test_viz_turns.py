@@ -6,7 +6,7 @@ import threading
 
 import mesa
 
-from mesa_memory.viz.step_lock import InTurn, stop_all, take_turns
+from mesa_memory.viz.live.step_lock import InTurn, stop_all, take_turns
 
 
 class Slow(mesa.Model):

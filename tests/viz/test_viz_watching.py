@@ -7,12 +7,12 @@ import solara
 
 from mesa_memory import Services, open_run
 from mesa_memory.errors import StoreUnavailable
-from mesa_memory.viz import hooks
-from mesa_memory.viz.hooks import look, use_chosen, use_newest
-from mesa_memory.viz.live import live_feed
-from mesa_memory.viz.run_feed import Feed
+from mesa_memory.viz.live.live_run import live_feed
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.throttle import LONGEST_PAUSE_S, Pace
+from mesa_memory.viz.serving import hooks
+from mesa_memory.viz.serving.hooks import look, use_chosen, use_newest
+from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.throttle import LONGEST_PAUSE_S, Pace
 from tests.support.recorded_town import RecordedTown
 from tests.support.waiting import until
 

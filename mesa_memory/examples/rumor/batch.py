@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from mesa_memory import batch_run
-from mesa_memory.core.spreadsheet import write_csv
 from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.runs.spreadsheet import write_csv
 
 #: colour (Okabe and Ito: told apart by colour-blind readers, too) and dashes
 STYLES: dict[str, tuple[str, Any]] = {

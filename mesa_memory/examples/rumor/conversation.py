@@ -5,7 +5,7 @@ import zlib
 
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
-from mesa_memory.llm.policy import Turn
+from mesa_memory.llm.doubles.policy import Turn
 
 #: the reply of somebody who keeps silent
 NOTHING = "nothing"

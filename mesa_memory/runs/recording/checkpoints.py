@@ -11,10 +11,11 @@ from typing import Any
 
 from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
 from mesa_memory.errors import MemoryMismatch
-from mesa_memory.hosts import mesa, mesa_arguments
-from mesa_memory.llm.ledger import Usage
-from mesa_memory.memories.layers import memories_beside, memories_of
-from mesa_memory.memories.own_state import lost_state
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts.mesa import model as mesa
+from mesa_memory.layers.own_state import lost_state
+from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.memories.host.layer_names import memories_beside, memories_of
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.arguments import full_name
 from mesa_memory.core.validate import whole
-from mesa_memory.hosts import mesa_arguments
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runs.recording.checkpoints import memories
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from mesa_memory.core import redaction
+from mesa_memory.core.text import redaction
 from mesa_memory.core.validate import check_model, whole
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.batcher import EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.ledger import Budget
-from mesa_memory.llm.offline import OfflineLLM
-from mesa_memory.llm.policy import PROVIDER
+from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.llm.doubles.offline import OfflineLLM
+from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.recording.config import Recording, start
 from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
@@ -183,7 +183,7 @@ def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
             "cache must be the path of a file, such as 'answers.sqlite'; answers are "
             f"not kept in {redaction.scrub(str(cache))!r}"
         )
-    from mesa_memory.llm.answers import AnswerCache
+    from mesa_memory.llm.cache.answers import AnswerCache
 
     return chosen | {"answers": AnswerCache.of(os.fspath(cache))}
 

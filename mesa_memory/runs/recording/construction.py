@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.arguments import SCENARIO, encode, full_name, mark_of, missing
-from mesa_memory.hosts import mesa_arguments
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
 
 
 def noted(model: Any) -> dict[str, Any] | None:

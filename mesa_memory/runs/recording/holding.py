@@ -10,7 +10,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from mesa_memory.core.records import REPLACED, MemoryRecord, RecordLog
-from mesa_memory.memories.layers import memories_of
+from mesa_memory.memories.host.layer_names import memories_of
 
 #: an agent's unique id as text, and the layer
 type Key = tuple[str, str]
@@ -73,7 +73,7 @@ class Holding:
             self._end(step, memories)
 
     def _end(self, step: float, memories: Mapping[str, Any]) -> None:
-        from mesa_memory.memories.interventions import take_back
+        from mesa_memory.memories.host.interventions import take_back
 
         for memory in memories.values():
             ended = self._aside.pop(memory.journal, None)

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core import redaction
-from mesa_memory.core.addresses import is_address
 from mesa_memory.core.arguments import (
     BITS,
     DICT,
@@ -34,8 +32,11 @@ from mesa_memory.core.arguments import (
     mark_of,
     number_of,
 )
+from mesa_memory.core.text import redaction
+from mesa_memory.core.text.addresses import is_address
 from mesa_memory.errors import ParameterError
-from mesa_memory.hosts import mesa, mesa_arguments
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.runs.recording import construction
 
 _SOURCES = {

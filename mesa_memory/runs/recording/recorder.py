@@ -13,11 +13,11 @@ from contextlib import contextmanager
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord, RecordBus
-from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
-from mesa_memory.hosts.mesa import clock
-from mesa_memory.hosts.mesa_steps import StepWatch
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa.steps import StepWatch
 from mesa_memory.runs.recording.changes import Call
 from mesa_memory.runs.recording.checkpoints import (
     memories,

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.hosts import mesa_arguments
-from mesa_memory.llm.replay import Recorded, ReplayLLM, ReplayOrCall, response
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.runs.recording.rows import asking, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.stores.base import Store, no_run, open_store, other_run, split_run

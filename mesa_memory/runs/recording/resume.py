@@ -11,8 +11,8 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.redaction import logger as logger_of
 from mesa_memory.core.snapshot import decode
+from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import RunInUse, StoreCorrupt
 from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.config import Attachment, Recording

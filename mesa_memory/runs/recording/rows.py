@@ -10,8 +10,8 @@ import numpy as np
 from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.hosts.mesa_names import own_name
-from mesa_memory.llm.replay import response_data
+from mesa_memory.hosts.mesa_llm.names import own_name
+from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.runs.recording.changes import Call, Recall
 from mesa_memory.runs.recording.uses import used_in

@@ -6,8 +6,8 @@ from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.render import event_text
-from mesa_memory.core.tool_calls import functions
-from mesa_memory.llm.replay import response_data
+from mesa_memory.core.text.tool_calls import functions
+from mesa_memory.llm.doubles.replay import response_data
 from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recording.changes import Call, Recall
 

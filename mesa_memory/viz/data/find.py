@@ -6,8 +6,8 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from mesa_memory.core.naming import name_key
 from mesa_memory.core.records import DERIVED
+from mesa_memory.core.text.naming import name_key
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 

@@ -8,7 +8,9 @@ import numpy as np
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
-from mesa_memory.viz.data import cost, scene, spread
+from mesa_memory.viz.data.requests import cost
+from mesa_memory.viz.data.spread import spread
+from mesa_memory.viz.data.story import scene
 from mesa_memory.viz.run_names import RunFacts
 
 #: what every run has: its label, and its unit

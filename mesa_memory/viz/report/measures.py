@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from mesa_memory.runs import Run
-from mesa_memory.viz.data import spread
 from mesa_memory.viz.data.activity import Activity
-from mesa_memory.viz.data.colouring import Colouring, of_outcome
-from mesa_memory.viz.data.scene import Scene
+from mesa_memory.viz.data.spread import spread
+from mesa_memory.viz.data.story.colouring import Colouring, of_outcome
+from mesa_memory.viz.data.story.scene import Scene
 
 #: similarity from which on a text counts as the one that is looked for
 LEAST = 0.6

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mesa_memory.core.content import one_line, shorten
-from mesa_memory.llm.offline import answerer
+from mesa_memory.llm.doubles.offline import answerer
 from mesa_memory.runs import Run
 from mesa_memory.viz.report.people import Person
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from mesa_memory import __version__
 from mesa_memory.core.content import one_line
-from mesa_memory.core.redaction import scrub, scrub_data
+from mesa_memory.core.text.redaction import scrub, scrub_data
 from mesa_memory.runs import Run
 from mesa_memory.runs.notes import Note, Notes
 from mesa_memory.viz.data.agent import text_of

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core.content import cut
-from mesa_memory.core.redaction import scrub
+from mesa_memory.core.text.redaction import scrub
 from mesa_memory.viz.data.agent import text_of
 from mesa_memory.viz.report.measures import Measure
 from mesa_memory.viz.report.people import Person, recall_row, record_row

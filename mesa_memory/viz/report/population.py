@@ -8,8 +8,8 @@ import numpy as np
 
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import activity
-from mesa_memory.viz.data.said import said
-from mesa_memory.viz.data.scene import scene
+from mesa_memory.viz.data.story.said import said
+from mesa_memory.viz.data.story.scene import scene
 from mesa_memory.viz.report.measures import COUNTED, REMEMBER, Measure, measures
 from mesa_memory.viz.report.stage import Stage, stage
 

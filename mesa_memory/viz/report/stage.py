@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.viz.data.frames import box, spots
-from mesa_memory.viz.data.scene import Scene
+from mesa_memory.viz.data.story.frames import box, spots
+from mesa_memory.viz.data.story.scene import Scene
 
 #: lines of a network that are drawn; more are a grey area
 MOST_TIES = 2000

@@ -5,7 +5,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.core.redaction import scrub
+from mesa_memory.core.text.redaction import scrub
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.viz.data.wording import ADDED, REMOVED
 

@@ -4,7 +4,7 @@ import unicodedata
 
 import pytest
 
-from mesa_memory.core.naming import name_key
+from mesa_memory.core.text.naming import name_key
 
 SAME = [
     ("José", unicodedata.normalize("NFD", "José")),

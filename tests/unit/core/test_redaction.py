@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory.core.redaction import MARK, scrub
+from mesa_memory.core.text.redaction import MARK, scrub
 
 NAMES = ("password", "passwd", "pwd", "api_key", "apikey", "access_token")
 GIVEN = "q7Wf2Lr9Xc4Tz8"

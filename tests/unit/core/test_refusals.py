@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from mesa_memory.core.refusals import refuses
-from mesa_memory.core.replies import Unusable, read
 from mesa_memory.core.requests import Reply
+from mesa_memory.core.text.refusals import refuses
+from mesa_memory.core.text.replies import Unusable, read
 from mesa_memory.tasks.consolidate import Summary
 
 REFUSALS = """\

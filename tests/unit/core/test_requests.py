@@ -4,8 +4,8 @@ import json
 
 from pydantic import BaseModel
 
-from mesa_memory.core.replies import Unusable
 from mesa_memory.core.requests import LLMRequest, Reply, ask, run
+from mesa_memory.core.text.replies import Unusable
 
 
 class Mood(BaseModel):

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from mesa_memory.core.spreadsheet import cell, write_csv
+from mesa_memory.runs.spreadsheet import cell, write_csv
 
 FORMULAS = [
     "=1+1", "+1+1", "-2+3+cmd|' /C calc'!A0", "@SUM(A1)", "\t=1", "\r=1", "\n=1",

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from mesa_memory.llm.connections import READ_BYTES, connections
+from mesa_memory.llm.providers.connections import READ_BYTES, connections
 
 SIZE = 300_000
 

@@ -2,8 +2,8 @@
 
 from pydantic import BaseModel, create_model
 
-from mesa_memory.llm.forms import FORMS, PLANS, Negotiation
-from mesa_memory.llm.provider_errors import StateError
+from mesa_memory.llm.providers.errors import StateError
+from mesa_memory.llm.providers.structured_output import FORMS, PLANS, Negotiation
 
 
 class Answer(BaseModel):

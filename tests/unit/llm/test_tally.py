@@ -1,7 +1,7 @@
 """What is set aside for the calls under way."""
 
-from mesa_memory.llm.ledger import Usage
-from mesa_memory.llm.tally import Held, Tally
+from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.llm.cost.tally import Held, Tally
 
 CALL = Usage(calls=1, attempts=1, prompt_tokens=10, completion_tokens=5, cost=0.5)
 MORE = Usage(completion_tokens=100, cost=2.0)

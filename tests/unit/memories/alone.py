@@ -1,7 +1,7 @@
 """What a layer needs to be tested alone: a context, and events."""
 
 from mesa_memory.core.records import RecordBus
-from mesa_memory.memories.context import LayerContext
+from mesa_memory.layers.context import LayerContext
 
 
 class Outside:

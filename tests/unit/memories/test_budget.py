@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from mesa_memory.memories.budget import PERMANENT, Fitted, Item, Share, fit
+from mesa_memory.memories.prompt.budget import PERMANENT, Fitted, Item, Share, fit
 
 
 def lines(*sizes, **given):

@@ -8,7 +8,7 @@ from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.requests import Reply
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
 from mesa_memory.errors import BadReply, LLMUnavailable
-from mesa_memory.memories.facts import Facts
+from mesa_memory.layers.facts.layer import Facts
 from tests.unit.memories.alone import joined
 
 

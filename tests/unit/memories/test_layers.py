@@ -5,13 +5,13 @@ import pytest
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.requests import Claimed, Reply
 from mesa_memory.errors import LLMUnavailable
-from mesa_memory.memories.grading import Grader
-from mesa_memory.memories.layer import Layer, named
-from mesa_memory.memories.recalling import Recollection
-from mesa_memory.memories.reflecting import Reflector
-from mesa_memory.memories.stream import EventStream
-from mesa_memory.memories.summary import RunningSummary
-from mesa_memory.memories.window import Window
+from mesa_memory.layers.base import Layer, named
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.grading import Grader
+from mesa_memory.layers.stream.recalling import Recollection
+from mesa_memory.layers.stream.reflecting import Reflector
+from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.window import Window
 from tests.unit.memories.alone import happens, joined
 
 

@@ -11,7 +11,7 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import Services, erase, open_run, resume, route_reasoning
-from mesa_memory.hosts.mesa_llm_prompts import laid_out
+from mesa_memory.hosts.mesa_llm.prompts import laid_out
 from tests.support.planners import (
     ALL,
     MEMORIES,

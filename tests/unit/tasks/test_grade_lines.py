@@ -2,8 +2,8 @@
 
 import pytest
 
-from mesa_memory.core.replies import read
 from mesa_memory.core.requests import Reply
+from mesa_memory.core.text.replies import read
 from mesa_memory.tasks import GRADE
 
 READABLE = {

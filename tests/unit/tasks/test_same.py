@@ -5,10 +5,10 @@ import json
 import pytest
 
 from mesa_memory import BadReply, Reply
-from mesa_memory.core.replies import read
+from mesa_memory.core.text.replies import read
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.tasks import SAME
-from mesa_memory.tasks.same import offline_verdict
+from mesa_memory.tasks.offline.same import offline_verdict
 
 TEXT = "The town well is poisoned."
 LINES = ["Someone poisoned the well.", "The well is safe.", "It rains."]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from mesa_memory.tasks.attributes import canonical, covers, related
-from mesa_memory.tasks.statements import statements
+from mesa_memory.tasks.offline.attributes import canonical, covers, related
+from mesa_memory.tasks.offline.statements import statements
 
 
 def stated(text):

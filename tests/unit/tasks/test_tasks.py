@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel
 
 from mesa_memory import BadReply, LLMRequest, OfflineLLM, Reply, Task
-from mesa_memory.core.replies import Unusable, asks_again, read
+from mesa_memory.core.text.replies import Unusable, asks_again, read
 from mesa_memory.tasks import (
     CHAPTER,
     CONSOLIDATE,

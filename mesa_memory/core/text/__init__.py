@@ -1,0 +1,1 @@
+"""Texts of models and people: secrets, addresses, names, and models' replies."""

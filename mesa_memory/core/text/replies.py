@@ -1,0 +1,343 @@
+"""From a model's reply to a validated value.
+
+Models wrap JSON in fences, prose or ``<think>`` blocks, refuse, stop in the middle or
+send nothing. ``read`` accepts every form that is unambiguous and refuses the rest with
+a reason that can be shown to the model.
+"""
+
+import json
+import re
+from contextlib import suppress
+from enum import Enum
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from mesa_memory.core.render import shorten
+from mesa_memory.core.text.refusals import refuses
+from mesa_memory.core.text.thinking import answers, decision, thinks_only
+
+#: the good ends of a reply, in the words of all known servers
+_GOOD_ENDS = frozenset(
+    {"", "none", "null", "stop", "stopped", "end_turn", "end", "eos", "eos_token"}
+    | {
+        "stop_sequence",
+        "stop_string",
+        "stop_token",
+        "stop_str",
+        "complete",
+        "completed",
+    }
+    | {"tool_calls", "tool_call", "tool_use", "function_call", "tool", "done", "normal"}
+    | {"finish", "finished", "finish_reason_unspecified", "eosfound", "userstopped"}
+)
+#: words in the end of a reply that a content filter has cut
+_FILTER = re.compile(
+    r"filter|safety|recitation|blocklist|blocked|prohibited|spii|refus|sensitive|toxic"
+    r"|guardrail|moderat|inspection|violat|flagged",
+    re.IGNORECASE,
+)
+#: the end of a reply that ended well, that was filtered, that its provider could not use
+STOP, FILTERED, BAD_OUTPUT = "stop", "content_filter", "bad_output"
+#: characters of a refused reply that the model is shown again
+REPAIR_CHARS = 2000
+#: characters of a reply that are read; more is never needed and may be an attack
+READ_CHARS = 100_000
+#: most characters that are scanned for JSON values; failed tries count, too
+SCAN_CHARS = 1_000_000
+#: a try costs as much time as scanning this many characters; one that nests too deep, as the second
+TRY_CHARS, DEEP_CHARS = 250, 5000
+#: most characters of almost JSON times its brackets: the repair takes time with both
+REPAIR_COST = 400_000
+#: values that are looked into
+WRAPPED = 8
+#: longest reason that the model is given
+REASON_CHARS = 300
+
+#: in a prompt, what stands before the example of a reply, on its last line
+EXAMPLE = "Reply with JSON only: "
+#: where the model's own words belong in an example; and there, when it is shown again
+_BLANK, _OWN_WORDS = '"…"', "<text>"
+#: a text of a reply that is the blank, or begins with it
+_COPIED = re.compile(r'[:\[,]\s*"\s*(?:…|\\u2026)')
+_OPENING = re.compile(r"[{\[]")
+#: what begins like JSON, though it may not end like it
+_JSON_LIKE = re.compile(r"""[{\[]\s*["'“”„‘’«{\[\]}]|\{\s*\w+\s*:|^\W*json\s*[{\[]""")
+#: line breaks inside JSON texts are let through; models forget to escape them
+_DECODER = json.JSONDecoder(strict=False)
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
+#: what brings them into the texts of JSON
+_ESCAPE = re.compile(r"\\(?:[bf]|u(?:00|[dD][89a-fA-F]))")
+#: an error page of a server between here and the model
+_PAGE = re.compile(
+    r"^\W*<(?:!doctype|\?xml|html|head|body|script|div|error|center|h1)\b"
+    r"|</(?:html|head|body|title|script|style|h1)>",
+    re.IGNORECASE,
+)
+_AGAIN = "That reply could not be used"
+_NO_LETTERS = re.compile(r"[\W_]+")
+#: more than any of the following has
+_LETTERS = re.compile(r"(?:[\W_]*+[^\W_]){10}")
+#: what models write where there is nothing to say
+_NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
+
+
+class Unusable(ValueError):
+    """Why a reply cannot be used; worded for the model that sent it."""
+
+
+class Filtered(Unusable):
+    """The provider's content filter has cut the reply; asking again is of no use."""
+
+
+def end_of(said: Any) -> str:
+    """The end of a reply in one word for each kind, from a server's own word.
+
+    Tools that were called stay named. An unknown end is kept as it is: it is not good.
+    """
+    # A client of the user's own may put any object there.
+    word = str(said).strip() if isinstance(said, str | Enum) else ""
+    small = word.lower().removeprefix("finishreason.")
+    if small in ("tool_calls", "function_call", "length"):
+        return small
+    if small in _GOOD_ENDS:
+        return STOP
+    return FILTERED if _FILTER.search(word) else word[:40]
+
+
+def check_end(reply: Any) -> None:
+    """Lets a reply pass that came to a good end.
+
+    Raises:
+        Filtered: if the provider's content filter has cut it.
+        Unusable: if it was cut off, or its provider could not use it.
+    """
+    end = end_of(reply.finish)
+    if end == FILTERED:
+        raise Filtered("the provider's content filter cut the reply")
+    if end == BAD_OUTPUT:
+        raise Unusable("the provider could not read the reply as JSON")
+    if end not in (STOP, "tool_calls", "function_call"):
+        raise Unusable("the reply was cut off before its end; be shorter")
+
+
+def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
+    """The value in ``reply``, an instance of ``schema``.
+
+    Args:
+        max_chars: longest text any field of the value may have.
+
+    Raises:
+        Filtered: if a content filter has cut it.
+        Unusable: if the reply is empty, refuses, is truncated, too long or does not
+            fit the schema.
+    """
+    text = _clean((reply.text or "")[:READ_CHARS]).strip()
+    found = [_unquoted(answer) for answer in answers(text)]
+    check_end(reply)
+    if not found[0]:
+        raise Unusable("the reply was empty")
+    value = _unpacked(_validated(found, schema), schema)
+    for name, item in value:
+        if isinstance(item, str):
+            if item == schema.model_fields[name].description:
+                raise Unusable(f"{name} is the description of the field, not its value")
+            check_text(name, item, max_chars)
+    return value
+
+
+def repair_prompt(problem: str) -> str:
+    """What the model is told about its refused reply."""
+    return (
+        f"{_AGAIN}: {problem}. "
+        "Answer again, with only the JSON object that was asked for."
+    )
+
+
+def copies_example(reply: str, prompt: str) -> bool:
+    """True if a reply gives a blank of the prompt's example back, as it stood there.
+
+    Very small models do. Shown their own copy, they copy it again.
+    """
+    return _COPIED.search(reply) is not None and unlike_json(prompt) != prompt
+
+
+def unlike_json(prompt: str) -> str:
+    """The prompt with an example whose blanks nobody can take for the answer.
+
+    A prompt without such an example is given back as it is.
+    """
+    asked, form, example = prompt.rpartition(EXAMPLE)
+    if not form or "\n" in example:
+        return prompt
+    return asked + form + example.replace(_BLANK, _OWN_WORDS)
+
+
+def asks_again(message: str) -> bool:
+    """True for the last message of a request that asks again, after a refused reply."""
+    _, form, example = message.rpartition(EXAMPLE)
+    copied = form and "\n" not in example and _OWN_WORDS in example
+    return bool(copied) or message.startswith(_AGAIN)
+
+
+def _clean(text: str) -> str:
+    return text if text.isprintable() else _CONTROL.sub("", text)
+
+
+def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
+    """The last JSON value that fits; else what the schema makes of the bare text."""
+    problem = "there was no JSON object in it"
+    values: list[Any] = []
+    for text in found:
+        values = _json_values(text)
+        for candidate in reversed(values):
+            try:
+                return schema.model_validate(candidate)
+            except ValidationError as error:
+                problem = _reason(error)
+    for candidate in [*_wrapped(values), *_repaired(found[0])]:
+        with suppress(ValidationError):
+            return schema.model_validate(candidate)
+    from_text = getattr(schema, "from_text", None)
+    if from_text and not _JSON_LIKE.search(found[0]):
+        value = from_text(found[0])
+        if value is not None:
+            return value
+    raise Unusable(problem)
+
+
+def _unquoted(text: str) -> str:
+    """A JSON object out of the JSON text that holds it."""
+    if text.startswith('"') and _JSON_LIKE.match(text[1:].replace("\\", "", 2)):
+        with suppress(ValueError):
+            return str(json.loads(text, strict=False))
+    return text
+
+
+def _unpacked(value: BaseModel, schema: type[BaseModel]) -> BaseModel:
+    """A value whose only text may be the JSON again, or begin with thinking."""
+    texts = {name: item for name, item in value if isinstance(item, str)}
+    if len(texts) == 1 and _JSON_LIKE.match(text := next(iter(texts.values())).strip()):
+        with suppress(Unusable):
+            return _validated([text], schema)
+    plain = {name: decision(text, own=False) for name, text in texts.items()}
+    for name, text in plain.items():
+        plain[name] = "" if thinks_only(text) else text
+    return value if plain == texts else value.model_copy(update=plain)
+
+
+def _wrapped(values: list[Any], depth: int = 3) -> list[Any]:
+    """The JSON values inside of others, such as the arguments of a call."""
+    found: list[Any] = []
+    for value in values[-WRAPPED:] if depth else ():
+        if isinstance(value, dict):
+            inner = list(value.values())[:WRAPPED]
+        else:
+            inner = value if len(value) == 1 else []
+        inner = [
+            each
+            for item in inner
+            for each in (_json_values(item)[-1:] if isinstance(item, str) else [item])
+            if isinstance(each, dict | list)
+        ]
+        found += [*inner, *_wrapped(inner, depth - 1)]
+    return found
+
+
+def _repaired(text: str) -> list[Any]:
+    """The JSON values of a text that is almost JSON; none if it has no end."""
+    start, end = _JSON_LIKE.search(text), max(text.rfind("}"), text.rfind("]"))
+    part = text[start.start() : end + 1] if start else ""
+    size = part.count("{") + part.count("[")
+    if not part or len(part) * size > REPAIR_COST:
+        return []
+    import json_repair  # few replies need it
+
+    try:
+        value = json_repair.loads(part)
+    except (ValueError, RecursionError):
+        return []
+    texts = value.values() if isinstance(value, dict) else ()
+    if any(isinstance(t, str) and t.endswith(("}", "]", "'")) for t in texts):
+        return []  # a quote inside a text has been taken for its end
+    return [*_wrapped([value]), value][::-1]
+
+
+def _reason(error: ValidationError) -> str:
+    details = error.errors(include_url=False, include_context=False)[:3]
+    reasons = [
+        f"{'.'.join(map(str, e['loc'])) or 'reply'}: {e['msg']}" for e in details
+    ]
+    return shorten("; ".join(reasons), REASON_CHARS)
+
+
+def _json_values(text: str) -> list[Any]:
+    """The JSON objects and lists in ``text``, in order, lists before objects."""
+    found = _scan(text)
+    if len(found) < 2:
+        return found
+    return sorted(found, key=lambda value: isinstance(value, dict))
+
+
+def _scan(text: str) -> list[Any]:
+    found: list[Any] = []
+    position, budget = 0, SCAN_CHARS
+    escapes = _ESCAPE.search(text)
+    while budget > 0 and (start := _OPENING.search(text, position)):
+        position = start.start()
+        try:
+            value, end = _DECODER.raw_decode(text, position)
+        except json.JSONDecodeError as error:
+            budget -= error.pos - position + TRY_CHARS
+            position += 1
+        except (ValueError, RecursionError):  # a number of 5000 digits, a deep nest
+            budget -= DEEP_CHARS
+            position += 1
+        else:
+            budget -= end - position + TRY_CHARS
+            position = end
+            found.append(_cleaned(value) if escapes else value)
+    return found
+
+
+def _cleaned(value: Any, depth: int = 4) -> Any:
+    """Without the control characters that JSON escapes may bring in.
+
+    No schema looks deeper than ``depth``; a hostile reply may nest without end.
+    """
+    if isinstance(value, str):
+        return _clean(value)
+    if not depth:
+        return value
+    if isinstance(value, list):
+        return [_cleaned(item, depth - 1) for item in value]
+    if isinstance(value, dict):
+        return {key: _cleaned(item, depth - 1) for key, item in value.items()}
+    return value
+
+
+def is_json(text: str) -> bool:
+    """True for a text that is, or almost is, a JSON object or list."""
+    text = text.strip()
+    closed = text.endswith(("}", "]", "```"))
+    return closed and bool(_JSON_LIKE.match(text.removeprefix("```json").lstrip()))
+
+
+def check_text(name: str, text: str, max_chars: int) -> None:
+    """Lets a text pass that says something.
+
+    Raises:
+        Unusable: if it is empty, a refusal or longer than ``max_chars``.
+    """
+    if not _LETTERS.match(text) and _NO_LETTERS.sub("", text).lower() in _NOTHING:
+        raise Unusable(f"{name} was empty")
+    if text.lstrip().startswith("…"):
+        raise Unusable(f"{name} begins with the blank of the example")
+    if len(text) > max_chars:
+        raise Unusable(
+            f"{name} has {len(text)} characters; at most {max_chars} are allowed"
+        )
+    if "<" in text and _PAGE.search(text):
+        raise Unusable(f"{name} is a page of a web server, not what was asked for")
+    if refuses(text):
+        raise Unusable(f"{name} is a refusal, not what was asked for")

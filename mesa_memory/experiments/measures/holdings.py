@@ -1,0 +1,89 @@
+"""What the agents of a model remember at this moment, read without any trace."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.memories.host.layer_names import memories_of
+from mesa_memory.memories.host.memory_module import MemoryModule
+
+#: the name under which events stand that no layer has admitted yet
+PENDING = "pending"
+
+
+@dataclass(frozen=True)
+class Holding:
+    """One record that one layer of one agent's memory holds.
+
+    Attributes:
+        agent: unique id of the owner.
+        layer: name of the layer, such as ``"window"``; ``"pending"`` for events that no
+            layer has admitted yet. Of a memory beside ``agent.memory`` its attribute comes
+            first: ``"diary.window"``.
+        record: it may be held by other layers, too.
+        text: what it says, as the agent would read it.
+    """
+
+    agent: Any
+    layer: str
+    record: MemoryRecord
+    text: str
+
+
+def minds(model: Any) -> Iterator[tuple[Any, str, MemoryModule]]:
+    """Each agent, attribute (empty for ``agent.memory``) and memory of this package."""
+    for agent in model.agents:
+        for place, memory in memories_of(agent):
+            if isinstance(memory, MemoryModule):
+                yield agent, place, memory
+
+
+def holdings(model: Any) -> list[Holding]:
+    """All current records that are held, by agent and layer, each in order of making."""
+    found: list[Holding] = []
+    for agent, place, memory in minds(model):
+        before = f"{place}." if place else ""
+        for layer, records in _by_layer(memory).items():
+            found += [
+                Holding(
+                    agent.unique_id, before + layer, record, text_of(memory, record)
+                )
+                for record in records
+            ]
+    return found
+
+
+def text_of(memory: MemoryModule, record: MemoryRecord) -> str:
+    """What a record says, as its owner reads it."""
+    content = record.content
+    if record.origin == DERIVED and isinstance(content, dict) and "text" in content:
+        return str(content["text"])
+    return memory.layer_context.line(record)
+
+
+def texts(model: Any) -> dict[Any, list[str]]:
+    """What each agent with a memory remembers, a text for each record, by unique id."""
+    found: dict[Any, dict[str, str]] = {
+        agent.unique_id: {} for agent, _, _ in minds(model)
+    }
+    for held in holdings(model):
+        found[held.agent][held.record.id] = held.text
+    return {agent: list(said.values()) for agent, said in found.items()}
+
+
+def _by_layer(memory: MemoryModule) -> dict[str, list[MemoryRecord]]:
+    """The current records by what holds them, in the order of the memory's layers."""
+    with memory.peek():
+        memory.settle()
+        with memory.alone():
+            found = {each.name: _current(each.records()) for each in memory.layers}
+            context = memory.layer_context
+            arrived = [event for _, events in context.pending() for event in events]
+            return found | {PENDING: _current(arrived)}
+
+
+def _current(records: Any) -> list[MemoryRecord]:
+    """Each once, in order of making, without those whose lifetime has ended."""
+    open_ones = {record.id: record for record in records if record.current}
+    return sorted(open_ones.values(), key=lambda record: record.place)

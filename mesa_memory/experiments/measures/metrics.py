@@ -1,0 +1,390 @@
+"""Measures of memory: reporters for Mesa's ``DataCollector``, and measures of a study.
+
+Each is a function of a model, or, where it needs to be told something, a factory that
+gives one: ``{"size": metrics.size, "know": metrics.holders("the well is poisoned")}``.
+They ask nobody, leave no trace in any memory, and give the same for the same model in
+every process; a resumed run goes on with the same values. What has no value, such as the
+mean age of nothing, is NaN. Agents without a memory of this package do not count.
+"""
+
+import math
+import re
+from collections.abc import Callable, Collection, Hashable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.experiments.measures.holdings import Holding, holdings, minds, texts
+from mesa_memory.experiments.measures.similarity import (
+    answers_of,
+    mean_jaccard,
+    same_answers,
+)
+from mesa_memory.experiments.measures.survival import FORGOTTEN, survival
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.layers.facts.statement import KIND as FACT
+from mesa_memory.layers.facts.statement import Claim, bare, is_fact
+from mesa_memory.layers.impressions import KIND as IMPRESSION
+from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.retrieval.bm25 import terms
+from mesa_memory.runtime.services import Services
+from mesa_memory.tasks import BY_RESEARCHER
+from mesa_memory.tasks.offline.attributes import canonical
+
+__all__ = [
+    "age", "age_of", "agreement", "agreement_on", "calls", "calls_for", "cost", "cost_for",
+    "false_memories", "forgetting", "holders", "impressions", "layers", "reciprocated",
+    "reciprocity", "retention", "size", "size_of", "tokens", "tokens_for", "who_holds",
+]  # fmt: skip
+
+#: a reporter: what it gives is a number, unless it says otherwise
+type Measure = Callable[[Any], float]
+#: what a fact is recognised by: its words, a pattern, or a function of a text
+type Fact = str | re.Pattern[str] | Callable[[str], bool]
+#: says of a record of a model whether it is true; None if that cannot be said
+type Truth = Callable[[Any, MemoryRecord, str], bool | None]
+
+# -- size and age ----------------------------------------------------------------------
+
+
+def layers(model: Any) -> pd.DataFrame:
+    """What each agent's memory holds, layer by layer; a table for each step.
+
+    Returns:
+        Columns ``agent`` (unique id), ``layer`` (its name; ``"pending"`` is what no layer
+        has admitted yet), ``records`` (number), ``characters`` (number) and ``age`` (mean,
+        in steps since the record was made), in the order of agents and layers.
+    """
+    now, held = clock(model), holdings(model)
+    columns = ["agent", "layer", "records", "characters", "age"]
+    found: dict[tuple[Any, str], list[Holding]] = {}
+    for each in held:
+        found.setdefault((each.agent, each.layer), []).append(each)
+    rows = [
+        (
+            *whose,
+            len(group),
+            sum(len(each.text) for each in group),
+            float(np.mean([now - each.record.step for each in group])),
+        )
+        for whose, group in found.items()
+    ]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def size(model: Any) -> float:
+    """How many records an agent holds, each counted once; the mean over agents, >= 0."""
+    return _size(None, model)
+
+
+def size_of(layer: str) -> Measure:
+    """``size`` of one layer, such as ``"window"``; see ``layers`` for their names."""
+    return partial(_size, _layer(layer))
+
+
+def age(model: Any) -> float:
+    """The mean age of all records that agents hold, in steps, >= 0."""
+    return _age(None, model)
+
+
+def age_of(layer: str) -> Measure:
+    """``age`` of one layer, such as ``"window"``; see ``layers`` for their names."""
+    return partial(_age, _layer(layer))
+
+
+def _size(layer: str | None, model: Any) -> float:
+    owners = {agent.unique_id for agent, _, _ in minds(model)}
+    return len(_held(layer, model)) / len(owners) if owners else math.nan
+
+
+def _age(layer: str | None, model: Any) -> float:
+    now, records = clock(model), _held(layer, model)
+    return float(np.mean([now - r.step for r in records])) if records else math.nan
+
+
+def _held(layer: str | None, model: Any) -> list[MemoryRecord]:
+    found = [h for h in holdings(model) if layer is None or h.layer == layer]
+    return list({held.record.id: held.record for held in found}.values())
+
+
+def _layer(layer: Any) -> str:
+    if not isinstance(layer, str) or not layer:
+        raise ValueError(f"layer must be a name such as 'window', got {layer!r}")
+    return layer
+
+
+# -- who knows what --------------------------------------------------------------------
+
+
+def holders(fact: Fact) -> Measure:
+    """How many agents remember a fact; 0 to the number of agents.
+
+    Args:
+        fact: a text: one record must have all of its words, in any form, function words
+            aside. Who says the contrary in the same words holds it, too; to tell them
+            apart, give a pattern (``re.compile``), or a function that is given the text of
+            a record and says if the fact is in it.
+
+    Raises:
+        ValueError: for a text without words; TypeError: for anything else.
+    """
+    return partial(_holders, _says(fact))
+
+
+def who_holds(model: Any, fact: Fact) -> list[Any]:
+    """The unique ids of the agents who remember a fact, in order; see ``holders``."""
+    says = _says(fact)
+    found = texts(model)
+    return [agent for agent, said in found.items() if any(map(says, said))]
+
+
+def _holders(says: Callable[[str], bool], model: Any) -> int:
+    return len(who_holds(model, says))
+
+
+def _says(fact: Any) -> Callable[[str], bool]:
+    if isinstance(fact, re.Pattern):
+        return partial(_matches, fact)
+    if callable(fact):
+        return fact
+    if not isinstance(fact, str):
+        raise TypeError(
+            f"fact must be a text, a pattern or a function of a text, got {fact!r}"
+        )
+    wanted = frozenset(terms(fact))
+    if not wanted:
+        raise ValueError(f"fact must have words that say something, got {fact!r}")
+    return partial(_has_words, wanted)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> bool:
+    return pattern.search(text) is not None
+
+
+def _has_words(wanted: frozenset[str], text: str) -> bool:
+    return wanted.issubset(terms(text))
+
+
+def agreement(model: Any) -> float:
+    """How alike the agents' memories are: mean Jaccard similarity of words, 0 to 1.
+
+    See ``similarity.mean_jaccard``. It grows with the square of the number of agents.
+    """
+    return mean_jaccard(texts(model))
+
+
+def agreement_on(question: Callable[[Any], Hashable | None]) -> Measure:
+    """The share of pairs of agents that give the same answer, 0 to 1.
+
+    Args:
+        question: a function of an agent that gives its answer, such as what it believes;
+            who answers None is left out.
+    """
+    return partial(_agreement_on, question)
+
+
+def _agreement_on(question: Callable[[Any], Hashable | None], model: Any) -> float:
+    return same_answers(answers_of(model, question))
+
+
+# -- who thinks what of whom -----------------------------------------------------------
+
+
+def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
+    """What each agent thinks of each other one; a matrix for each step.
+
+    Args:
+        value: ``"sentiment"``, -1 (hostile) to 1 (friendly), or ``"familiarity"``, 0 (a
+            stranger) to 1.
+
+    Returns:
+        A row for each observer and a column for each subject, by unique id; NaN where
+        there is no impression.
+    """
+    if value not in ("sentiment", "familiarity"):
+        raise ValueError(f"value must be 'sentiment' or 'familiarity', got {value!r}")
+    names = list(dict.fromkeys(agent.unique_id for agent, _, _ in minds(model)))
+    matrix = pd.DataFrame(math.nan, index=names, columns=names, dtype=float)
+    for held in holdings(model):
+        record = held.record
+        about = record.subject
+        if record.kind != IMPRESSION or record.origin != DERIVED or about is None:
+            continue
+        said = record.content.get(value)
+        if about in matrix.columns and isinstance(said, int | float):
+            matrix.loc[held.agent, about] = float(said)
+    return matrix
+
+
+def reciprocity(model: Any, value: str = "sentiment") -> float:
+    """Whether liking is returned: the correlation of impressions within pairs, -1 to 1.
+
+    Of all pairs of agents who have an impression of each other, each counted in both
+    directions (Kenny 1994, "Interpersonal Perception"). NaN for fewer than two such pairs,
+    or if all impressions are alike.
+    """
+    there, back = _mutual(impressions(model, value))
+    both = np.array([*there, *back]), np.array([*back, *there])
+    if len(there) < 2 or not both[0].std():
+        return math.nan
+    return float(np.corrcoef(*both)[0, 1])
+
+
+def reciprocated(model: Any) -> float:
+    """The share of impressions whose subject has one of the observer, too, 0 to 1.
+
+    Wasserman and Faust (1994), "Social Network Analysis". NaN if there is none.
+    """
+    matrix = impressions(model)
+    known = int(matrix.notna().to_numpy().sum())
+    return 2 * len(_mutual(matrix)[0]) / known if known else math.nan
+
+
+def _mutual(matrix: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Of the pairs that have impressions of each other, those there and those back."""
+    of = matrix.to_numpy()
+    rows, columns = np.nonzero(np.triu(~np.isnan(of) & ~np.isnan(of.T), 1))
+    return of[rows, columns], of[columns, rows]
+
+
+# -- forgetting, and what never was ----------------------------------------------------
+
+
+def forgetting(
+    source: Any, forgotten: Collection[str] = FORGOTTEN, kinds: Any = None
+) -> pd.DataFrame:
+    """The forgetting curve of a recorded run or model; see ``survival.survival``."""
+    return survival(source, forgotten, kinds)
+
+
+def retention(
+    age: float, forgotten: Collection[str] = FORGOTTEN, kinds: Any = None
+) -> Measure:
+    """The share of events that are still held ``age`` steps after they happened, 0 to 1.
+
+    The forgetting curve at one age, of a model that is being recorded; see ``forgetting``.
+    """
+    if isinstance(age, bool) or not isinstance(age, int | float) or not age >= 0:
+        raise ValueError(f"age must be a number of steps, 0 or more, got {age!r}")
+    return partial(_retention, age, tuple(forgotten), kinds)
+
+
+def _retention(age: float, forgotten: Collection[str], kinds: Any, model: Any) -> float:
+    curve = survival(model, forgotten, kinds)
+    if curve.empty:
+        return math.nan
+    until = curve[curve["age"] <= age]
+    return float(until["held"].iloc[-1]) if len(until) else 1.0
+
+
+def false_memories(truth: Truth | Mapping[tuple[str, str], Any]) -> Measure:
+    """The share of checked records that are false, 0 to 1; NaN if none can be checked.
+
+    Args:
+        truth: the model's ground truth: a function that is given the model, a record and
+            its text, and says if it is true (None: it says nothing that can be checked).
+            Or, for facts (``FactMemory``), the true value by subject and attribute, such
+            as ``{("mill", "state"): "burnt"}``; a fact that is said not to hold is true if
+            that is not the value.
+    """
+    if isinstance(truth, Mapping):
+        known = {(bare(s), canonical(a)): bare(str(v)) for (s, a), v in truth.items()}
+        return partial(_false, partial(_fact_holds, known))
+    if not callable(truth):
+        raise TypeError(
+            "truth must be a function of model, record and text, or the true values by "
+            f"(subject, attribute); got {truth!r}"
+        )
+    return partial(_false, truth)
+
+
+def _false(truth: Truth, model: Any) -> float:
+    found = {held.record.id: held for held in holdings(model)}
+    said = [truth(model, held.record, held.text) for held in found.values()]
+    checked = [bool(each) for each in said if each is not None]
+    return checked.count(False) / len(checked) if checked else math.nan
+
+
+def _fact_holds(
+    known: Mapping[tuple[str, str], str], _: Any, record: MemoryRecord, __: str
+) -> bool | None:
+    if record.kind != FACT or not is_fact(record):
+        return None
+    claim = Claim.of(record)
+    true = known.get((bare(claim.subject), canonical(claim.attribute)))
+    return None if true is None else (bare(claim.value) == true) == claim.holds
+
+
+# -- what it costs ---------------------------------------------------------------------
+
+
+def calls(model: Any) -> int:
+    """Requests to language models since the run began, >= 0; failed ones count.
+
+    What a researcher asks (``probe``, questionnaires, the judge of a page) is left out
+    here, in ``tokens`` and in ``cost``, so that asking changes no measure;
+    ``calls_for("probe", "same")`` counts it.
+    """
+    return _used((), model).calls
+
+
+def tokens(model: Any) -> int:
+    """Tokens in and out since the run began, >= 0; see ``calls``."""
+    return _used((), model).tokens
+
+
+def cost(model: Any) -> float:
+    """US dollars since the run began, >= 0; NaN if a price is unknown. See ``calls``."""
+    return _dollars(_used((), model))
+
+
+def calls_for(*purposes: str) -> Measure:
+    """``calls`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
+    return partial(_calls, _purposes(purposes))
+
+
+def tokens_for(*purposes: str) -> Measure:
+    """``tokens`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
+    return partial(_tokens, _purposes(purposes))
+
+
+def cost_for(*purposes: str) -> Measure:
+    """``cost`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
+    return partial(_cost, _purposes(purposes))
+
+
+def _calls(purposes: tuple[str, ...], model: Any) -> int:
+    return _used(purposes, model).calls
+
+
+def _tokens(purposes: tuple[str, ...], model: Any) -> int:
+    return _used(purposes, model).tokens
+
+
+def _cost(purposes: tuple[str, ...], model: Any) -> float:
+    return _dollars(_used(purposes, model))
+
+
+def _used(purposes: tuple[str, ...], model: Any) -> Usage:
+    """What was used for these purposes; for none of them, by all but the researcher."""
+    if not Services.exist(model):
+        return Usage()
+    by_purpose = Services.of(model).ledger.of_run()
+    chosen = purposes or [each for each in by_purpose if each not in BY_RESEARCHER]
+    return sum((by_purpose[p] for p in chosen if p in by_purpose), Usage())
+
+
+def _dollars(used: Usage) -> float:
+    # Rounded, as calls end in any order, and so are their prices added.
+    return math.nan if used.cost is None else round(used.cost, 9)
+
+
+def _purposes(purposes: tuple[Any, ...]) -> tuple[str, ...]:
+    if not purposes or not all(isinstance(each, str) and each for each in purposes):
+        raise ValueError(
+            f"name at least one purpose, such as 'grade' or 'reasoning'; got {purposes!r}"
+        )
+    return purposes

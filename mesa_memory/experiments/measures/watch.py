@@ -1,0 +1,102 @@
+"""What is measured of a case's model, at the end of each step and of the run."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mesa_memory.core.arguments import encode
+from mesa_memory.hosts.mesa.collector import CollectorReader
+from mesa_memory.hosts.mesa.model import clock
+
+#: takes the model; or the name of an attribute
+type Measure = Callable[[Any], Any] | str
+#: who is measured, if it is the model itself
+MODEL = ""
+
+
+class Watch:
+    """Measures a model, and takes over what its own DataCollector has collected.
+
+    Args:
+        measures: by name, at the end of each step.
+        outcomes: by name, at the end of the run.
+        steps: at which the run ends.
+    """
+
+    def __init__(
+        self,
+        measures: Mapping[str, Measure],
+        outcomes: Mapping[str, Measure],
+        steps: float,
+    ) -> None:
+        self.measures, self.outcomes, self.steps = measures, outcomes, steps
+        self._reader: CollectorReader | None = None
+
+    def attach(self, model: Any, fresh: bool) -> None:
+        """Begins to watch a model.
+
+        Args:
+            fresh: it is at its beginning, which is measured, too.
+        """
+        self._reader = CollectorReader(model)
+        if fresh:
+            self._reader.forget()
+
+    def rows(self, model: Any) -> list[dict[str, Any]]:
+        """Rows of the table ``measures`` for what is new; the model stays as it is."""
+        found: dict[tuple[float, str], dict[str, Any]] = {}
+        for step, agent, values in self._reader.new(model) if self._reader else ():
+            key = (float(step), MODEL if agent is None else str(agent))
+            found.setdefault(key, {}).update(values)
+        now = self.measures
+        if clock(model) >= self.steps or not model.running:
+            now = {**self.measures, **self.outcomes}
+        if now:
+            key = (float(clock(model)), MODEL)
+            found.setdefault(key, {}).update(_measured(model, now))
+        return [
+            {"step": step, "agent": agent, "measured": _plain(values)}
+            for (step, agent), values in found.items()
+        ]
+
+
+def _measured(model: Any, measures: Mapping[str, Measure]) -> dict[str, Any]:
+    """The values by name; what measures draws no random number of the model's."""
+    before = model.random.getstate(), model.rng.bit_generator.state
+    try:
+        return {name: _value(model, name, each) for name, each in measures.items()}
+    finally:
+        model.random.setstate(before[0])
+        model.rng.bit_generator.state = before[1]
+
+
+def _value(model: Any, name: str, measure: Measure) -> Any:
+    try:
+        return getattr(model, measure) if isinstance(measure, str) else measure(model)
+    except Exception as error:
+        error.add_note(f"while {name!r} was measured at step {clock(model):g}")
+        raise
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {str(name): encode(value) for name, value in values.items()}
+
+
+def check_measures(name: str, given: Any) -> dict[str, Measure]:
+    """Measures by name.
+
+    Raises:
+        TypeError: for anything but functions and names of attributes.
+    """
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(
+            f"{name} must be a dict of functions of the model by name, got {given!r:.80}"
+        )
+    for key, measure in given.items():
+        if not (isinstance(measure, str) or callable(measure)):
+            raise TypeError(
+                f"{name}[{key!r}] must be a function of the model, or the name of an "
+                f"attribute, got {measure!r:.80}"
+            )
+    return dict(given)

@@ -1,0 +1,1 @@
+"""Studies: runs of a model with memory as a factor."""

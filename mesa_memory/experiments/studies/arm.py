@@ -1,0 +1,195 @@
+"""How the model of a case is made: its arguments, its memories, its services."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import cloudpickle
+
+from mesa_memory.core.arguments import encode
+from mesa_memory.experiments.changes import From, give_memory
+from mesa_memory.experiments.studies.design import Case
+from mesa_memory.hosts.mesa import arguments as mesa_arguments
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.llm.base import LLMSettings
+from mesa_memory.llm.cache.answer_key import Occurrences
+from mesa_memory.memories import registry
+from mesa_memory.runs.recording.configure import configure
+from mesa_memory.runtime.services import Services
+
+MEMORY, RECORD, SCENARIO = "memory", "record", "scenario"
+SEEDS = ("seed", "rng")
+#: what ``configure`` takes in the place of a model that does not
+SERVICES = frozenset(
+    {"llm", "execution", "max_pending_steps", "on_failure", "embedder", "cache"}
+    | {item.name for item in fields(LLMSettings)}
+)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """Makes the model of a case, the same one each time.
+
+    Attributes:
+        model: the class, or a function that makes the model.
+        arguments: by name, its seed among them.
+        memory: makes each agent's memory; None leaves the agents theirs.
+        services: for ``configure``.
+        seed: of the run, as plain data: runs of one seed share cached answers.
+        takes_record: True if the model itself is told where to record.
+        changes: what begins in the middle of the run.
+    """
+
+    model: Callable[..., Any]
+    arguments: Mapping[str, Any]
+    memory: Any = None
+    services: Mapping[str, Any] = field(default_factory=dict)
+    seed: Any = None
+    takes_record: bool = False
+    changes: tuple[From, ...] = ()
+
+    @classmethod
+    def of(cls, model: Callable[..., Any], case: Case) -> "Arm":
+        """The arm of a case.
+
+        Raises:
+            TypeError: if the model takes no such argument.
+            UnknownMemory: if a name leads to no memory.
+        """
+        own, any_name = _arguments(model)
+        arguments, services, memory = {}, {}, None
+        for name, value in case.parameters.items():
+            if name in own:
+                arguments[name] = value
+            elif name == MEMORY:
+                memory = registry.find(value) if isinstance(value, str) else value
+            elif name in SERVICES:
+                services[name] = value
+            elif any_name:
+                arguments[name] = value
+            else:
+                raise TypeError(_no_argument(model, name, own))
+        _check_memory(model, arguments.get(MEMORY))
+        if case.replicate:
+            services["replicate"] = case.replicate
+        arguments |= _seeding(model, case, own, any_name)
+        record, changes = RECORD in own and memory is None, tuple(case.changes.values())
+        own_seed = [case.labels.get(name) for name in SEEDS]  # a factor may be one
+        seed = [encode(case.seed), *own_seed]
+        return cls(model, arguments, memory, services, seed, record, changes)
+
+    @property
+    def parts(self) -> list[tuple[str, Any]]:
+        """All that the user has given for it, with names."""
+        model = None if _only_here(self.model) else self.model
+        given = [("the model", model), ("the memory", self.memory)]
+        given += [*self.arguments.items(), *self.services.items()]
+        return given + [(each.label, each.change) for each in self.changes]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A model class that workers cannot import is sent by value."""
+        if not _only_here(self.model):
+            return vars(self)
+        return vars(self) | {"model": cloudpickle.dumps(self.model)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state["model"], bytes):
+            state["model"] = cloudpickle.loads(state["model"])
+        vars(self).update(state)
+
+    def make(self, record: Any = None, after: float = 0) -> Any:
+        """A new model.
+
+        Args:
+            record: see ``configure``; None records nothing.
+            after: it is going to be put where a run was at the end of this step, with
+                the memories that everyone had by then.
+        """
+        arguments = dict(self.arguments)
+        services = dict(self.services)
+        if record is not None:
+            (arguments if self.takes_record else services)[RECORD] = record
+        made = self.model(**arguments)
+        Services.of(made).occurrences = Occurrences(self.seed)
+        if self.memory is not None:
+            for agent in made.agents:
+                if hasattr(agent, MEMORY):
+                    agent.memory = self.memory(agent)
+        if services:
+            configure(made, **services)
+        for change in sorted(self.changes, key=lambda change: change.step):
+            if change.step < after and change.memory is not None:
+                give_memory(made, change.memory)
+        return made
+
+    def change(self, model: Any) -> None:
+        """Changes a model in what begins now, if anything does."""
+        for change in self.changes:
+            if change.step == clock(model):
+                change.apply(model)
+
+
+def _arguments(model: Callable[..., Any]) -> tuple[list[str], bool]:
+    """The names of a model's arguments, and whether it takes any other name."""
+    of = model.__init__ if isinstance(model, type) else model  # type: ignore[misc]
+    parameters = list(inspect.signature(of).parameters.values())
+    if isinstance(model, type):
+        parameters = parameters[1:]
+    various = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+    names = [each.name for each in parameters if each.kind not in various]
+    return names, any(each.kind is each.VAR_KEYWORD for each in parameters)
+
+
+def _seeding(
+    model: Callable[..., Any], case: Case, own: list[str], any_name: bool
+) -> dict[str, Any]:
+    """The arguments that seed the model, as Mesa's ``batch_run`` chooses them."""
+    scenario = case.parameters.get(SCENARIO)
+    if isinstance(scenario, mesa_arguments.scenario_class()):
+        number, values = mesa_arguments.scenario_parts(scenario)
+        new = values | {"rng": case.seed}
+        return {SCENARIO: mesa_arguments.make_scenario(type(scenario), number, new)}
+    for name in SEEDS:
+        if name in case.parameters:
+            return {}
+        if name in own:
+            return {name: case.seed}
+    if any_name:
+        return {"rng": case.seed}
+    if case.seed is None:
+        return {}
+    raise TypeError(
+        f"{_name(model)} takes neither rng nor seed, so the seed {case.seed!r} would "
+        "change nothing. Let its __init__ take rng=None and hand it to "
+        "super().__init__(rng=rng), or study it with seeds=[None]."
+    )
+
+
+def _check_memory(model: Any, memory: Any) -> None:
+    """Raises for a name that the model cannot know, before anything is run."""
+    own = getattr(model, "own_memories", None)
+    if isinstance(memory, str) and own is not None:
+        registry.find(memory, own)
+
+
+def _no_argument(model: Any, name: str, own: list[str]) -> str:
+    takes = ", ".join([n for n in own if n != RECORD]) or "no arguments"
+    return (
+        f"{_name(model)} has no argument {name!r}: it takes {takes}. Besides those, a "
+        f"factor may be {MEMORY!r}, or one of {', '.join(sorted(SERVICES))}."
+    )
+
+
+def _name(model: Any) -> str:
+    return getattr(model, "__qualname__", repr(model))
+
+
+def _only_here(model: Callable[..., Any]) -> bool:
+    """True for a class of a notebook, or of another program that cannot be imported."""
+    if not isinstance(model, type) or model.__module__ != "__main__":
+        return False
+    main = sys.modules["__main__"]
+    importable = hasattr(main, "__file__")
+    return not importable or getattr(main, model.__name__, None) is not model

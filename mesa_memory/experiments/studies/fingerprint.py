@@ -1,0 +1,247 @@
+"""The fingerprint of a study: hashes of code and prompts, configuration and versions."""
+
+import ast
+import hashlib
+import inspect
+import json
+import sys
+import sysconfig
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import mesa_memory.tasks as tasks
+from mesa_memory.core.arguments import encode
+from mesa_memory.core.text.redaction import hide
+from mesa_memory.runs.recording.config import versions
+
+#: hexadecimal digits of each hash
+DIGITS = 16
+#: parts of a fingerprint, in the order of a list of differences
+PARTS = ("code", "prompts", "configuration", "versions")
+_PACKAGE = Path(tasks.__file__).absolute().parents[1]
+_FOLDERS_OF_PACKAGES = frozenset({"site-packages", "dist-packages"})
+_STANDARD_LIBRARY = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+
+type Fingerprint = dict[str, dict[str, str]]
+
+
+def fingerprint(
+    objects: Iterable[Any], configuration: Mapping[str, Any]
+) -> Fingerprint:
+    """The hashes of all that results depend on, besides parameters and seeds.
+
+    Code is the file of each object, and all files that it imports from the same project.
+    Installed packages count by their versions. Settings count where they are chosen:
+    in the code of the model, or in a factor, which is part of each run's parameters.
+
+    Args:
+        objects: the model, measures, and factories of factors.
+        configuration: other choices, as plain data.
+
+    Returns:
+        For each part, a hash or a value by name.
+    """
+    texts, installed = _code(objects, _reachable)
+    chosen = hide(encode(dict(configuration)))
+    return {
+        "code": _hashes(texts),
+        "prompts": dict(_prompts()),
+        "configuration": {
+            name: json.dumps(value, sort_keys=True) for name, value in chosen.items()
+        },
+        "versions": installed | versions(),
+    }
+
+
+def digest(print_: Mapping[str, Any]) -> str:
+    """The hash of a whole fingerprint."""
+    return _hash(json.dumps(print_, sort_keys=True))
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The differences between two fingerprints, in words; empty if they are equal."""
+    found = []
+    for part in PARTS:
+        old, new = before.get(part, {}), now.get(part, {})
+        for name in sorted(old.keys() | new.keys()):
+            if old.get(name) != new.get(name):
+                found.append(f"{part}: {_changed(part, name, old, new)}")
+    return found
+
+
+def changed_code(before: Mapping[str, Any], objects: Iterable[Any]) -> list[str]:
+    """The differences between a study's fingerprint and the code of this process.
+
+    A file counts as it was when this was called for it first, soon after it was loaded.
+
+    Args:
+        before: the study's; parts that it does not have are not compared.
+        objects: those of one run.
+    """
+    texts, installed = _code(objects, _loaded)
+    prompts, packages = _own()
+    now = {"code": _hashes(texts), "prompts": prompts, "versions": installed | packages}
+    now = {part: values for part, values in now.items() if part in before}
+    known = {
+        part: {name: v for name, v in before[part].items() if name in values}
+        for part, values in now.items()
+    }
+    return differences(known, now)
+
+
+def _changed(part: str, name: str, old: Mapping[str, str], new: Mapping) -> str:
+    if name not in new:
+        return f"{name} is gone"
+    if name not in old:
+        return f"{name} is new"
+    if part in ("code", "prompts"):
+        return f"{name} was changed"
+    return f"{name} was {old[name]}, is {new[name]}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+
+
+def _hashes(texts: Mapping[str, str]) -> dict[str, str]:
+    return {name: _hash(text) for name, text in sorted(texts.items())}
+
+
+def _prompts() -> Iterator[tuple[str, str]]:
+    """Each task of the package with the hash of its file."""
+    folder = Path(tasks.__file__).parent
+    for file in sorted(folder.rglob("*.py")):
+        if file.name not in ("__init__.py", "registry.py"):
+            yield file.stem, _hash(file.read_text(encoding="utf-8"))
+
+
+def _code(
+    objects: Iterable[Any], reachable: Callable[[Path, Path], Mapping[Path, str]]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The texts of the project's files by short name, and versions of installed modules.
+
+    Imports are followed by path below the folder that a module is imported from. Nothing
+    is imported for it, so it is the same in every process.
+    """
+    texts: dict[str, str] = {}
+    installed: dict[str, str] = {}
+    for name in sorted(set(filter(None, map(_module_of, objects)))):
+        file = _file_of(name)
+        if file is None:
+            continue
+        if _is_installed(file):
+            installed |= _version_of(name.partition(".")[0])
+        elif _is_project(file):
+            base = _base(name, file)
+            for found, text in reachable(file, base).items():
+                texts[_short(found, base)] = text
+    return texts, installed
+
+
+def _short(file: Path, base: Path) -> str:
+    """A file's path from its package or folder on, the same on every machine."""
+    path = file.relative_to(base)
+    return (path if len(path.parts) > 1 else base.name / path).as_posix()
+
+
+def _module_of(thing: Any) -> str | None:
+    while isinstance(thing, partial):
+        thing = thing.func
+    if not (inspect.isclass(thing) or inspect.isroutine(thing)):
+        thing = type(thing)
+    name = getattr(thing, "__module__", None)
+    return None if name in (None, "builtins") else name
+
+
+def _file_of(module: str) -> Path | None:
+    """The Python file of a loaded module; None for any other."""
+    path = getattr(sys.modules.get(module), "__file__", None)
+    # A link into a package cache still counts as installed, so links are not resolved.
+    file = None if not path else Path(path).absolute()
+    return file if file and file.suffix == ".py" and file.is_file() else None
+
+
+def _is_installed(file: Path) -> bool:
+    """True for files of the standard library and of installed packages."""
+    return not _FOLDERS_OF_PACKAGES.isdisjoint(file.parts) or any(
+        file.is_relative_to(path) for path in _STANDARD_LIBRARY
+    )
+
+
+def _is_project(file: Path) -> bool:
+    """False for this package, except for its examples: its version counts."""
+    inside = file.is_relative_to(_PACKAGE)
+    return not inside or file.is_relative_to(_PACKAGE / "examples")
+
+
+def _base(module: str, file: Path) -> Path:
+    """The folder from which a module's absolute name leads to its file."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    names = (module if spec is None else spec.name).split(".")
+    if file.name == "__init__.py":
+        names.append("__init__")
+    if list(file.with_suffix("").parts[-len(names) :]) == names:
+        return file.parents[len(names) - 1]
+    return file.parent
+
+
+def _reachable(file: Path, base: Path) -> dict[Path, str]:
+    """The text of a file, and of all that it imports from the same project."""
+    found: dict[Path, str] = {}
+    waiting = [file]
+    while waiting:
+        file = waiting.pop()
+        if file in found or _is_installed(file) or not _is_project(file):
+            continue
+        found[file] = file.read_text(encoding="utf-8", errors="replace")
+        waiting += _imports(file, found[file], base)
+    return found
+
+
+_loaded = cache(_reachable)
+
+
+@cache
+def _own() -> tuple[dict[str, str], dict[str, str]]:
+    """Prompts and versions of this process."""
+    return dict(_prompts()), versions()
+
+
+def _imports(file: Path, text: str, base: Path) -> list[Path]:
+    """The files below ``base`` that a file imports."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    around = [folder for folder in file.parents if folder.is_relative_to(base)]
+    found = [
+        file for folder in around[:-1] if (file := folder / "__init__.py").is_file()
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                found += _along(around, alias.name.split("."))
+        elif isinstance(node, ast.ImportFrom):
+            folders = around[node.level - 1 : node.level] if node.level else around
+            names = node.module.split(".") if node.module else []
+            for alias in node.names:
+                found += _along(folders, [*names, alias.name])
+    return found
+
+
+def _along(folders: Iterable[Path], names: Sequence[str]) -> Iterator[Path]:
+    """The files of a module and of the packages around it, in each of the folders."""
+    for folder in folders:
+        for length in range(1, len(names) + 1):
+            place = folder.joinpath(*names[:length])
+            files = (place / "__init__.py", place.with_name(f"{place.name}.py"))
+            yield from filter(Path.is_file, files)
+
+
+def _version_of(module: str) -> dict[str, str]:
+    """The version of the package that a module was installed with, if it is known."""
+    names = metadata.packages_distributions().get(module, [])
+    return {name: metadata.version(name) for name in names}

@@ -1,0 +1,166 @@
+"""What came out of a study, as tables: one row for each run, step, agent or call."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from mesa_memory.core.arguments import NUMBER, TUPLE, mark_of, number_of, readable
+from mesa_memory.experiments.measures.watch import MODEL
+from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: what a row says of its case, besides the parameters
+CASE, SEED, REPLICATE = "case", "seed", "replicate"
+
+
+@dataclass(frozen=True)
+class Results:
+    """The tables of a study; each row says of which case it is.
+
+    Each is a pandas DataFrame that begins with ``case`` (its number), one column for
+    each parameter, ``seed`` and ``replicate``. They hold what is in the store at the
+    time, in the order of the cases, and are the same whoever made the runs.
+    """
+
+    rows: list[CaseRow]
+    study: StudyRow
+    measured: list[dict[str, Any]]
+    called: list[dict[str, Any]]
+    responded: list[dict[str, Any]]
+    names: Mapping[int, str]
+
+    @classmethod
+    def of(cls, studies: Studies, study: StudyRow) -> "Results":
+        """What a store has of a study."""
+        return cls(
+            studies.cases(study.id),
+            study,
+            studies.rows("measures", study.id),
+            studies.rows("calls", study.id),
+            studies.rows("responses", study.id),
+            studies.run_names(study.id),
+        )
+
+    @cached_property
+    def runs(self) -> "pd.DataFrame":
+        """A row for each case.
+
+        Besides what all tables have: ``state``, ``steps`` done, the outcomes, ``calls``,
+        ``tokens_in``, ``tokens_out``, ``cost`` in US dollars, ``error``, and ``run``,
+        the name under which ``open_run`` finds the run.
+        """
+        outcomes = self._names("outcomes")
+        last = {
+            row["case"]: row["measured"]
+            for row in self.measured
+            if row["agent"] == MODEL and (outcomes & row["measured"].keys())
+        }
+        rows = []
+        for case in self.rows:
+            found = last.get(case.number, {})
+            more = {name: value_of(found.get(name)) for name in sorted(outcomes)}
+            used = ("calls", "tokens_in", "tokens_out", "cost")
+            spent = {name: case.usage.get(name) for name in used}
+            done = {"state": case.state, "steps": _whole(case.done)}
+            end = {"error": case.error, "run": self.names.get(case.number)}
+            rows.append(self._case(case.number) | done | more | spent | end)
+        return _frame(rows)
+
+    @cached_property
+    def steps(self) -> "pd.DataFrame":
+        """A row for each step of each run, with what was measured of the model.
+
+        Step 0 is the beginning. What the model's own DataCollector has collected is
+        there, too.
+        """
+        outcomes = self._names("outcomes")
+        rows = []
+        for row in self.measured:
+            found = {n: v for n, v in row["measured"].items() if n not in outcomes}
+            if row["agent"] == MODEL and found:
+                rows.append(self._at(row) | _values(found))
+        return _frame(rows)
+
+    @cached_property
+    def agents(self) -> "pd.DataFrame":
+        """A row for each agent at each step, as the model's DataCollector has it."""
+        return _frame(
+            self._at(row) | {"agent": _agent(row["agent"])} | _values(row["measured"])
+            for row in self.measured
+            if row["agent"] != MODEL
+        )
+
+    @cached_property
+    def calls(self) -> "pd.DataFrame":
+        """A row for each request to a language model; no seconds, which differ."""
+        names = ("purpose", "model", "tokens_in", "tokens_out", "tokens_cached",
+                 "cost", "cached", "kept", "tier", "finish", "error")  # fmt: skip
+        return _frame(
+            self._at(row)
+            | {"agent": _agent(row["agent"])}
+            | {name: row[name] for name in names}
+            for row in self.called
+        )
+
+    @cached_property
+    def answers(self) -> "pd.DataFrame":
+        """A row for each question put to each agent, with its answer or error."""
+        return _frame(
+            self._at(row)
+            | {"agent": _agent(row["agent"]), "question": row["question"]}
+            | {"value": row["value"], "error": row["error"]}
+            for row in self.responded
+        )
+
+    def _names(self, what: str) -> set[str]:
+        return set(self.study.design.get(what, ()))
+
+    @cached_property
+    def _cases(self) -> dict[int, dict[str, Any]]:
+        return {
+            case.number: {CASE: case.number}
+            | {name: readable(value) for name, value in case.parameters.items()}
+            | {SEED: readable(case.seed), REPLICATE: case.replicate}
+            for case in self.rows
+        }
+
+    def _case(self, number: int) -> dict[str, Any]:
+        return self._cases[number]
+
+    def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        return self._case(row["case"]) | {"step": _whole(row["step"])}
+
+
+def _frame(rows: Any) -> "pd.DataFrame":
+    import pandas as pd
+
+    return pd.DataFrame(list(rows))
+
+
+def _values(found: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value_of(value) for name, value in found.items()}
+
+
+def value_of(value: Any) -> Any:
+    """A measured value again, as it was written."""
+    mark = mark_of(value)
+    if mark == NUMBER:
+        return number_of(value[NUMBER])
+    if mark == TUPLE:
+        return tuple(map(value_of, value[TUPLE]))
+    if mark is None and isinstance(value, list):
+        return list(map(value_of, value))
+    if mark is None and isinstance(value, dict):
+        return {key: value_of(item) for key, item in value.items()}
+    return readable(value)
+
+
+def _whole(step: float | None) -> float | None:
+    return int(step) if step is not None and step == int(step) else step
+
+
+def _agent(name: str | None) -> Any:
+    return int(name) if name is not None and name.isdecimal() else name

@@ -1,0 +1,400 @@
+"""A study: many runs of one model, with memory as a factor, kept in one store."""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+from mesa_memory.core.arguments import encode
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.validate import whole
+from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
+from mesa_memory.experiments.measures.questionnaires import (
+    Questionnaire,
+    checked,
+    described,
+    parts_of,
+)
+from mesa_memory.experiments.measures.watch import Measure, check_measures
+from mesa_memory.experiments.studies import fingerprint as fingerprints
+from mesa_memory.experiments.studies.arm import Arm
+from mesa_memory.experiments.studies.design import Case, Design
+from mesa_memory.experiments.studies.executors import check_picklable, workers_of
+from mesa_memory.experiments.studies.forks import (
+    Checkpoints,
+    Fork,
+    check_changes,
+    forks,
+)
+from mesa_memory.experiments.studies.location import location_of
+from mesa_memory.experiments.studies.making import make
+from mesa_memory.experiments.studies.progress import Progress
+from mesa_memory.experiments.studies.results import Results
+from mesa_memory.experiments.studies.status import Status
+from mesa_memory.experiments.studies.worker import Job
+from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.stores.base import open_store
+from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow
+
+if TYPE_CHECKING:
+    from mesa_memory.experiments.estimates.study_estimate import StudyEstimate
+
+logger = logger_of(__name__)
+
+
+class Study:
+    """Runs a model with each combination of factors and seeds, and keeps all of it.
+
+    What was run is in the store: a study made again, in another process or on another
+    day, goes on with what is missing.
+
+    Args:
+        model: class of Mesa model, or a function that makes one. It takes ``rng`` or
+            ``seed``; if it takes ``record``, it is told where to record.
+        factors: values by name, see ``Design.of``. What the model does not take may be
+            ``memory`` (each agent gets it) or a setting of ``configure``.
+        seeds: of the models' random numbers; each arm is run with each of them.
+        steps: at which a run ends, unless the model sets ``running`` to False before.
+        measures: functions of the model, or names of its attributes, by name; at the
+            end of each step. What the model's DataCollector collects is kept anyway.
+        outcomes: the same, at the end of the run only.
+        questionnaires: what agents are asked, and when; nothing else changes by it.
+        store: path of a SQLite file, or address of a PostgreSQL database.
+        replicates: runs of each arm and seed; they differ in what language models
+            answer, and each has its own kept answers (``cache``).
+        name: of the study, by default that of the model; a store may have several.
+        record: False keeps no memories and calls, only what is measured; a run that
+            was killed then begins anew.
+
+    Raises:
+        EmptyDesign: if there is nothing to run.
+        UnknownMemory: if a name leads to no memory.
+        TypeError, ValueError: for another wrong argument.
+    """
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        factors: Any = None,
+        *,
+        seeds: Iterable[Any] = (0,),
+        steps: int,
+        measures: Mapping[str, Measure] | None = None,
+        outcomes: Mapping[str, Measure] | None = None,
+        questionnaires: Questionnaire | Iterable[Questionnaire] = (),
+        store: str | Path = "study.sqlite",
+        replicates: int = 1,
+        name: str | None = None,
+        record: bool = True,
+    ) -> None:
+        if not callable(model):
+            raise TypeError(
+                f"model must be a class of Mesa model, or a function that makes one, "
+                f"got {model!r:.80}"
+            )
+        self.model = model
+        self.steps = whole("steps", steps)
+        self.design = Design.of({} if factors is None else factors, seeds, replicates)
+        self.measures = check_measures("measures", measures)
+        self.outcomes = check_measures("outcomes", outcomes)
+        self.questionnaires = checked(questionnaires)
+        self.location = location_of(store)
+        self.name = getattr(model, "__name__", "study") if name is None else name
+        self.record = record
+        self._forecast: dict[str, Any] | None = None
+        self._arms()
+
+    def amend(
+        self,
+        factors: Any = None,
+        *,
+        seeds: Iterable[Any] | None = None,
+        steps: int | None = None,
+        replicates: int | None = None,
+    ) -> Self:
+        """Adds arms, seeds, steps or replicates; ``run`` then makes what is missing.
+
+        Args:
+            factors: further values of factors, or further rows of a table.
+            seeds: further ones.
+            steps: at which all runs end from now on; finished ones go on.
+            replicates: how many there are from now on.
+
+        Returns:
+            The study itself.
+        """
+        self.design = self.design.amended(factors, seeds, replicates)
+        self.steps = self.steps if steps is None else whole("steps", steps)
+        self._arms()
+        return self
+
+    def run(
+        self,
+        executor: Any = None,
+        *,
+        budget: Budget | None = None,
+        accept_drift: bool = False,
+        progress: bool = True,
+    ) -> Status:
+        """Makes the runs that are missing; finished ones are not made again.
+
+        A run that fails does not stop the others; ``status().failed`` lists it, and the
+        next ``run`` tries it again. After an interrupt (Ctrl-C), or if a worker was
+        killed, the next ``run`` goes on from the last checkpoint, and pays for no
+        answer a second time.
+
+        Args:
+            executor: who makes the runs: None is a process for each processor, a number
+                is that of processes, ``"serial"`` is this process; or ``Processes``, or
+                an executor of ``concurrent.futures``, Dask or mpi4py.
+            budget: of the whole study, over all workers, with what it has used before.
+            accept_drift: go on although code, prompts, configuration or versions
+                differ from those of the runs that are there; the study keeps what
+                differed.
+            progress: show a bar on stderr.
+
+        Raises:
+            BudgetExceeded: if the budget does not allow the next call; what was
+                recorded is kept, and ``run`` with another budget goes on from there.
+            StudyChanged: if they differ, and that was not accepted; or if code changed
+                while the study ran.
+            NotPicklable: if a part cannot be sent to the workers.
+            WorkerLost: if workers do not start, several times in a row.
+            StoreError: if the store cannot be used.
+        """
+        workers = workers_of(executor)
+        if budget is not None and not isinstance(budget, Budget):
+            raise TypeError(f"budget must be a Budget(cost=…) or None, got {budget!r}")
+        with closing(open_store(self.location)) as store:
+            studies = Studies(store)
+            row, print_ = self._entered(studies, accept_drift)
+            studies.free_reserved(row.id)
+            # What was accepted may differ between machines; code never may.
+            compared = {
+                n: v for n, v in print_.items() if not accept_drift or n == "code"
+            }
+            jobs = self._jobs(studies, row, print_, budget, compared)
+            check_picklable(workers, jobs)
+            spent = Status(self.name, tuple(studies.cases(row.id))).cost
+            with Progress(len(jobs), spent, progress) as bar:
+                make(self, studies, row.id, workers, jobs, bar)
+            status = self._status(studies, self._row(studies))
+        if status.failed:
+            logger.warning("%s", status)
+        return status
+
+    def status(self) -> Status:
+        """How far the study is, as the store says."""
+        with closing(self._reading()) as store:
+            studies = Studies(store)
+            return self._status(studies, self._row(studies))
+
+    def results(self) -> Results:
+        """What came out so far, as tables.
+
+        Raises:
+            StudyError: if the store does not have this study.
+            StoreError: if it cannot be read.
+        """
+        with closing(self._reading()) as store:
+            studies = Studies(store)
+            return Results.of(studies, self._row(studies))
+
+    @property
+    def missing(self) -> list[Case]:
+        """The runs that are wanted and not finished, in the order of the design."""
+        done = {c.key for c in self._stored()[0] if not c.due and c.steps >= self.steps}
+        return [case for case in self.design.cases if case.key not in done]
+
+    @property
+    def beginnings(self) -> dict[str, float]:
+        """The step up to which a missing run begins as another one, by the case's key."""
+        rows, checkpoints = self._stored()
+        known, last = (
+            {row.key for row in rows},
+            max((r.number for r in rows), default=0),
+        )
+        rows = [replace(row, steps=max(row.steps, self.steps)) for row in rows]
+        rows += [
+            CaseRow(0, last + number, case.key, {}, None, 0, float(self.steps))
+            for number, case in enumerate(self.design.cases, start=1)
+            if case.key not in known
+        ]
+        return {key: fork.step for key, fork in self._forks(rows, checkpoints).items()}
+
+    def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
+        """What the missing runs will cost, before they are paid; nothing is sent.
+
+        If this study has no runs yet, ``run`` keeps the totals of the forecast, and
+        ``status()`` and ``methods()`` show them beside what was counted.
+
+        Args:
+            llm: models to be priced; by default each arm's own, its ``llm``.
+            **given: ``tiers``, ``cached``, ``replies``, ``agents``, ``prices``,
+                ``policy``, ``effort`` and ``progress`` of ``mesa_memory.estimate``.
+        """
+        from mesa_memory.experiments.estimates.study_estimate import estimate_study
+
+        told = estimate_study(self, llm, **given)
+        self._forecast = told.total
+        return told
+
+    def methods(self) -> str:
+        """The methods section: design, models, cost, versions, accepted differences.
+
+        Raises:
+            StudyError: if the store does not have this study.
+            StoreError: if it cannot be read.
+        """
+        from mesa_memory.experiments.studies.methods import methods
+        from mesa_memory.experiments.studies.study_facts import facts_of_study
+
+        with closing(self._reading()) as store:
+            studies = Studies(store)
+            return methods(facts_of_study(studies, self._row(studies)))
+
+    @property
+    def fingerprint(self) -> fingerprints.Fingerprint:
+        """With what the runs are made, by part; see ``fingerprint.fingerprint``."""
+        parts = [part for _, arm in self._arms().values() for part in arm.parts]
+        objects = [value for _, value in [*parts, *parts_of(self.questionnaires)]]
+        objects += [*self.measures.values(), *self.outcomes.values()]
+        configuration = {
+            "measures": sorted(self.measures),
+            "outcomes": sorted(self.outcomes),
+            "record": self.record,
+        } | described(self.questionnaires)
+        return fingerprints.fingerprint(objects, configuration)
+
+    # -- what is behind it ------------------------------------------------------------
+
+    def _arms(self) -> dict[str, tuple[Any, Arm]]:
+        """Each case with how its model is made, by key; raises for what cannot be."""
+        arms = {
+            case.key: (case, Arm.of(self.model, case)) for case in self.design.cases
+        }
+        check_changes([arm for _, arm in arms.values()], self.steps, self.record)
+        return arms
+
+    def _forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
+        """How cases begin as another one, by key."""
+        if not self.design.changing:
+            return {}
+        return forks(rows, {case.key: case for case in self.design.cases}, checkpoints)
+
+    def _entered(
+        self, studies: Studies, accept_drift: bool
+    ) -> tuple[StudyRow, fingerprints.Fingerprint]:
+        """The study in the store, with all its cases; raises if it has changed."""
+        print_ = self.fingerprint
+        row = studies.add(self.name, _name(self.model), self._design, print_)
+        if row.model != _name(self.model):
+            raise StudyError(
+                f"{self.location} has a study {self.name!r} of another model, "
+                f"{row.model}. Give this one another name: Study(…, name='…')."
+            )
+        begun = [c for c in studies.cases(row.id) if c.state != WAITING]
+        found = fingerprints.differences(row.fingerprint, print_)
+        if found and begun and not accept_drift:
+            raise StudyChanged(
+                f"{len(begun)} runs of the study {self.name!r} were made before these "
+                f"changes: {'; '.join(found)}. Undo them, begin a study of another name, "
+                "or go on with study.run(accept_drift=True), which notes them.",
+                differences=tuple(found),
+            )
+        drift = list(row.drift)
+        if found and begun:
+            drift.append({"differences": found, "runs": len(begun)})
+        design = self._design
+        if (
+            told := row.design.get("forecast") if begun else self._forecast
+        ) is not None:
+            design["forecast"] = told
+        studies.update(row.id, design=design, fingerprint=print_, drift=drift)
+        wanted = [
+            {"key": case.key, "parameters": dict(case.labels)}
+            | {"seed": encode(case.seed), "replicate": case.replicate}
+            | {"steps": float(self.steps)}
+            for case in self.design.cases
+        ]
+        studies.add_cases(row.id, wanted)
+        return row, print_
+
+    @property
+    def _design(self) -> dict[str, Any]:
+        """What the store says of the design, besides the cases."""
+        return {
+            "factors": [f.name for f in self.design.factors if len(f.levels) > 1],
+            "measures": sorted(self.measures),
+            "outcomes": sorted(self.outcomes),
+            "steps": self.steps,
+            "record": self.record,
+        }
+
+    def _jobs(
+        self,
+        studies: Studies,
+        row: StudyRow,
+        print_: fingerprints.Fingerprint,
+        budget: Budget | None,
+        compared: fingerprints.Fingerprint,
+    ) -> list[Job]:
+        arms, made_with = self._arms(), fingerprints.digest(print_)
+        cases = studies.cases(row.id)
+        begun = self._forks(cases, studies.checkpoints(row.id))
+        return [
+            Job(
+                location=self.location,
+                study=row.id,
+                study_name=self.name,
+                number=case.number,
+                arm=arms[case.key][1],
+                labels=case.parameters,
+                seed=arms[case.key][0].seed,
+                steps=self.steps,
+                measures=self.measures,
+                outcomes=self.outcomes,
+                questionnaires=self.questionnaires,
+                recorded=self.record,
+                fingerprint=made_with,
+                compared=compared,
+                budget=budget,
+                fork=begun.get(case.key),
+                forkable=bool(self.design.changing),
+            )
+            for case in cases
+            if case.due and case.key in arms
+        ]
+
+    def _status(self, studies: Studies, row: StudyRow) -> Status:
+        cases, forecast = tuple(studies.cases(row.id)), row.design.get("forecast")
+        return Status(self.name, cases, tuple(row.drift), forecast)
+
+    def _stored(self) -> tuple[list[CaseRow], Checkpoints]:
+        """The cases and checkpoints in the store; none if nothing has been run yet."""
+        try:
+            with closing(self._reading()) as store:
+                studies = Studies(store)
+                row = studies.find(self.name)
+                if row is None:
+                    return [], {}
+                return studies.cases(row.id), studies.checkpoints(row.id)
+        except StoreUnavailable:
+            return [], {}
+
+    def _reading(self) -> Any:
+        return open_store(self.location, read_only=True)
+
+    def _row(self, studies: Studies) -> StudyRow:
+        row = studies.find(self.name)
+        if row is None:
+            raise StudyError(
+                f"{self.location} has no study {self.name!r}, but "
+                f"{studies.names()}. Run it first: study.run()."
+            )
+        return row
+
+
+def _name(model: Any) -> str:
+    return f"{model.__module__}.{getattr(model, '__qualname__', 'model')}"

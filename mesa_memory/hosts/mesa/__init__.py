@@ -1,0 +1,1 @@
+"""Mesa's names that are private or move between versions."""

@@ -1,0 +1,165 @@
+"""Mesa: when a step of a model is over."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from mesa_memory.hosts.around import Around
+from mesa_memory.hosts.mesa.model import check_model, mesa_changed
+
+#: the calls of a user that let a model's time pass
+_CALLS = ("step", "run_for", "run_until")
+
+
+class StepWatch:
+    """Says when a model's step is over: when all that happens at its time has happened.
+
+    So the events of a simulator, or of ``run_for``, are steps of their own, at times
+    between those of the user's step.
+
+    Args:
+        model: is held weakly.
+        over: called then, with True if the user's step was part of it.
+
+    Attributes:
+        active: False while nobody is to be told.
+        noticed: True once a step was over.
+
+    Raises:
+        HostChanged: if this Mesa cannot be watched.
+    """
+
+    def __init__(self, model: Any, over: Callable[[bool], None]) -> None:
+        check_model(model)
+        self._model, self._over = weakref.ref(model), over
+        self._event: Any = None  # the last one that was handed out
+        self._failed = self.noticed = self.active = False
+        self._steps = model._default_schedule.execution_count
+        events = model._event_list
+        _Pop(events, "pop_event", self)
+        _Advance(model, "_advance_time", self)
+        for name in _CALLS:
+            _FirstCall(model, name, self)
+
+    @property
+    def model(self) -> Any:
+        """The model; None once it is gone."""
+        return self._model()
+
+    @property
+    def unfinished(self) -> bool:
+        """True if a step was begun, and neither ended nor will."""
+        return self._failed or self._has_happened()
+
+    def detach(self) -> None:
+        """The model is as it was, but for what others have put around it meanwhile."""
+        model, self.active = self.model, False
+        if model is None:
+            return
+        for owner in (model, model._event_list):
+            for here in list(vars(owner).values()):
+                if isinstance(here, _Watched) and here.watch is self:
+                    here.take_away(owner)
+
+    def next_event(self, take: Callable[[], Any]) -> Any:
+        """The next event; before it, the end of all that was at an earlier time."""
+        model = self.model
+        try:
+            event = take()
+        except IndexError:
+            self._end()
+            raise
+        if model is not None and event.time > model.time:
+            try:
+                self._end()
+            except BaseException:
+                model._event_list.add_event(event)  # it is still to come
+                raise
+        self._event = event
+        return event
+
+    def fail(self) -> None:
+        """What was under way ended with an error."""
+        self._event, self._failed = None, True
+
+    def check(self, name: str, before: float) -> None:
+        """After the first call that took a whole step: it must have been noticed.
+
+        Raises:
+            HostChanged: if it was not.
+        """
+        model = self.model
+        if model is None or not self.active or not model._default_schedule.is_active:
+            return  # without a schedule there is no step, only events
+        if not self.noticed and model.time - before >= 1:
+            raise mesa_changed(
+                f"model.{name}() took a step and told nobody, so nothing of it is "
+                "recorded"
+            )
+
+    def _end(self) -> None:
+        model = self.model
+        if model is not None and self._has_happened():
+            before, self._steps = self._steps, model._default_schedule.execution_count
+            if self.active:
+                self.noticed = True
+                self._over(self._steps > before)
+            self._failed = False
+        self._event = None
+
+    def _has_happened(self) -> bool:
+        """False if the event was put back: it is to come later."""
+        model = self.model
+        event = self._event
+        return event is not None and model is not None and model.time >= event.time
+
+
+class _Watched(Around):
+    """Puts itself in the place of a method of ``owner``."""
+
+    def __init__(self, owner: Any, name: str, watch: StepWatch) -> None:
+        super().__init__(getattr(owner, name))
+        self.name, self.watch = name, watch
+        self._own = name in vars(owner)  # and not only of its class
+        setattr(owner, name, self)
+
+    def take_away(self, owner: Any) -> None:
+        """The method is as it was, unless something was put around this meanwhile."""
+        if vars(owner).get(self.name) is not self:
+            return
+        if self._own:
+            setattr(owner, self.name, self.inner)
+        else:
+            delattr(owner, self.name)
+
+
+class _Pop(_Watched):
+    """A list of events handing out the next one."""
+
+    def __call__(self) -> Any:
+        return self.watch.next_event(self.inner)
+
+
+class _Advance(_Watched):
+    """A model letting time pass."""
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        try:
+            return self.inner(*args, **given)
+        except BaseException:
+            self.watch.fail()
+            raise
+
+
+class _FirstCall(_Watched):
+    """A call that lets time pass, until a first step was noticed."""
+
+    def __call__(self, *args: Any, **given: Any) -> Any:
+        model = self.watch.model
+        before = 0.0 if model is None else model.time
+        result = self.inner(*args, **given)
+        if not self.watch.noticed:
+            self.watch.check(self.name, before)
+        elif model is not None:
+            self.take_away(model)
+        return result

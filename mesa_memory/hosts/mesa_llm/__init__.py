@@ -1,0 +1,1 @@
+"""Mesa-LLM's names that are private or move between versions."""

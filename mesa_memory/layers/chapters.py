@@ -1,0 +1,302 @@
+"""Chapters: parts of a life, each with a recap that is written once."""
+
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from mesa_memory.core import render
+from mesa_memory.core.content import cut
+from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.validate import whole
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.entry import Entry, entry_told, moved_entries
+from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.lines import Line
+from mesa_memory.layers.story import Story
+from mesa_memory.layers.summary import ask_for_summary
+from mesa_memory.tasks import CHAPTER
+
+#: of the records
+KIND = "chapter"
+#: most characters of events in one request; the story has what was before
+REQUEST_CHARS = 24_000
+#: what says that the model is to judge
+MODEL = "model"
+#: the first sentence of a recap, with at least as many characters that "Dr." is none
+FIRST_SENTENCE = re.compile(r".{30,}?[.!?…](?=\s)|.{12,}?[。！？]")
+#: longest beginning of a recap that stands for the whole
+BEGINNING_CHARS = 120
+
+#: says when a chapter is complete: a number of steps, a function of the chapter's
+#: events, or ``"model"``
+type Rule = int | Callable[[list[MemoryRecord]], Any] | str
+#: a step and its events, oldest first
+type Group = tuple[float, list[MemoryRecord]]
+
+
+class Complete(NamedTuple):
+    """A chapter that is complete and has no recap yet.
+
+    Attributes:
+        began, ended: its first and its last step.
+        groups: its events by step, the newest that fit a request.
+    """
+
+    began: float
+    ended: float
+    groups: list[Group]
+
+
+class Chapters(Layer):
+    """Writes a recap of two or three sentences of each complete chapter.
+
+    A recap is never rewritten. The newest recaps are shown in full, in half of
+    ``section_chars`` and at least one. Older ones are shown by their first sentence, in
+    a quarter of it, and the oldest as a count. All of them stay current records, which
+    ``search_memories`` finds in full.
+
+    Args:
+        rule: when a chapter is complete. With a number, each has that number of steps; a
+            function is given the chapter's events after each step, oldest first, and
+            says whether it is; ``"model"`` asks the model every ``judge_every`` steps.
+        story: the story so far, which the recap is to be understood from.
+        recap_chars: longest accepted recap.
+        judge_every: steps after which the model is asked again.
+
+    Attributes:
+        told: the chapters that have a recap, oldest first.
+        complete: those that are to get one.
+        groups: the events of the chapter under way, by step.
+        began: the step after which it began.
+
+    Raises:
+        ValueError: for any other rule.
+    """
+
+    name, heading, volatility = "chapters", "Chapters", 0.1
+
+    def __init__(
+        self,
+        rule: Rule,
+        story: Story,
+        recap_chars: int = 400,
+        judge_every: int = 5,
+    ) -> None:
+        self.rule, self.story = checked_rule(rule), story
+        self.recap_chars, self.judge_every = recap_chars, judge_every
+        self.told: list[MemoryRecord] = []
+        self.complete: list[Complete] = []
+        self.groups: list[Group] = []
+        self.began = 0.0
+        self._count = 0  # chapters told so far, also those that were erased since
+        self._size = 0  # characters of the events in the groups
+        self._judged = 0.0  # when the model was asked last
+        # Other layers may think at the same time, so it is the one of before that.
+        self._known: MemoryRecord | None = None
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Adds events to the chapter, and asks the user's rule; see ``Layer``."""
+        self._known = self.story.current
+        self.groups.append((step, list(events)))
+        self._size += self._chars(events)
+        while self._size > REQUEST_CHARS and len(self.groups) > 1:
+            self._size -= self._chars(self.groups.pop(0)[1])
+        if callable(self.rule):
+            known = [event for _, group in self.groups for event in group]
+            if self.rule(known):
+                self._close(step)
+
+    def remember(self) -> Flow[None]:
+        """Tells the chapters that are complete; a recap that fails stays due.
+
+        That a chapter is complete follows from the clock or the user's rule and is
+        settled before anything is asked: a failure does not open it again.
+        """
+        if isinstance(self.rule, int) and self.now - self.began >= self.rule:
+            self._close(self.now)
+        while self.complete:
+            recap, doubt = yield from self._ask_for(self.complete[0], judge=False)
+            self._tell(self.complete.pop(0), recap, doubt)
+        if self.rule == MODEL and self.groups:
+            yield from self._judge()
+
+    def summary(self) -> list[Line]:
+        """The count of the oldest chapters, older ones, and the newest in full."""
+        told, room = self.told, self.context.section_chars
+        full = self._fitting(len(told), room // 2, self._line_of)
+        full = full or [self._line_of(record) for record in told[-1:]]
+        short = self._fitting(len(told) - len(full), room // 4, self._beginning_of)
+        count = len(told) - len(full) - len(short)
+        note = Line(f"({count} earlier chapters not shown)", kind=KIND, rank=math.inf)
+        return [*[note] * bool(count), *short, *full]
+
+    def records(self) -> list[MemoryRecord]:
+        """The recaps; the events are other layers' to hold."""
+        return self.told
+
+    def snapshot(self) -> dict[str, Any]:
+        """The chapter under way, and those without a recap."""
+        return {
+            "groups": [[step, list(events)] for step, events in self.groups],
+            "complete": [
+                [began, ended, [[step, list(events)] for step, events in groups]]
+                for began, ended, groups in self.complete
+            ],
+            "began": self.began,
+            "count": self._count,
+            "judged": self._judged,
+            "known": self._known,
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up the chapter under way; the recaps are on the shelf."""
+        self.groups = _groups(snapshot["groups"])
+        self._size = sum(self._chars(events) for _, events in self.groups)
+        self.complete = [
+            Complete(began, ended, _groups(groups))
+            for began, ended, groups in snapshot["complete"]
+        ]
+        self.began, self._judged = snapshot["began"], snapshot["judged"]
+        self._known, self._count = snapshot["known"], snapshot["count"]
+        found = [
+            record
+            for record in shelf.current()
+            if record.kind == KIND and record.origin == DERIVED
+        ]
+        self.told = sorted(found, key=lambda record: record.step)  # edited ones, too
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``; chapters begin and end with a step."""
+        complete = [
+            [began + later, ended + later, moved_entries(groups, later)]
+            for began, ended, groups in snapshot["complete"]
+        ]
+        steps = {name: snapshot[name] + later for name in ("began", "judged")}
+        groups = moved_entries(snapshot["groups"], later)
+        return snapshot | steps | {"groups": groups, "complete": complete}
+
+    # -- chapters -----------------------------------------------------------------------
+
+    def _close(self, step: float) -> None:
+        """The chapter under way ends with a step; one without events goes on."""
+        if self.groups:
+            first = self.groups[0][0]
+            self.complete.append(Complete(first, step, self.groups))
+        self.groups, self._size = [], 0
+        self.began = self._judged = step
+
+    def _judge(self) -> Flow[None]:
+        """Lets the model say whether the chapter is complete, if it is time to."""
+        now = self.now
+        if now - self._judged < self.judge_every:
+            return
+        chapter = Complete(self.groups[0][0], now, self.groups)
+        recap, doubt = yield from self._ask_for(chapter, judge=True)
+        self._judged = now
+        if recap is not None:
+            self.groups, self._size, self.began = [], 0, now
+            self._tell(chapter, recap, doubt)
+
+    def _ask_for(self, chapter: Complete, judge: bool) -> Flow[tuple[str | None, str]]:
+        """The recap and its doubt; no recap if a content filter refuses all events."""
+        events = [event for _, group in chapter.groups for event in group]
+        ask = partial(self._recap_of, chapter, judge)
+        return (yield from ask_about(self.context, events, ask)) or (None, "")
+
+    def _recap_of(
+        self, chapter: Complete, judge: bool, shown: list[MemoryRecord]
+    ) -> Flow[tuple[str | None, str]]:
+        context, kept = self.context, {event.id for event in shown}
+        groups = [
+            (s, [e for e in group if e.id in kept]) for s, group in chapter.groups
+        ]
+        entries = [
+            Entry.of(self.agent, step, events, context.additive_event_types)
+            for step, events in groups
+            if events
+        ]
+        told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
+        return ask_for_summary(
+            context,
+            CHAPTER,
+            again=True,
+            number=self._count + 1,
+            story=self._known.content["text"] if self._known else "",
+            lines=[(s, line) for s, lines in render.folded(told) for line in lines],
+            judge=judge,
+            max_chars=self.recap_chars,
+        )
+
+    def _tell(self, chapter: Complete, recap: str | None, doubt: str) -> None:
+        if recap is None:  # a content filter refuses all of it
+            return
+        told = (event for _, group in chapter.groups for event in group)
+        events = askable(self.context, told)
+        known = [self._known] if self._known else []
+        content = {
+            "text": recap,
+            "number": self._count + 1,
+            "began": chapter.began,
+            "ended": chapter.ended,
+            **({"doubtful": doubt} if doubt else {}),
+        }
+        self.told.append(self.open(KIND, content, [*known, *events]))
+        self._count += 1
+
+    def _fitting(
+        self, count: int, room: int, line_of: Callable[[MemoryRecord], Line]
+    ) -> list[Line]:
+        """The newest of the first ``count`` recaps that have room, oldest first."""
+        lines: list[Line] = []
+        while len(lines) < count:
+            line = line_of(self.told[count - 1 - len(lines)])
+            room -= len(line.text) + 3
+            if room < 0:
+                break
+            lines.append(line)
+        return lines[::-1]
+
+    def _beginning_of(self, record: MemoryRecord) -> Line:
+        """A chapter by the first sentence of its recap."""
+        text = render.value_text(record.content.get("text"))
+        found = FIRST_SENTENCE.match(text)
+        short = cut(found[0] if found else text, BEGINNING_CHARS)
+        return self._line_of(record, short, record.step)
+
+    def _line_of(
+        self, record: MemoryRecord, said: str | None = None, rank: float = math.inf
+    ) -> Line:
+        content = record.content
+        number, began, ended, text = map(
+            render.value_text, map(content.get, ("number", "began", "ended", "text"))
+        )
+        told = f"Chapter {number} (steps {began} to {ended}): {said or text}"
+        return Line(told, (record,), kind=KIND, rank=rank)
+
+    def _chars(self, events: Sequence[MemoryRecord]) -> int:
+        return sum(len(self.context.line(event)) + 3 for event in events)
+
+
+def checked_rule(rule: Any) -> Rule:
+    """The rule as given.
+
+    Raises:
+        ValueError: if it does not say when a chapter is complete.
+    """
+    if rule == MODEL or (callable(rule) and not isinstance(rule, type)):
+        return rule
+    if isinstance(rule, str) or callable(rule):
+        raise ValueError(
+            "chapters must be a number of steps, a function of the chapter's events "
+            f"that says whether it is complete, or 'model'; got {rule!r}"
+        )
+    return whole("chapters", rule)
+
+
+def _groups(kept: Sequence[Any]) -> list[Group]:
+    """Events by step again, without those that were erased."""
+    return [(step, list(events)) for step, events in kept if events]

@@ -1,0 +1,148 @@
+"""When short-term entries go into the running summary, and how.
+
+A policy is a value with one method: of the entries held, oldest first, how many of the
+oldest are due now.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+from typing import Protocol
+
+from mesa_memory.core.validate import number, whole
+from mesa_memory.layers.entry import Entry
+from mesa_memory.layers.window import Window
+
+
+class Policy(Protocol):
+    """Decides how many of the oldest entries to consolidate."""
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """How many of the oldest entries are due now.
+
+        Args:
+            tokens: the size of each entry held, oldest first.
+            capacity: how many entries the memory is meant to keep.
+        """
+
+
+@dataclass(frozen=True)
+class EveryBatch:
+    """``size`` entries whenever more than capacity + size are held (Mesa-LLM)."""
+
+    size: int = 2
+
+    def __post_init__(self) -> None:
+        whole("size", self.size)
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """See ``Policy``; after an outage, all overdue batches at once."""
+        surplus = len(tokens) - capacity - self.size
+        if surplus <= 0:
+            return 0
+        return min(len(tokens), self.size * ceil(surplus / self.size))
+
+
+@dataclass(frozen=True)
+class OverTokens:
+    """All but the last ``keep_last`` once more than ``limit`` tokens are held."""
+
+    limit: int = 1500
+    keep_last: int = 4
+
+    def __post_init__(self) -> None:
+        whole("limit", self.limit)
+        whole("keep_last", self.keep_last, least=0)
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """See ``Policy``."""
+        over = sum(tokens) > self.limit
+        return max(0, len(tokens) - self.keep_last) if over else 0
+
+
+@dataclass(frozen=True)
+class FrontHalf:
+    """The front ``fraction`` once more than ``max_entries`` are held."""
+
+    max_entries: int = 20
+    fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        whole("max_entries", self.max_entries)
+        if number("fraction", self.fraction, above=True) > 1:
+            raise ValueError(
+                f"fraction must be above 0 and at most 1, got {self.fraction}"
+            )
+
+    def due(self, tokens: Sequence[int], capacity: int) -> int:
+        """See ``Policy``."""
+        over = len(tokens) > self.max_entries
+        return ceil(len(tokens) * self.fraction) if over else 0
+
+
+def check(policy: Policy) -> Policy:
+    """The argument as given.
+
+    Raises:
+        ValueError: if it has no ``due`` method.
+    """
+    if isinstance(policy, type) or not callable(getattr(policy, "due", None)):
+        raise ValueError(
+            "consolidation must be EveryBatch(size), OverTokens(limit, keep_last), "
+            "FrontHalf(max_entries, fraction) or an object with a method "
+            f"due(tokens, capacity), got {policy!r}"
+        )
+    return policy
+
+
+class Consolidation:
+    """When entries of a window go into a summary: a policy, and what nobody would see.
+
+    Attributes:
+        capacity: how many entries the window is meant to keep.
+        size: how many go at a time if there is no other policy; None drops the oldest.
+        policy: in place of ``EveryBatch(size)``.
+    """
+
+    def __init__(self, capacity: int, size: int | None, policy: Policy | None) -> None:
+        self.capacity, self.size, self.policy = capacity, size, policy
+
+    def __call__(self, window: Window) -> int:
+        """How many of the oldest entries are due."""
+        policy = self.policy or (_every(self.size) if self.size else None)
+        if policy is None:
+            window.keep(max(0, self.capacity))
+            return 0
+        chars = window.lengths()
+        # Batches go by the number of entries alone; other policies may go by sizes.
+        tokens = window.sizes() if self.policy else chars
+        return policy.due(tokens, self.capacity) or unseen(window, chars)
+
+
+#: checked once: it is asked for at each step
+_every = lru_cache(maxsize=None, typed=True)(EveryBatch)
+
+
+def unseen(window: Window, chars: Sequence[int]) -> int:
+    """How many of the oldest entries the next step will push out of the section.
+
+    That step is taken to be as long as the newest one.
+
+    Args:
+        chars: the window's ``lengths``.
+    """
+    held, limit = window.held, window.context.section_chars
+    half = limit // 2
+    if held and chars[-1] > half and isinstance(held[-1], Entry):
+        window.split(held[-1], -half)
+        chars = window.lengths()
+    room = limit - min(half, chars[-1] if chars else 0)
+    if sum(chars) <= room:  # as nearly always
+        return 0
+    used = 0
+    for count in range(len(chars), 0, -1):
+        used += chars[count - 1]
+        if used > room and count < len(chars):
+            return count
+    return 0

@@ -1,0 +1,363 @@
+"""What a memory gives its layers: whose they are, the time, records, and thoughts."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import chain
+from typing import Any, Protocol
+
+from mesa_memory.core import render
+from mesa_memory.core.content import kind_text, plain, storable
+from mesa_memory.core.events import ROUTINE
+from mesa_memory.core.inbox import Commit, Group, Inbox
+from mesa_memory.core.records import (
+    DERIVED,
+    EVENT,
+    EVICTED,
+    REASONS,
+    SUPERSEDED,
+    MemoryRecord,
+    RecordBus,
+    RecordLog,
+)
+from mesa_memory.core.requests import Flow, LLMRequest
+from mesa_memory.core.subjects import counterpart, with_ids
+from mesa_memory.core.text.thinking import decision
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa_llm.names import Names
+from mesa_memory.layers.flags import LAID_OUT, SETTLING, UNNOTICED
+from mesa_memory.layers.history import MessageHistory
+from mesa_memory.layers.own_state import own_records
+
+
+class Outside(Protocol):
+    """What stands behind a memory: who is asked, and who is told."""
+
+    @property
+    def memory(self) -> Any:
+        """The memory, with all its layers."""
+
+    @property
+    def bus(self) -> RecordBus:
+        """What all memories of the run share."""
+
+    def target(self) -> tuple[str | None, str | None]:
+        """The model that is asked, and the provider's address."""
+
+    def system_for(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task."""
+
+    def waiting(self) -> list[Commit]:
+        """The finished steps that are not admitted yet."""
+
+
+def settle(context: "LayerContext", commit: Commit) -> None:
+    """From now on this flow takes up a batch of steps.
+
+    A flow has a ``contextvars.Context`` of its own, so nothing needs to be taken back.
+    Whoever waits for it may be reading; the flow is not.
+    """
+    SETTLING.put(context, commit)
+    for mark in (UNNOTICED, LAID_OUT):
+        if mark.of(context) is not None:
+            mark.put(context, None)
+
+
+class LayerContext:
+    """What all layers of one memory share.
+
+    Attributes:
+        agent: the agent that remembers; set by the memory.
+        inbox: the events that have arrived since the last finished step.
+        outside: who is asked, and who is told; set by the memory.
+        event_chars: longest text of one event in a prompt.
+        section_chars: longest text of one section of a prompt.
+        additive_event_types: kinds of events that accumulate within a step.
+        history: the messages heard and sent.
+        display: whether new entries are printed.
+        shared: several layers hold the same events, and think at the same time.
+        leaving: why and when a layer has let go of a record that another one holds, by id.
+        filtered: ids of the events that a provider's content filter refuses.
+        before: how many records of each kind there were when the memory was swapped.
+        lived: own steps of the agent that ended while the model's clock stood still.
+        undeclared: attributes of layers that no snapshot keeps, and that were told.
+        met: the clock when the model's ``names`` took note of the agent last.
+        budget_used: what became of the budget of a text that is being read, for the
+            recorder; None if it has none.
+    """
+
+    agent: Any
+    outside: Any = None
+    event_chars = 1000
+    section_chars = 8000
+    lived = 0
+    before: Mapping[str, int] = {}
+    budget_used: Mapping[str, Any] | None = None
+    display = False
+    shared = False
+
+    def __init__(self, layer: str, inbox: Inbox | None = None) -> None:
+        self.leaving: dict[str, tuple[str, float]] = {}
+        self.filtered: dict[str, None] = {}
+        self.undeclared: set[str] = set()
+        self.met: float | None = None  # here: a copy may be made while this changes
+        self._log = RecordLog(layer)
+        self.inbox = inbox or Inbox()
+        self.history = MessageHistory()
+        self.additive_event_types: set[str] = {"message", "action"}
+
+    @property
+    def block(self) -> int:
+        """How many steps leave a laid-out request at a time; 1 if there is none."""
+        block = getattr(getattr(self.agent, "llm", None), "block", 1)
+        return block if isinstance(block, int) else 1
+
+    @property
+    def layer(self) -> str:
+        """The memory's name among those of its agent, the second part of all ids."""
+        return self._log.layer
+
+    @property
+    def log(self) -> RecordLog:
+        """Makes, closes and numbers the records; tells the run's observers.
+
+        The bus is that of the agent's model, also in a memory that was restored, copied
+        or given to another model since its last change.
+        """
+        if self.outside is not None:
+            self._log.join(self.outside.bus)
+        return self._log
+
+    @property
+    def history_capacity(self) -> int:
+        """How many messages the history keeps."""
+        return self.history.capacity
+
+    @history_capacity.setter
+    def history_capacity(self, capacity: int) -> None:
+        self.history.capacity = capacity
+
+    # -- time -----------------------------------------------------------------------
+
+    @property
+    def commit(self) -> Commit | None:
+        """The batch of steps that this thread or task is taking up."""
+        return SETTLING.of(self)
+
+    @property
+    def clock(self) -> float:
+        """The model's clock; the agent's own steps, while that stands still at 0."""
+        now, lived = clock(self.agent.model), self.lived
+        return now if now >= lived else lived
+
+    @property
+    def now(self) -> float:
+        """The model's clock; for work under way, the clock when it was committed.
+
+        Deferred work ends when the answers come, which must not show in any record.
+        """
+        commit = SETTLING.of(self)
+        return self.clock if commit is None else commit.now
+
+    # -- records --------------------------------------------------------------------
+
+    def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
+        """A new current record of this memory; see ``records.MemoryRecord``."""
+        if "among" not in fields:
+            commit = SETTLING.of(self)
+            fields["among"] = None if commit is None else commit.place
+        return self.log.open(self.agent.unique_id, kind, step, content, **fields)
+
+    def plain_event(self, kind: Any, content: Any) -> tuple[str, Any]:
+        """Kind and content of an event as plain data, without a model's thinking.
+
+        A message names people by id.
+        """
+        kind = kind_text(kind)
+        if not isinstance(content, Mapping):  # a program may set ``step_content``
+            return kind, plain(content)
+        if kind == "message":
+            content = with_ids(content, self.names.unique_id)
+        own = kind in ROUTINE
+        kept = plain(content)
+        texts = {key: text for key, text in kept.items() if isinstance(text, str)}
+        return kind, kept | {key: decision(text, own) for key, text in texts.items()}
+
+    def open_event(
+        self, kind: str, step: float, content: Any, origin: str = EVENT
+    ) -> MemoryRecord:
+        """A new record of what has happened to the agent; messages are in the history.
+
+        Args:
+            content: plain data.
+        """
+        me = self.agent.unique_id
+        about = counterpart(kind, content, me)
+        record = self.log.open(me, kind, step, content, subject=about, origin=origin)
+        if kind == "message":
+            self.history.log.append(record)
+        return record
+
+    def grade(self, record: MemoryRecord, importance: float) -> None:
+        """Fills in a record's importance."""
+        self.log.grade(record, importance)
+
+    def close(
+        self, record: MemoryRecord, because: str, by: MemoryRecord | None = None
+    ) -> None:
+        """Ends a record's lifetime now; a closed record stays as it is."""
+        self.leaving.pop(record.id, None)
+        if record.current:
+            self.log.close(record, self.now, because, by=by)
+
+    def let_go(
+        self, record: MemoryRecord, because: str, step: Any = None, layer: Any = None
+    ) -> None:
+        """A layer holds a record no more; its lifetime ends once no layer holds it.
+
+        Args:
+            because: one of ``records.REASONS``.
+            step: when; None is now.
+            layer: the layer; None stands for any.
+
+        Raises:
+            ValueError: for another reason.
+        """
+        self.let_go_all([record], because, self.now if step is None else step, layer)
+
+    def let_go_all(
+        self,
+        records: Sequence[MemoryRecord],
+        because: str,
+        step: float,
+        layer: Any = None,
+    ) -> None:
+        """``let_go`` of each."""
+        if because not in REASONS:
+            raise ValueError(
+                f"a layer closed a record because of {because!r}; a reason must be one "
+                f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
+                "content of a record."
+            )
+        beside = self._held_beside(layer, records)
+        ended = []
+        for record in records:
+            # Of layers that think at the same time, any may be the first.
+            deferred = self.shared and record.origin != DERIVED
+            known, _ = self.leaving.pop(record.id, (because, step))
+            weightier = max(known, because, key=REASONS.index)
+            if record.valid_to is None and (deferred or record in beside):
+                self.leaving[record.id] = weightier, step
+            elif weightier == because:
+                ended.append(record)
+            else:
+                self.log.close(record, step, weightier)
+        self.log.close_all(ended, step, because)
+
+    def _held_beside(
+        self, layer: Any, records: Sequence[MemoryRecord]
+    ) -> set[MemoryRecord]:
+        """Those of the records that other layers hold, or are about to be given."""
+        others = [each for each in self.outside.memory.layers if each is not layer]
+        if layer is None or not others:
+            return set()
+        groups = self.commit.groups if self.commit else ()
+        held = [each.records() for each in others] + [events for _, events in groups]
+        return set(records).intersection(chain.from_iterable(held))
+
+    def supersede(
+        self, old: MemoryRecord, new: MemoryRecord, same: bool = False
+    ) -> None:
+        """Closes a record in whose place there is a new one.
+
+        Args:
+            same: it says the same; otherwise what rests on the old one is stale.
+        """
+        if old.current:
+            self.log.close(old, self.now, SUPERSEDED, by=new, same=same)
+
+    def pending(self) -> list[Group]:
+        """What has come and is not admitted yet, by step, oldest step first."""
+        steps: dict[float, list[MemoryRecord]] = {}
+        for step, events in (g for c in self.outside.waiting() for g in c.groups):
+            steps.setdefault(step, []).extend(events)
+        for event in self.inbox.events():
+            steps.setdefault(event.step, []).append(event)
+        return sorted(steps.items(), key=lambda group: group[0])
+
+    def dropped(self) -> dict[str, MemoryRecord]:
+        """The open records that nothing holds, by id, in order of making."""
+        current = self.log.current()
+        if not set(current).difference(self._held()):  # nearly always
+            return {}
+        found = {record.id: record for record in current}
+        for find in (self._held, partial(own_records, self.outside.memory)):
+            for record in find() if found else ():
+                found.pop(record.id, None)
+        return found
+
+    def close_dropped(self) -> None:
+        """Closes the open records that nothing holds."""
+        for record in self.dropped().values():
+            because, step = self.leaving.pop(record.id, (EVICTED, self.now))
+            self.log.close(record, step, because)
+
+    def _held(self) -> list[MemoryRecord]:
+        """What the inbox, the queue and the layers hold, in any order."""
+        held = self.inbox.events()
+        for commit in self.outside.waiting():
+            for _, events in commit.groups:
+                held += events
+        for layer in self.outside.memory.layers:
+            held += layer.records()
+        return held
+
+    # -- what is said, and asked ----------------------------------------------------
+
+    @property
+    def names(self) -> Names:
+        """Gives an agent's name by its unique id."""
+        return Names.of(self.agent.model)
+
+    @property
+    def unnoticed(self) -> bool:
+        """True while somebody reads who must leave no trace."""
+        return bool(UNNOTICED.of(self))
+
+    def line(self, event: MemoryRecord) -> str:
+        """An event on one line."""
+        limit = self.event_chars
+        return render.event_text(event.kind, event.content, limit, self.names)
+
+    def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
+        """The request that ``ask`` sends."""
+        model, api_base = self.outside.target()
+        return task.request(
+            inputs,
+            system=self._system(task, inputs),
+            agent=self.agent.unique_id,
+            step=self.now,
+            model=model,
+            api_base=api_base,
+        )
+
+    def scope_of(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """What of a request does not depend on its prompt: who is asked, and how."""
+        model, api_base = self.outside.target()
+        return f"{model}|{api_base}|{self._system(task, inputs)}"
+
+    def _system(self, task: Any, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task, which a user's class may have written."""
+        return storable(self.outside.system_for(task, inputs))
+
+    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
+        """The checked reply to a task; see ``Layer.ask``.
+
+        Raises:
+            LLMError: if there is no usable reply.
+        """
+        return task.ask(self.request_for(task, **inputs))
+
+    def whose(self, **more: Any) -> dict[str, Any]:
+        """Whose memory this is, and when, for the recorder."""
+        agent = self.agent.unique_id
+        return {"agent": agent, "layer": self.layer, "step": self.now, **more}

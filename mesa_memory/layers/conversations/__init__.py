@@ -1,0 +1,1 @@
+"""Conversations: turns under way, and summaries of those that are over."""

@@ -1,0 +1,400 @@
+"""Conversations: the words of those under way, and what the agent made of the others."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.content import is_mapping, listed
+from mesa_memory.core.conversations import Conversation, Grouping
+from mesa_memory.core.records import CONSOLIDATED, DERIVED, MemoryRecord
+from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.errors import BadReply, EmbedderError
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.conversations.dialogue_recall import QUERY_LINES, DialogueRecall
+from mesa_memory.layers.entry import Entry
+from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.flags import LAID_OUT
+from mesa_memory.layers.lines import Line
+from mesa_memory.layers.stream.indexing import EventIndex
+from mesa_memory.layers.stream.recalling import RecallResult, VectorOf
+from mesa_memory.layers.summary import ask_for_summary
+from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.tasks import CONVERSATION
+from mesa_memory.tasks.conversation import OWN
+
+#: of the records
+KIND = "conversation"
+#: most characters of what was said in one request; the rest has a summary of its own
+REQUEST_CHARS = 24_000
+#: a conversation this number of times as long as the turns that are shown is too long to
+#: wait for its end: the turns that are not shown are summarised before
+LONG = 4
+
+#: a conversation, and the oldest of its messages, which are due to be summarised
+type Due = tuple[Conversation, list[MemoryRecord]]
+
+
+class Conversations(Layer):
+    """Groups messages into conversations by who takes part in them.
+
+    The first message opens a conversation. It closes once more than ``idle_steps``
+    steps have passed without one, when a participant leaves the model, or by
+    ``close``. Then the agent writes its own summary, from what it said and heard
+    itself; those of several conversations are written concurrently. Until there is one,
+    the words stay.
+
+    Args:
+        short_term_turns: how many of a conversation's newest messages are shown.
+        recent: how many of the newest summaries are shown.
+        recall: how many of the others come to mind.
+        idle_steps: steps without a message that a conversation survives.
+        summary_chars: longest accepted summary.
+        scoring: how summaries are recalled; None is by meaning, however old.
+
+    Attributes:
+        talks: conversations that are not summarised yet, in the order of their first
+            message.
+        held: the summaries in the form of Mesa-LLM's entries, oldest first.
+        recollection: ranks the summaries.
+        index: the summaries by what they are about.
+    """
+
+    name, heading, volatility = "conversations", "Conversations before", 0.6
+
+    def __init__(
+        self,
+        short_term_turns: int = 15,
+        recent: int = 20,
+        recall: int = 3,
+        idle_steps: float = 3,
+        summary_chars: int = 600,
+        scoring: Scoring | None = None,
+    ) -> None:
+        self.short_term_turns, self.newest = short_term_turns, recent
+        self.idle_steps, self.summary_chars = idle_steps, summary_chars
+        self.talks: list[Conversation] = []
+        self.held: list[Entry] = []
+        self._made: list[MemoryRecord] = []  # the records of ``held``
+        self._fresh: list[Entry] = []  # those that are to be embedded
+        self._refused = 0  # unusable replies in a row
+        self.recollection = DialogueRecall(self, recall, scoring)
+        self.index = self.recollection.index = EventIndex(self.held, None)
+
+    def join(self, context: Any) -> None:
+        """See ``Layer``; its parts belong to the memory, too."""
+        super().join(context)
+        self.index.context = self.recollection.context = context
+
+    # -- what is said -------------------------------------------------------------------
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Adds messages to their conversations; see ``Layer``."""
+        said = [event for event in events if event.kind == "message"]
+        self._group(self.talks, step, said)
+        if said and self.context.display:
+            self.context.outside.memory.show(self._entry(step, said))
+
+    def step_ends(self, now: float) -> None:
+        """Closes the conversations in which a participant has left the model."""
+        has_left = self.context.names.has_left
+        for talk in self.talks:
+            if talk.closed is None and any(map(has_left, talk.others)):
+                talk.closed = now
+
+    def close_talks(self, others: Sequence[Any] | None, step: float) -> int:
+        """Ends conversations with this step, whose messages still belong to them.
+
+        Args:
+            others: unique ids of all other participants; None ends every conversation.
+
+        Returns:
+            How many went on until now.
+        """
+        for came, events in self.context.pending():
+            grouping = self._grouping(self.talks, came)
+            for event in events:
+                if event.kind == "message":
+                    grouping.meet(event)
+        found = [
+            talk
+            for talk in self.talks
+            if talk.closed is None and (others is None or talk.among(others))
+        ]
+        for talk in found:
+            talk.closed = step
+        return len(found)
+
+    def under_way(self) -> list[Conversation]:
+        """Conversations that are not summarised, with what has just come, by age."""
+        talks = [talk.copy() for talk in self.talks]
+        for step, events in self.context.pending():
+            said = [event for event in events if event.kind == "message"]
+            self._group(talks, step, said)
+        return [talk for talk in talks if talk.messages]
+
+    def spoken(self) -> list[MemoryRecord]:
+        """The newest messages of conversations that go on, oldest first."""
+        talks = [talk for talk in self.under_way() if talk.closed is None]
+        newest = [message for talk in talks for message in talk.messages[-QUERY_LINES:]]
+        return sorted(newest, key=lambda message: message.place)
+
+    def _group(
+        self, talks: list[Conversation], step: float, said: Sequence[MemoryRecord]
+    ) -> None:
+        if said:
+            grouping = self._grouping(talks, step)
+            for message in said:
+                grouping.add(message)
+
+    def _grouping(self, talks: list[Conversation], step: float) -> Grouping:
+        return Grouping(talks, step, self.idle_steps, self.agent.unique_id)
+
+    # -- what is made of it -------------------------------------------------------------
+
+    def remember(self) -> Flow[None]:
+        """Summarises the conversations that are over, and embeds the summaries.
+
+        What fails stays due, and leaves the others be. After an unusable reply one is
+        asked for at a time, by turns, until one is summarised.
+        """
+        faults: list[Any] = []
+        while not faults and (due := self._due()):
+            flows = [self._summarise(*each) for each in due]
+            outcomes = yield from gather(flows)
+            for (talk, messages), outcome in zip(due, outcomes, strict=True):
+                if not isinstance(outcome, FAULTS):
+                    self._take_up(talk, messages, *outcome)
+            faults += [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
+            unusable = any(isinstance(fault, BadReply) for fault in faults)
+            self._refused = self._refused + 1 if unusable else 0
+        self.talks = [
+            talk for talk in self.talks if talk.messages or self._closes(talk)
+        ]
+        try:
+            yield from self._embed()
+        except EmbedderError as error:
+            faults.append(error)
+        if fault := first_fault(faults):
+            raise fault
+
+    def _closes(self, talk: Conversation) -> bool:
+        """True while what is still said in this step belongs to a closed conversation."""
+        return talk.closed is not None and talk.closed >= self.now
+
+    def _due(self) -> list[Due]:
+        """What is to be summarised now, as much of each conversation as fits."""
+        now, found = self.now, []
+        for talk in self.talks:
+            over = talk.closed is not None or talk.silent(now) > self.idle_steps
+            count = len(talk.messages)
+            if not over:
+                long = count > LONG * self.short_term_turns
+                count = count - self.short_term_turns if long else 0
+            if count:
+                found.append((talk, self._fitting(talk.messages[:count])))
+        turn = self._refused % max(1, len(found))
+        return found[turn : turn + 1] if self._refused else found
+
+    def _fitting(self, messages: Sequence[MemoryRecord]) -> list[MemoryRecord]:
+        """The oldest that fit one request, at least one."""
+        size = 0
+        for count, message in enumerate(messages):
+            size += len(self._line(message)) + 3
+            if size > REQUEST_CHARS and count:
+                return list(messages[:count])
+        return list(messages)
+
+    def _summarise(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
+        """The summary and its doubt; no text if a content filter refuses all lines."""
+        ask = partial(self._ask_for, talk)
+        return (yield from ask_about(self.context, messages, ask)) or (None, "")
+
+    def _ask_for(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
+        names = self.context.names
+        return ask_for_summary(
+            self.context,
+            CONVERSATION,
+            again=True,
+            me=names(self.agent.unique_id),
+            others=listed(map(names, talk.others)),
+            lines=[(message.step, self._line(message)) for message in messages],
+            max_chars=self.summary_chars,
+        )
+
+    def _line(self, message: MemoryRecord) -> str:
+        """A message on one line; the agent's own begins with ``You say``."""
+        content = message.content
+        own = is_mapping(content) and content.get("sender") == self.agent.unique_id
+        if not own:
+            return self.context.line(message)
+        said = {key: value for key, value in content.items() if key != "sender"}
+        return OWN + render.event_text("message", said, self.context.event_chars)
+
+    def _take_up(
+        self,
+        talk: Conversation,
+        messages: Sequence[MemoryRecord],
+        text: str | None,
+        doubt: str,
+    ) -> None:
+        """Puts a summary in the place of the words.
+
+        A doubtful one keeps all of them, and any keeps those that a filter refuses.
+        """
+        told = askable(self.context, messages)
+        words = [m for m in messages if doubt or m not in told]
+        content: dict[str, Any] = {
+            "text": text or "not summarised",
+            "with": list(talk.others),
+            "began": messages[0].step,
+            "ended": messages[-1].step,
+            "turns": len(messages),
+        }
+        if doubt:
+            content["doubtful"] = doubt
+        if words:
+            content["said"] = " · ".join(map(self._line, words))
+        only = talk.others[0] if len(talk.others) == 1 else None
+        record = self.open(KIND, content, told or messages, subject=only)
+        del talk.messages[: len(messages)]
+        for message in messages:
+            self.close(message, CONSOLIDATED)
+        self._hold(record, fresh=True)
+
+    def _hold(self, record: MemoryRecord, fresh: bool) -> None:
+        entry = Entry(self.agent, record.step, [record], {KIND: dict(record.content)})
+        self.held.append(entry)
+        self._made.append(record)
+        if fresh:
+            self._fresh.append(entry)
+
+    def _embed(self) -> Flow[None]:
+        """Embeds the summaries that are new, all in one request."""
+        if self._fresh and self.context.outside.embeds_here:
+            self.context.outside.announce(self.index, self._fresh)
+        elif self._fresh:
+            self.index.align()
+            yield from self.index.embed(self._fresh)
+        self._fresh = []
+
+    # -- what is shown ------------------------------------------------------------------
+
+    def recent(self) -> list[Line]:
+        """The newest turns of each conversation without a summary."""
+        said = [message for talk in self.under_way() for message in self.turns(talk)]
+        return [self.line(message) for message in sorted(said, key=lambda m: m.place)]
+
+    def turns(self, talk: Conversation) -> list[MemoryRecord]:
+        """The newest messages of a conversation; in a laid-out request they leave in
+        blocks, so that up to a block less one more are shown.
+        """
+        older = max(0, len(talk.messages) - self.short_term_turns)
+        if (layout := LAID_OUT.of(self.context)) is not None:
+            older -= older % layout.block
+        return talk.messages[older:]
+
+    def threads(self) -> list[str]:
+        """Each conversation that is not summarised as a text, the newest last."""
+        talks = sorted(self.under_way(), key=lambda talk: talk.messages[-1].place)
+        return list(map(self._thread, talks))
+
+    def _thread(self, talk: Conversation) -> str:
+        shown = self.turns(talk)
+        left_out = len(talk.messages) - len(shown)
+        others = listed(map(self.context.names, talk.others))
+        over = ", which is over" if talk.closed is not None else ""
+        note = [f"({left_out} earlier turns not shown)"] * bool(left_out)
+        lines = [
+            f"- Step {render.value_text(message.step)}: {self.context.line(message)}"
+            for message in shown
+        ]
+        return "\n".join([f"Conversation with {others}{over}:", *note, *lines])
+
+    def summary(self) -> list[Line]:
+        """The newest summaries, oldest first."""
+        return [self.told(record) for record in self._newest()]
+
+    def summaries(self) -> list[MemoryRecord]:
+        """All summaries, oldest first."""
+        return self._made.copy()
+
+    def _newest(self) -> list[MemoryRecord]:
+        return self._made[-self.newest :] if self.newest else []
+
+    def told(self, record: MemoryRecord) -> Line:
+        """One summary on a line: when it was, with whom, and what."""
+        content = record.content
+        first, last = content["began"], content["ended"]
+        when = f"Step {render.value_text(first)}"
+        if last != first:
+            when = f"Steps {render.value_text(first)} to {render.value_text(last)}"
+        others = content["with"]  # somebody may have edited it
+        several = others if isinstance(others, list | tuple) else [others]
+        with_whom = listed(map(self.context.names, several))
+        text = f"{when}, with {with_whom}: {render.value_text(content['text'])}"
+        if said := content.get("said"):
+            text += f" (word for word: {render.value_text(said)})"
+        return Line(text, (record,), kind=KIND, rank=record.step)
+
+    def bring_to_mind(self, vector_of: VectorOf) -> RecallResult | None:
+        """Earlier summaries, not among the newest, that the dialogue calls for, if any."""
+        newest = self._newest()
+        if len(newest) == len(self.held) or not self.recollection.focus():
+            return None
+        self.index.refresh()
+        return self.recollection.find(None, None, vector_of, without=newest)
+
+    # -- its state ----------------------------------------------------------------------
+
+    def records(self) -> list[MemoryRecord]:
+        """The words of conversations under way, and the summaries."""
+        found = self.summaries()
+        for talk in self.talks:
+            found += talk.messages
+        return found
+
+    def entries(self) -> Sequence[Any]:
+        """The summaries."""
+        return list(self.held)
+
+    def snapshot(self) -> dict[str, Any]:
+        """The conversations under way; the summaries are its current records."""
+        talks = [
+            [list(t.others), t.last, t.complete, t.closed, list(t.messages)]
+            for t in self.talks
+        ]
+        fresh = [entry.events[0] for entry in self._fresh]
+        state = {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
+        return state | ({"refused": self._refused} if self._refused else {})
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up the conversations under way, and the summaries."""
+        self.talks = [
+            Conversation(tuple(others), last, complete, closed, list(messages))
+            for others, last, complete, closed, messages in snapshot["talks"]
+        ]
+        self._refused = snapshot.get("refused", 0)
+        fresh = {record.id for record in snapshot["fresh"]}
+        self.held.clear()
+        self._made.clear()
+        self._fresh = []
+        by_age = sorted(shelf.current(), key=lambda record: record.step)
+        for record in by_age:  # an event may have that name, too
+            if record.kind == KIND and record.origin == DERIVED:
+                self._hold(record, fresh=record.id in fresh)
+        self.index.restore(snapshot["accessed"], fresh)
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``."""
+        talks = [
+            [others, last + later, full, None if over is None else over + later, said]
+            for others, last, full, over, said in snapshot["talks"]
+        ]
+        accessed = {key: step + later for key, step in snapshot["accessed"].items()}
+        return snapshot | {"talks": talks, "accessed": accessed}
+
+    def _entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
+        additive = self.context.additive_event_types
+        return Entry.of(self.agent, step, events, additive)

@@ -1,0 +1,1 @@
+"""Facts: statements with their evidence and speakers."""

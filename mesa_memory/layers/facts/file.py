@@ -1,0 +1,239 @@
+"""Facts as a file that people read and edit: Markdown, or YAML."""
+
+import html
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.core.content import one_line
+from mesa_memory.errors import MissingExtra
+from mesa_memory.layers.facts.statement import Claim
+
+#: the heading of the summary, and the attribute of a line that names none
+SUMMARY, NOTE = "Summary", "note"
+#: longest file that is read, in characters
+FILE_CHARS = 10_000_000
+#: deepest nesting of a file in YAML; the facts themselves need four levels
+YAML_DEPTH = 8
+
+_ITEM = re.compile(r"[-*+]\s+(.*)")
+_NOT = "not "
+
+
+@dataclass(frozen=True)
+class FactFile:
+    """The contents of a file.
+
+    Attributes:
+        claims: in the order of the file.
+        summary: None if there is none.
+        says_empty: True for the file of a memory without facts: the title alone in
+            Markdown, an empty list ``facts`` in YAML.
+    """
+
+    claims: Sequence[Claim]
+    summary: str | None = None
+    says_empty: bool = False
+
+
+def to_markdown(
+    title: str, summary: str | None, told: Iterable[tuple[Claim, str]]
+) -> str:
+    """Facts as Markdown: a heading for each subject, a line for each fact.
+
+    Args:
+        told: each with what is said of it besides, which becomes a comment.
+    """
+    sections: dict[str, list[str]] = {}
+    for claim, beside in told:
+        value = claim.value if claim.holds else f"{_NOT}{claim.value}"
+        if claim.holds and value.lower().startswith(_NOT):
+            value = f"&#{ord(value[0])};{_escaped(value[1:])}"
+        else:
+            value = _escaped(value)
+        name = _escaped(claim.attribute).replace(":", "&#58;")
+        line = f"- {name}: {value} <!-- {_escaped(beside)} -->"
+        sections.setdefault(claim.subject, []).append(line)
+    blocks = [f"# {_escaped(title)}"]
+    if summary is not None:
+        blocks.append(f"## {SUMMARY}\n\n{_escaped(summary)}")
+    for subject, lines in sections.items():
+        heading = _escaped(subject)
+        if heading.casefold() == SUMMARY.casefold():
+            heading = f"&#{ord(heading[0])};{heading[1:]}"
+        blocks.append("\n".join([f"## {heading}", "", *lines]))
+    return "\n\n".join(blocks) + "\n"
+
+
+def of_markdown(text: str, now: float) -> FactFile:
+    """Reads a file in Markdown; a line without an attribute is a note.
+
+    Raises:
+        TypeError, ValueError: if the text is not in that form.
+    """
+    _check(text, "Markdown")
+    claims: list[Claim] = []
+    summary: list[str] = []
+    subject, first = "", False
+    lines = [row.strip() for row in _without_comments(text).splitlines()]
+    for line in lines:
+        if line.startswith("#"):
+            heading = line.lstrip("#").strip()
+            first = heading == SUMMARY
+            subject = "" if line.startswith("# ") else _unescaped(heading)
+        elif first and line:
+            summary.append(_unescaped(line))
+        elif line and subject:
+            item = _ITEM.fullmatch(line)
+            claims.append(_claim(subject, item[1] if item else line, now))
+        elif line:
+            raise ValueError(
+                f"the line {line[:80]!r} stands under no heading: a fact stands as "
+                "'- attribute: value' below '## subject'"
+            )
+    written = [line for line in lines if line]
+    says_empty = len(written) == 1 and written[0].startswith("# ")
+    return FactFile(claims, " ".join(summary) or None, says_empty)
+
+
+def to_yaml(summary: str | None, claims: Iterable[Claim]) -> str:
+    """Facts as YAML, with all that is known of each.
+
+    Raises:
+        MissingExtra: if PyYAML is not installed.
+    """
+    facts = [
+        {
+            name: value
+            for name, value in claim.content.items()
+            if name not in ("text", "gate")
+        }
+        for claim in claims
+    ]
+    told = ({} if summary is None else {"summary": summary}) | {"facts": facts}
+    return _yaml().safe_dump(told, sort_keys=False, allow_unicode=True)
+
+
+def of_yaml(text: str, now: float) -> FactFile:
+    """Reads a file in YAML; ``subject``, ``attribute`` and ``value`` are enough.
+
+    Raises:
+        MissingExtra: if PyYAML is not installed.
+        TypeError, ValueError: if the text is not in that form.
+    """
+    _check(text, "YAML")
+    yaml = _yaml()
+    try:
+        told = _plain_loader(yaml)(text).get_single_data()
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueError(f"the facts are not YAML: {one_line(str(error))}") from error
+    facts = told.get("facts", []) if isinstance(told, Mapping) else None
+    if not isinstance(facts, list):
+        raise ValueError(
+            "a file of facts must be a mapping with a list 'facts', and may have a "
+            f"'summary'; got {told!r:.80}"
+        )
+    summary = told.get("summary")
+    if isinstance(summary, list | Mapping):
+        raise ValueError(f"the summary must be a text, got {summary!r:.80}")
+    claims = [_of_mapping(fact, now) for fact in facts]
+    told_summary = None if summary is None else one_line(str(summary))
+    return FactFile(claims, told_summary, says_empty="facts" in told and not facts)
+
+
+def _of_mapping(fact: Any, now: float) -> Claim:
+    names = ("subject", "attribute", "value")
+    if not isinstance(fact, Mapping) or any(
+        fact.get(name) in (None, "") or isinstance(fact[name], list | Mapping)
+        for name in names
+    ):
+        raise ValueError(
+            "each of the facts must have subject, attribute and value as texts, got "
+            f"{fact!r:.80}"
+        )
+    given = {"speakers": (), "since": now} | dict(fact)
+    return Claim.of_content(
+        {**given, **{name: one_line(str(fact[name])) for name in names}}
+    )
+
+
+def _claim(subject: str, said: str, now: float) -> Claim:
+    attribute, colon, value = said.partition(":")
+    if not colon or not value.strip() or not attribute.strip():
+        attribute, value = NOTE, said
+    value = value.strip()
+    holds = not value.lower().startswith(_NOT)
+    value = value if holds else value[len(_NOT) :]
+    name, told = (one_line(_unescaped(text.strip())) for text in (attribute, value))
+    return Claim(subject, name, told, holds=holds, since=now, last=now)
+
+
+def _check(text: Any, form: str) -> None:
+    if not isinstance(text, str):
+        raise TypeError(f"the facts must be a text in {form}, got {text!r:.80}")
+    if len(text) > FILE_CHARS:
+        raise ValueError(
+            f"the facts have {len(text)} characters; at most {FILE_CHARS} are read"
+        )
+
+
+def _without_comments(text: str) -> str:
+    """Markdown without its comments.
+
+    Raises:
+        ValueError: if a comment has no end.
+    """
+    kept, *rest = text.split("<!--")
+    parts, inside = [kept], False
+    for part in rest:
+        _, end, after = part.partition("-->")
+        parts.append(after)
+        inside = not end
+    if inside:
+        raise ValueError(
+            "a comment of the facts begins with '<!--' and does not end; close it with "
+            "'-->', or write '&lt;!--' if it is text"
+        )
+    return "".join(parts)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(one_line(text), quote=False).replace("--", "-&#45;")
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(text)
+
+
+def _plain_loader(yaml: Any) -> Any:
+    """PyYAML's safe loader for plain data: no anchors, aliases, tags or deep nesting.
+
+    A few hundred bytes of aliases can stand for gigabytes.
+    """
+
+    class PlainLoader(yaml.SafeLoader):
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()
+            named = getattr(event, "anchor", None) or getattr(event, "tag", None)
+            if named or self.depth >= YAML_DEPTH:
+                raise yaml.YAMLError(
+                    f"anchors, aliases, tags, and more than {YAML_DEPTH} levels are not "
+                    f"read; got {named or 'deeper nesting'!r:.80}{event.start_mark}"
+                )
+            self.depth += 1
+            node = super().compose_node(parent, index)
+            self.depth -= 1
+            return node
+
+    return PlainLoader
+
+
+def _yaml() -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise MissingExtra("pyyaml", "yaml") from error
+    return yaml

@@ -1,0 +1,397 @@
+"""What an agent knows of its world as facts, each with its evidence and its speakers."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.inbox import superseded
+from mesa_memory.core.records import (
+    BY_HAND,
+    DERIVED,
+    EDITED,
+    ERASED,
+    EVICTED,
+    IMPORTED,
+    REFUSED,
+    SUPERSEDED,
+    MemoryRecord,
+)  # fmt: skip
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.errors import BadReply
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.facts.file import FactFile
+from mesa_memory.layers.facts.reading import BATCH, FactReader, Reading
+from mesa_memory.layers.facts.shown import FactLines
+from mesa_memory.layers.facts.statement import KIND, Claim, bare, is_fact
+from mesa_memory.layers.facts.table import FactTable
+from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.lines import Line
+from mesa_memory.tasks.extract import GATE
+from mesa_memory.tasks.offline.attributes import canonical
+
+UNREAD = (
+    "%s: the model's replies to the question which facts some events state could not be "
+    "used %s times in a row. The memory goes on without these facts; the events stay word "
+    "for word as long as all others do. This is said once in a run."
+)
+#: so much of its evidence goes on from one record of a fact to the next
+EVIDENCE = 20
+#: an unread event that has ended so is not read any more
+_GONE = (*BY_HAND, SUPERSEDED)
+
+
+class Facts(Layer):
+    """Facts that events state: subject, attribute and value, in whose words, since when.
+
+    One request a step names the facts of its events. Code decides what is newer: another
+    value of the same attribute ends the older one by the step of its event, whichever
+    came first. Two speakers who say different things make two facts. A judge is asked
+    only if it is unclear whether two names mean the same attribute.
+
+    Args:
+        most: how many facts to keep, the strongest and newest; None keeps all.
+        gate: what a statement must be to be kept, of ``extract.GATE``; what is refused
+            is recorded, and closed at once.
+        summarised: True keeps a summary of three to five sentences, too.
+        lines: how facts are shown.
+
+    Attributes:
+        table: the facts.
+        reader: finds what events state.
+        unread: events that are not read yet, oldest first.
+        brief: the summary's record; None before the first.
+    """
+
+    name, heading, volatility = "facts", "What is known", 0.4
+
+    def __init__(
+        self,
+        most: int | None = None,
+        gate: Sequence[str] = GATE,
+        summarised: bool = False,
+        lines: FactLines | None = None,
+    ) -> None:
+        self.most, self.summarised = most, summarised
+        self.reader, self.lines = FactReader(gate), lines or FactLines()
+        self.unread: list[MemoryRecord] = []
+        self.brief: MemoryRecord | None = None
+        self._reading: Reading | None = None
+        self._refused = self._given_up = 0  # unusable replies in a row, and what of it
+        self._know(FactTable())
+
+    def join(self, context: Any) -> None:
+        """See ``Layer``; its parts belong to the memory, too."""
+        super().join(context)
+        self.reader.context = self.reader.people.context = context
+        self.lines.join(context)
+
+    # -- as a layer ---------------------------------------------------------------------
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Takes note of events, which wait to be read; see ``Layer``."""
+        old = set(map(id, superseded(events, self.context.additive_event_types)))
+        self.unread += [event for event in events if id(event) not in old]
+        for who in self.reader.people.meet(events):
+            self._introduce(who)
+
+    def remember(self) -> Flow[None]:
+        """Reads all events, in as many requests as it takes; what fails stays unread."""
+        self.unread = self.waiting()
+        while self.unread:
+            try:
+                yield from self._read_on()
+            except BadReply:
+                self._refused += 1
+                limit = self.context.outside.failures_allowed
+                if self._refused < limit or limit == 1:
+                    raise
+                self._give_up()
+        yield from self.lines.embed()
+
+    def _read_on(self) -> Flow[None]:
+        """Reads what fits one request; after an unusable reply the oldest event alone."""
+        if self._reading is None or not self._is_next(self._reading):
+            events = self.unread[: 1 if self._refused else BATCH]
+            self._reading = yield from ask_about(self.context, events, self._read)
+            self.unread = askable(self.context, self.unread)
+            if self._reading is None:
+                return  # a content filter refuses all of them
+        claims = yield from self.reader.claims(self._reading)
+        self._take_up(self._reading, claims)
+        self._refused = self._given_up = 0
+
+    def _read(self, events: Sequence[MemoryRecord]) -> Flow[Reading]:
+        brief = str(self.brief.content["text"]) if self.brief else ""
+        return self.reader.read(events, brief if self.summarised else None)
+
+    def _give_up(self) -> None:
+        """Goes on without what the model cannot do, and says so once in a run.
+
+        A judge is no longer waited for. Of events that cannot be read, first one is let
+        go, and then twice as many each time, so that a model which reads none does not
+        keep all of them waiting.
+        """
+        if self._reading is not None and self._is_next(self._reading):
+            self._take_up(self._reading, self.reader.unjudged(self._reading))
+        else:
+            del self.unread[: 2**self._given_up]
+            self._given_up += 1
+        self._refused = 0
+        whose = self.context.names(self.agent.unique_id)
+        tries = self.context.outside.failures_allowed
+        self.context.outside.say_once(UNREAD, whose, str(tries))
+
+    def recent(self) -> list[Line]:
+        """The events that are not read yet: until then their words are in sight."""
+        return [self.line(event) for event in self.waiting()]
+
+    def summary(self) -> list[Line]:
+        """The summary, if there is one, and the facts."""
+        return [*self.brief_lines(), *self.lines.shown()]
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """The facts, the summary and the unread events."""
+        yield from self.table.current()
+        yield from self.unread
+        if self.brief is not None:
+            yield self.brief
+
+    def history(self) -> Iterator[MemoryRecord]:
+        """All facts, those that have ended too."""
+        yield from self.table.records()
+
+    def snapshot(self) -> dict[str, Any]:
+        """What is unread or under way; the facts are records."""
+        refused = [self._refused, self._given_up]
+        return {
+            "unread": list(self.unread),
+            "met": list(self.reader.people.met),
+            **({"refused": refused} if any(refused) else {}),
+            "counts": [self.reader.judged, self.reader.stated],
+            "meant": [[*aspect, word] for aspect, word in self.reader.meant.items()],
+            **({"brief": self.brief} if self.brief else {}),
+            **({"reading": self._reading} if self._reading else {}),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up a snapshot; the facts are on the shelf."""
+        self.unread = list(snapshot["unread"])
+        self.reader.people.met = dict.fromkeys(snapshot["met"])
+        self.reader.judged, self.reader.stated = snapshot["counts"]
+        self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
+        self.brief = snapshot.get("brief")
+        self._refused, self._given_up = snapshot.get("refused", (0, 0))
+        self._reading = Reading.restored(snapshot.get("reading"))
+        known = [record for record in shelf.of_kind(KIND) if is_fact(record)]
+        self._know(FactTable(r for r in known if r.closed_because != REFUSED))
+
+    # -- what is read -------------------------------------------------------------------
+
+    def waiting(self) -> list[MemoryRecord]:
+        """The unread events, without those that were taken out by hand since."""
+        return [event for event in self.unread if event.closed_because not in _GONE]
+
+    def has_read(self, entry: Any) -> bool:
+        """True if no event of a window's entry is unread."""
+        unread = set(map(id, self.unread))
+        return not any(id(event) in unread for event in getattr(entry, "events", ()))
+
+    def brief_lines(self) -> list[Line]:
+        """The summary on one line, if there is one."""
+        if self.brief is None:
+            return []
+        text = render.shorten(str(self.brief.content["text"]), self.lines.longest)
+        return [Line(render.one_line(text), (self.brief,))]
+
+    def past(
+        self, subject: Any, attribute: str
+    ) -> list[tuple[MemoryRecord, float | None]]:
+        """All values of an attribute, and until when each held; see ``FactTable.past``.
+
+        Args:
+            subject: an agent, a unique id or a name.
+        """
+        names = self.context.names
+        subject = names.unique_id(subject)
+        text = subject if isinstance(subject, str) else names(subject)
+        who = self.reader.people.find(text)
+        keys = [bare(text if who is None else names.name(who)), ("agent", who)]
+        name = canonical(attribute)
+        topics = [topic for key in keys for topic in self.table.topics_of(key, name)]
+        found = [pair for topic in topics for pair in self.table.past(topic)]
+        return sorted(found, key=lambda pair: self.table.claims[pair[0].id].since)
+
+    def _know(self, table: FactTable) -> None:
+        self.table = self.reader.table = table
+        self.lines.show(table)
+
+    def _is_next(self, reading: Reading) -> bool:
+        """True if what was read is still what is unread, and all of it is there."""
+        return reading.events == self.unread[: len(reading.events)]
+
+    # -- by hand ------------------------------------------------------------------------
+
+    def file(self) -> tuple[str, str | None, list[tuple[Claim, str]]]:
+        """Whose facts these are, the summary, and the facts, for a file."""
+        title = f"What {self.reader.people.label(self.agent.unique_id)} knows"
+        brief = None if self.brief is None else str(self.brief.content["text"])
+        told = [
+            (self.table.claims[r.id], self.lines.told(r)) for r in self.table.current()
+        ]
+        return title, brief, told
+
+    def take_file(self, file: FactFile) -> dict[str, int]:
+        """Takes up a file; returns how many facts are new, changed and gone.
+
+        Facts that the file lacks are closed, and those that it adds are opened.
+        """
+        claims = list(map(self.reader.placed, file.claims))
+        left = {_place(self.table.claims[r.id]): r for r in self.table.current()}
+        new = [claim for claim in claims if left.pop(_place(claim), None) is None]
+        gone = defaultdict[tuple[str, str], deque[MemoryRecord]](deque)
+        for record in left.values():
+            gone[_attribute(self.table.claims[record.id])].append(record)
+        counts = {"new": 0, "changed": 0, "gone": 0}
+        for claim in new:
+            rest = gone[_attribute(claim)]
+            old = rest.popleft() if rest else None
+            record = self._open(claim, [old] if old else [], origin=IMPORTED)
+            self.table.add(record, claim)
+            counts["changed" if old else "new"] += 1
+            if old is not None:
+                self.context.close(old, EDITED, by=record)
+        for record in left.values():
+            if record.current:
+                self.close(record, ERASED)
+                counts["gone"] += 1
+        known = "" if self.brief is None else str(self.brief.content["text"])
+        if file.summary is not None and file.summary != known:
+            self.brief = self.revise(self.brief, "summary", {"text": file.summary})
+        return counts
+
+    # -- taking up ----------------------------------------------------------------------
+
+    def _take_up(self, reading: Reading, claims: Sequence[Claim]) -> None:
+        """Puts the claims into the table, by the steps of their events."""
+        given = reading.found.candidates
+        for place in sorted(range(len(claims)), key=lambda place: claims[place].since):
+            events = [reading.events[each] for each in given[place].sources]
+            known = [reading.known[each] for each in given[place].rests_on]
+            self.reader.stated += 1
+            if events and self.reader.passes(claims[place]):
+                self._add(claims[place], [*known, *events])
+            else:
+                refused = self._open(claims[place], [*known, *events])
+                self.close(refused, REFUSED)
+        del self.unread[: len(reading.events)]
+        self._reading = None
+        self._forget()
+        if reading.found.summary is not None:
+            content = {"text": render.one_line(reading.found.summary)}
+            sources = [*reading.events, *self.table.current()]
+            self.brief = self.revise(self.brief, "summary", content, sources)
+
+    def _introduce(self, who: Any) -> None:
+        """What was known of a mere name is known of the agent that has it."""
+        name = self.context.names.name(who)
+        if not name or self.reader.people.find(name) != who:
+            return
+        for record in self.table.of_name(name):
+            known, label = self.table.claims[record.id], self.reader.people.label(who)
+            self.table.remove(record)
+            new = self._add(replace(known, subject=label, about=who), [record])
+            if record.stale_since is not None:
+                self.context.log.mark_stale(new, record.stale_since)
+            self.context.supersede(record, new, same=True)
+
+    def _add(self, claim: Claim, sources: Sequence[MemoryRecord]) -> MemoryRecord:
+        """Takes up a claim: a repetition, a newer value, an older one, or a conflict."""
+        known = self.table.of_topic(claim.topic)
+        same = [r for r in known if self.table.claims[r.id].says == claim.says]
+        others = [record for record in known if record not in same]
+        ended = [r for r in others if claim.ends(self.table.claims[r.id])]
+        later = [r for r in others if self.table.claims[r.id].ends(claim)]
+        if same:
+            new = self._strengthen(same[0], claim, sources)
+        else:
+            new = self._open(claim, [*ended, *sources])
+            self.table.add(new, claim)
+        for record in others:
+            if record in ended:
+                self.context.supersede(record, new)
+            else:
+                self._withdraw(record, claim)
+        if later and not ended and not same:  # it came late
+            self.context.supersede(new, later[0])
+        return new
+
+    def _strengthen(
+        self, record: MemoryRecord, claim: Claim, sources: Sequence[MemoryRecord]
+    ) -> MemoryRecord:
+        """A fact was stated again, perhaps by somebody else."""
+        known = self.table.claims[record.id]
+        stronger = replace(
+            known,
+            speakers=tuple(dict.fromkeys([*known.speakers, *claim.speakers])),
+            changed=known.changed or claim.changed,
+            since=min(known.since, claim.since),
+            last=max(known.last, claim.last),
+            strength=known.strength + claim.strength,
+            gate=claim.gate,
+        )
+        return self._renew(record, stronger, sources)
+
+    def _withdraw(self, record: MemoryRecord, claim: Claim) -> None:
+        """Who says something else now does not stand for what it said before."""
+        known = self.table.claims[record.id]
+        left = tuple(who for who in known.speakers if who not in claim.speakers)
+        if claim.since < known.since or not claim.contradicts(known):
+            return
+        if left and left != known.speakers:
+            self._renew(record, replace(known, speakers=left), ())
+
+    def _renew(
+        self, record: MemoryRecord, claim: Claim, sources: Sequence[MemoryRecord]
+    ) -> MemoryRecord:
+        """Puts a fact that says the same in a fact's place."""
+        new = self._open(claim, [record, *sources], record.sources[-EVIDENCE:])
+        if not sources and record.stale_since is not None:
+            self.context.log.mark_stale(new, record.stale_since)
+        self.context.supersede(record, new, same=True)
+        self.table.replace(record, new, claim)
+        return new
+
+    def _open(
+        self,
+        claim: Claim,
+        sources: Sequence[MemoryRecord],
+        earlier: Iterable[str] = (),
+        origin: str = DERIVED,
+    ) -> MemoryRecord:
+        """A record of a claim.
+
+        Args:
+            earlier: ids of the evidence it had before.
+        """
+        ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
+        own = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}
+        return self.context.open(KIND, self.now, claim.content, part=self.part, **own)
+
+    def _forget(self) -> None:
+        """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""
+        for record in self.table.surplus(self.most):
+            self.close(record, EVICTED)
+
+
+def _attribute(claim: Claim) -> tuple[str, str]:
+    """The subject and the attribute of a fact in a file."""
+    return bare(claim.subject), canonical(claim.attribute)
+
+
+def _place(claim: Claim) -> tuple[str, ...]:
+    """The key of a fact in a file."""
+    negation = "" if claim.holds else "not"
+    return *_attribute(claim), negation, bare(claim.value)

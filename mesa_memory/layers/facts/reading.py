@@ -1,0 +1,301 @@
+"""Reads events: which facts they state, and about what that is known already."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import Opaque, SnapshotPart
+from mesa_memory.errors import ContentFiltered
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.facts.sources import SourceLine, checked_sources
+from mesa_memory.layers.facts.statement import Claim, bare
+from mesa_memory.layers.facts.table import FactTable
+from mesa_memory.layers.people import People
+from mesa_memory.tasks import EXTRACT, JUDGE
+from mesa_memory.tasks.extract import Candidate, Extracted
+from mesa_memory.tasks.judge import DELETE, NONE
+from mesa_memory.tasks.offline.attributes import canonical
+
+#: most events, and most of their characters, in one request; the rest waits its turn
+BATCH, REQUEST_CHARS = 40, 24_000
+#: known facts in a request: of those named in its events, and besides the newest
+NAMED, NEWEST = 30, 10
+#: the most facts that a judge is shown for one statement
+RIVALS = 5
+#: longest summary in a request
+SUMMARY_SHOWN = 2000
+#: what a message without a sender is said by
+SOMEBODY = "somebody"
+
+
+@dataclass
+class Reading(SnapshotPart):
+    """What was found in events, before a judge has spoken.
+
+    Attributes:
+        events: oldest first.
+        known: the facts that were shown beside them.
+        found: what the events state.
+    """
+
+    events: list[MemoryRecord]
+    known: list[MemoryRecord]
+    found: Extracted
+
+    def kept(self) -> dict[str, Any]:
+        """See ``snapshot.SnapshotPart``."""
+        found = {
+            "candidates": [asdict(each) for each in self.found.candidates],
+            "summary": self.found.summary,
+            "counts": [len(self.events), len(self.known)],
+        }
+        return {"events": self.events, "known": self.known, "found": Opaque(found)}
+
+    @classmethod
+    def restored(cls, kept: Mapping[str, Any] | None) -> "Reading | None":
+        """The reading again; None if a record of it was erased meanwhile."""
+        if kept is None:
+            return None
+        found = kept["found"]
+        found = found.value if isinstance(found, Opaque) else found
+        events, known = list(kept["events"]), list(kept["known"])
+        if [len(events), len(known)] != list(found["counts"]):
+            return None
+        places = ("sources", "rests_on", "witnessed")
+        candidates = [
+            Candidate(**each | {name: tuple(each[name]) for name in places})
+            for each in found["candidates"]
+        ]
+        return cls(events, known, Extracted(candidates, found["summary"]))
+
+
+class FactReader:
+    """Asks which facts events state, and a judge if two names may mean the same.
+
+    Args:
+        gate: what a statement must be to be kept.
+
+    Attributes:
+        people: whom the memory has met.
+        table: the facts that are known; set by the layer.
+        judged, stated: about how many candidates a judge was asked, and of how many.
+        meant: by subject and attribute, the known attribute that a judge has found it to
+            mean, so that no judge is asked twice.
+    """
+
+    context: LayerContext
+    table: FactTable
+
+    def __init__(self, gate: Sequence[str]) -> None:
+        self.gate, self.people = tuple(gate), People()
+        self.judged = self.stated = 0
+        self.meant: dict[tuple[Any, ...], str] = {}
+
+    def read(
+        self, unread: Sequence[MemoryRecord], summary: str | None
+    ) -> Flow[Reading]:
+        """What the oldest of the events state, as many as fit one request.
+
+        Args:
+            summary: the one so far, empty before the first; None if none is wanted.
+        """
+        lines = self._lines(unread)
+        events, known = list(unread[: len(lines)]), self._known(lines)
+        if summary is not None:
+            summary = render.shorten(summary, SUMMARY_SHOWN)
+        me = self.context.agent.unique_id
+        said = [self._said(event, line) for event, line in zip(events, lines)]
+        found: Extracted = yield from self.context.ask(
+            EXTRACT,
+            me=self.people.label(me),
+            lines=lines,
+            said=said,
+            known=[self._as_input(record) for record in known],
+            summary=summary,
+        )
+        words = [
+            SourceLine(" ".join(told), _speaker(event) is not None)
+            for event, told in zip(events, said)
+        ]
+        candidates = [
+            checked_sources(each, words, self.people.find(each.subject, SOMEBODY) == me)
+            for each in found.candidates
+        ]
+        return Reading(events, known, replace(found, candidates=candidates))
+
+    def claims(self, reading: Reading) -> Flow[list[Claim]]:
+        """The claims of what was read, under the attributes that are known already.
+
+        Those that the gate refuses are claims, too; no judge is asked about them.
+        """
+        claims = self.unjudged(reading)
+        unclear = {
+            place: rivals
+            for place, claim in enumerate(claims)
+            if reading.found.candidates[place].sources and self.passes(claim)
+            if (rivals := self.table.like(claim, RIVALS))
+        }
+        if unclear:
+            with suppress(ContentFiltered):  # they stay under their own names
+                yield from self._judge(claims, unclear)
+        return claims
+
+    def unjudged(self, reading: Reading) -> list[Claim]:
+        """The claims of what was read, each under its own names."""
+        return [self._claim(each, reading) for each in reading.found.candidates]
+
+    def passes(self, claim: Claim) -> bool:
+        """The write gate's verdict."""
+        return all(claim.gate.get(name, True) for name in self.gate)
+
+    # -- what is asked --------------------------------------------------------------------
+
+    def _lines(self, unread: Sequence[MemoryRecord]) -> list[str]:
+        """The oldest events that fit one request, at least one, as lines."""
+        lines: list[str] = []
+        size = 0
+        for event in unread[:BATCH]:
+            step = render.value_text(event.step)
+            line = f"Step {step}: {self.context.line(event)}"
+            size += len(line)
+            if lines and size > REQUEST_CHARS:
+                break
+            lines.append(line)
+        return lines
+
+    def _known(self, lines: Sequence[str]) -> list[MemoryRecord]:
+        """The facts that a request shows: of those named in it, stale and newest ones."""
+        chosen: dict[str, MemoryRecord] = {}
+        for named in self.table.named_in(lines):
+            chosen |= {record.id: record for record in named[-NAMED:]}
+            if len(chosen) >= NAMED:
+                break
+        for record in (*self.table.stale()[-NEWEST:], *self.table.newest(NEWEST)):
+            chosen[record.id] = record
+        return sorted(chosen.values(), key=lambda record: record.place)
+
+    def _as_input(self, record: MemoryRecord) -> dict[str, Any]:
+        claim, text = self.table.claims[record.id], str(record.content["text"])
+        stale = " (?)" * (record.stale_since is not None)
+        return {
+            "line": render.one_line(text) + stale,
+            "subject": claim.subject,
+            "attribute": claim.attribute,
+            "value": claim.value,
+            "holds": claim.holds,
+        }
+
+    def _said(self, event: MemoryRecord, line: str) -> tuple[str, str]:
+        """Who said it, empty if nobody, and the words."""
+        content, limit = event.content, self.context.event_chars
+        if _speaker(event) is None or not isinstance(content, Mapping):
+            text = content.get("text") if isinstance(content, Mapping) else None
+            told = line.partition(": ")[2] if text is None else render.value_text(text)
+            return "", render.shorten(told, limit)
+        told = render.message_text({**content, "sender": None}, limit)
+        return self.people.label(_speaker(event)), render.shorten(told, limit)
+
+    def _judge(
+        self, claims: list[Claim], unclear: Mapping[int, Sequence[MemoryRecord]]
+    ) -> Flow[None]:
+        """Puts the claims that a known fact is about under that fact's names."""
+        shown = list({r.id: r for rivals in unclear.values() for r in rivals}.values())
+        places = {record.id: place for place, record in enumerate(shown)}
+        decisions = yield from self.context.ask(
+            JUDGE,
+            new=[
+                {
+                    "line": claims[place].content["text"],
+                    "attribute": claims[place].attribute,
+                    "value": claims[place].value,
+                    "holds": claims[place].holds,
+                    "may_be": [places[record.id] for record in rivals],
+                }
+                for place, rivals in unclear.items()
+            ],
+            known=[self._as_input(record) for record in shown],
+        )
+        self.judged += len(unclear)
+        for place, (operation, fact) in zip(unclear, decisions):
+            if fact is not None:
+                meant = self.table.claims[shown[fact].id]
+                self.meant[_aspect(claims[place])] = meant.attribute
+                claims[place] = _as_meant(claims[place], meant, operation)
+
+    # -- what comes of it -----------------------------------------------------------------
+
+    def _claim(self, given: Candidate, reading: Reading) -> Claim:
+        """A candidate with its subject and its speakers told from the events."""
+        events = [reading.events[place] for place in given.sources]
+        heard = [who for event in events if (who := _speaker(event)) is not None]
+        who = self.people.find(given.subject, heard[0] if heard else None)
+        seen = [self._witness(given)] * bool(given.witnessed)
+        steps = [event.step for event in events] or [reading.events[0].step]
+        claim = Claim(
+            render.one_line(given.subject if who is None else self.people.label(who)),
+            render.one_line(given.attribute),
+            render.one_line(given.value),
+            who,
+            *(given.holds, given.several, given.changed),
+            tuple(dict.fromkeys([*heard, *seen])),
+            self._quoted(given, heard),
+            *(min(steps), max(steps), max(len(events), 1)),
+            given.gate,
+        )
+        claim = replace(
+            claim, attribute=self.meant.get(_aspect(claim), claim.attribute)
+        )
+        return replace(claim, several=True) if self.table.plural(claim) else claim
+
+    def placed(self, claim: Claim) -> Claim:
+        """A claim from elsewhere, under the names that are known here."""
+        who = self.people.find(claim.subject)
+        placed = replace(
+            claim,
+            subject=claim.subject if who is None else self.people.label(who),
+            about=who,
+        )
+        return replace(placed, several=True) if self.table.plural(placed) else placed
+
+    def _witness(self, given: Candidate) -> Any:
+        """Whose words an event is that is no message; None if the agent saw it."""
+        if not given.speaker:
+            return None
+        who = self.people.find(given.speaker)
+        me = who == self.context.agent.unique_id
+        return None if me else render.one_line(given.speaker) if who is None else who
+
+    def _quoted(self, given: Candidate, heard: Sequence[Any]) -> str:
+        """Whom the sender of a message quotes: nobody else's word stands for its own."""
+        if not heard or not given.speaker:
+            return ""
+        who = self.people.find(given.speaker)
+        return "" if who in heard else render.one_line(given.speaker)
+
+
+def _aspect(claim: Claim) -> tuple[Any, ...]:
+    """The subject and the attribute of a claim, as plain data."""
+    about, subject = claim.about, "" if claim.about is not None else bare(claim.subject)
+    return about, subject, canonical(claim.attribute)
+
+
+def _speaker(event: MemoryRecord) -> Any:
+    """The sender of an event, such as a message; None for an event without speaker."""
+    sender = event.content.get("sender") if isinstance(event.content, Mapping) else None
+    if isinstance(sender, int | str) and not isinstance(sender, bool):
+        return sender
+    return SOMEBODY if event.kind == "message" else None
+
+
+def _as_meant(claim: Claim, known: Claim, operation: str) -> Claim:
+    """A claim about the same thing as a known one, by that one's names."""
+    same = replace(claim, attribute=known.attribute, several=known.several)
+    if operation == NONE:
+        return replace(same, value=known.value, holds=known.holds)
+    if operation == DELETE:
+        return replace(same, value=known.value, holds=False)
+    return same

@@ -1,0 +1,150 @@
+"""How facts are shown: all of them while they are few, then those that come to mind."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.embedding import Embedded
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.facts.index import FactIndex
+from mesa_memory.layers.facts.table import FactTable
+from mesa_memory.layers.lines import Line
+from mesa_memory.layers.stream.recalling import RecallResult, Recollection, VectorOf
+
+
+class FactLines:
+    """The lines of facts: one for each topic, a conflict on one line.
+
+    Args:
+        direct_tokens: as long as all facts are not longer, all are shown.
+        considered: how many are recalled if they are.
+
+    Attributes:
+        recollection: ranks them.
+        vector_of: embeds a query; by default only where that takes no time.
+    """
+
+    context: LayerContext
+    table: FactTable
+    vector_of: VectorOf
+
+    def __init__(self, direct_tokens: int = 2000, considered: int = 20) -> None:
+        self.direct_tokens = direct_tokens
+        self.recollection = Recollection(considered)
+        self.vector_of = self._vector_here
+        self._index = FactIndex(self._current, self._strength)
+        self.recollection.index = self._index  # type: ignore[assignment]
+        self.recollection.ungraded = list
+
+    def join(self, context: LayerContext) -> None:
+        """Makes this a part of a layer."""
+        self.context = self.recollection.context = self._index.context = context
+
+    def show(self, table: FactTable) -> None:
+        """Goes by these facts from now on."""
+        self.table = table
+        if hasattr(self, "context"):
+            self._index.restore()
+
+    def embed(self) -> Flow[None]:
+        """Embeds new facts, where that takes a while."""
+        yield from self._index.embed()
+
+    @property
+    def longest(self) -> int:
+        """Longest text of one section of a prompt."""
+        return self.context.section_chars
+
+    # -- as lines -----------------------------------------------------------------------
+
+    def shown(self) -> list[Line]:
+        """What a prompt shows of them."""
+        lines = self.of_groups(self.table.groups())
+        if self._tokens(lines) <= self.direct_tokens:
+            return lines
+        found = self.find(None, None)
+        chosen = self._with_room(found)
+        self.context.outside.note_recall(
+            "prompt", found, lambda each: each.record.id in chosen
+        )
+        groups = self.table.groups()
+        kept = [g for g in groups if any(record.id in chosen for record in g)]
+        left_out = sum(map(len, groups)) - sum(map(len, kept))
+        note = Line(f"({left_out} facts that matter less now are not shown)")
+        return [note, *self.of_groups(kept)]
+
+    def find(self, query: str | None, count: int | None) -> RecallResult:
+        """The facts that come to mind, best first; see ``Recollection.find``."""
+        self._index.refresh()
+        return self.recollection.find(query, count, self.vector_of)
+
+    def of_groups(self, groups: Sequence[Sequence[MemoryRecord]]) -> list[Line]:
+        """A line for each fact, and one for all that disagree."""
+        lines = []
+        for group in groups:
+            if self.table.disagree(group):
+                lines.append(self._line(group))
+            else:
+                lines += [self._line([record]) for record in group]
+        return lines
+
+    def text(self, record: MemoryRecord) -> str:
+        """A fact on one line, with its speakers and steps."""
+        limit = self.context.event_chars
+        said = render.shorten(str(record.content["text"]), limit)
+        return f"{render.one_line(said)} ({self.told(record)})"
+
+    def told(self, record: MemoryRecord) -> str:
+        """In whose words a fact is known, and since when."""
+        claim, name = self.table.claims[record.id], self.context.names
+        speakers = [name(who) for who in claim.speakers if who is not None]
+        quoting = f" quoting {claim.quoting}" if claim.quoting else ""
+        said = f"said by {', '.join(speakers)}{quoting}" if speakers else ""
+        seen = "seen" if claim.witnessed else "" if speakers else "noted"
+        since, last = render.value_text(claim.since), render.value_text(claim.last)
+        when = f"step {since}" if since == last else f"steps {since} to {last}"
+        often = f"{claim.strength} times" if claim.strength > 1 else ""
+        parts = (seen, said, when, often)
+        return ", ".join(render.one_line(part) for part in parts if part)
+
+    def _line(self, records: Sequence[MemoryRecord]) -> Line:
+        text = " — but: ".join(map(self.text, records))
+        if len(records) > 1:
+            text += " — they disagree"
+        rank = float(max(map(self._strength, records)))
+        return Line(text, tuple(records), rank=rank)
+
+    # -- what comes to mind ---------------------------------------------------------------
+
+    def _with_room(self, found: RecallResult) -> set[str]:
+        """Ids of the best that the budget has room for, at least one."""
+        chosen: set[str] = set()
+        used = 0
+        for record in (each.record for each in found.records):
+            used += render.count_tokens(self.text(record))
+            if used > self.direct_tokens and chosen:
+                break
+            chosen.add(record.id)
+        return chosen
+
+    def _current(self) -> list[MemoryRecord]:
+        return self.table.current()
+
+    def _strength(self, record: MemoryRecord) -> float:
+        """How much a fact weighs: what may not hold any more weighs least."""
+        if record.stale_since is not None:
+            return 0.0
+        return self.table.claims[record.id].strength
+
+    def _tokens(self, lines: Sequence[Line]) -> int:
+        return sum(render.count_tokens(line.text) for line in lines)
+
+    def _vector_here(self, text: str, must: bool) -> Embedded | None:
+        """The text's embedding, where that takes no time or it is known."""
+        known = self.recollection.known_vector(text)
+        outside: Any = self.context.outside
+        if known is not None or not outside.embeds_here:
+            return known
+        return outside.run(self.recollection.embed_query(text, must))

@@ -1,0 +1,171 @@
+"""What is said of somebody or something: by whom, since when, how often."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from mesa_memory.core.records import EVENT, MemoryRecord
+from mesa_memory.core.text.naming import name_key
+from mesa_memory.tasks.offline.attributes import canonical
+
+#: of the records
+KIND = "fact"
+#: fields without which a record of that kind is not one of a claim
+_FIELDS = {"subject", "attribute", "value", "speakers", "since"}
+_ARTICLE = re.compile(r"^(?:the|an?)\s+")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A value of an attribute of a subject, in somebody's words.
+
+    Attributes:
+        subject: as it is shown.
+        attribute: its name, as it was stated.
+        about: unique id of the agent that is the subject; None if no agent is.
+        holds: False if it is said not to be so, or not any more.
+        several: True if the subject can have several such values at once.
+        changed: True if it was said that the value has changed.
+        speakers: unique ids of those whose words these are, in order; None among them is
+            what the agent saw itself.
+        quoting: whom the speaker quoted; empty if nobody.
+        since: step of the event that stated it first.
+        last: step of the newest event that stated it.
+        strength: how many events stated it.
+        gate: the write gate's verdict, by name.
+    """
+
+    subject: str
+    attribute: str
+    value: str
+    about: Any = None
+    holds: bool = True
+    several: bool = False
+    changed: bool = False
+    speakers: tuple[Any, ...] = ()
+    quoting: str = ""
+    since: float = 0
+    last: float = 0
+    strength: int = 1
+    gate: Mapping[str, bool] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, record: MemoryRecord) -> Self:
+        """The claim of a record; what somebody has put there by hand is read as text."""
+        return cls.of_content(record.content, record.subject, record.step)
+
+    @classmethod
+    def of_content(
+        cls, given: Mapping[str, Any], about: Any = None, step: float = 0
+    ) -> Self:
+        """The claim that a record's content tells.
+
+        Args:
+            about: unique id of the agent that is the subject, if it is one.
+            step: of the record.
+        """
+        speakers = given["speakers"]
+        several = isinstance(speakers, list | tuple)
+        since = _step(given["since"], step)
+        strength = given.get("strength")
+        gate = given.get("gate")
+        return cls(
+            str(given["subject"]),
+            str(given["attribute"]),
+            str(given["value"]),
+            about,
+            given.get("holds", True) is not False,
+            bool(given.get("several")),
+            bool(given.get("changed")),
+            tuple(who for who in speakers if _is_id(who)) if several else (),
+            str(given.get("quoting") or ""),
+            since,
+            max(since, _step(given.get("last"), since)),
+            strength if isinstance(strength, int) and strength > 0 else 1,
+            gate if isinstance(gate, Mapping) else {},
+        )
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What its record holds."""
+        negation = "" if self.holds else "not "
+        return {
+            "text": f"{self.subject}: {self.attribute}: {negation}{self.value}",
+            "subject": self.subject,
+            "attribute": self.attribute,
+            "value": self.value,
+            "holds": self.holds,
+            "several": self.several,
+            "changed": self.changed,
+            "speakers": list(self.speakers),
+            "quoting": self.quoting,
+            "since": self.since,
+            "last": self.last,
+            "strength": self.strength,
+            "gate": dict(self.gate),
+        }
+
+    @property
+    def topic(self) -> tuple[Any, ...]:
+        """What it is about: claims of one topic are the same or exclude each other."""
+        who = ("agent", self.about) if self.about is not None else bare(self.subject)
+        value = [bare(self.value)] * self.several
+        return (who, canonical(self.attribute), *value)
+
+    @property
+    def says(self) -> tuple[str, bool]:
+        """What it says of its topic: the same claim made twice says the same."""
+        return bare(self.value), self.holds
+
+    @property
+    def witnessed(self) -> bool:
+        """True if the agent saw it itself."""
+        return None in self.speakers
+
+    def ends(self, older: "Claim") -> bool:
+        """True if an older claim of the same topic does not hold any more.
+
+        The same speakers can end it with another value or a denial. An observation of
+        the agent itself ends it, and so does a reported change. Two speakers who only
+        disagree do not end each other's claims. Hearsay never ends an observation.
+        """
+        settled = self.holds and not older.holds  # a value makes the denial useless
+        if self.since < older.since or not (settled or self.contradicts(older)):
+            return False
+        if older.witnessed and not self.witnessed:
+            return False
+        return self.changed or self.witnessed or set(older.speakers) <= {*self.speakers}
+
+    def contradicts(self, other: "Claim") -> bool:
+        """True if both cannot hold at once."""
+        same = bare(self.value) == bare(other.value)
+        if self.holds == other.holds:
+            return self.holds and not same and not self.several
+        return same
+
+
+def is_fact(record: MemoryRecord) -> bool:
+    """True for the record of a claim."""
+    return record.kind == KIND and is_claim(record.content, record.origin)
+
+
+def is_claim(content: Any, origin: str | None) -> bool:
+    """True if a record of ``KIND`` is one of a claim; an event may have that kind, too."""
+    fits = isinstance(content, Mapping) and content.keys() >= _FIELDS
+    return fits and origin != EVENT
+
+
+def bare(text: str) -> str:
+    """The text by which two subjects or values are compared: a key without article."""
+    return _ARTICLE.sub("", name_key(text)).strip(" .,;!\"'")
+
+
+def _is_id(value: Any) -> bool:
+    return value is None or (isinstance(value, int | str) and value is not True)
+
+
+def _step(value: Any, otherwise: float) -> float:
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if fits and math.isfinite(value) else otherwise

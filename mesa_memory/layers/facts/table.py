@@ -1,0 +1,231 @@
+"""The facts that one memory knows, by what they are about."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from mesa_memory.core.content import words
+from mesa_memory.core.records import BY_HAND, IMPORTED, MemoryRecord
+from mesa_memory.layers.eviction import Evictable, surplus_places
+from mesa_memory.layers.facts.statement import Claim, bare
+from mesa_memory.tasks.offline.attributes import related
+
+#: the longest name of a subject that is looked for in a text, in words
+NAME_WORDS = 5
+
+type Topic = tuple[Any, ...]
+
+
+class FactTable:
+    """Records of claims, also ended ones; a repeated claim counts once.
+
+    Ended records are kept apart. Only questions about the past go through them, so the
+    cost of a step does not grow with the number of ended facts.
+
+    Attributes:
+        claims: of each record here, by id.
+    """
+
+    def __init__(self, records: Iterable[MemoryRecord] = ()) -> None:
+        self.claims: dict[str, Claim] = {}
+        self._records: dict[str, MemoryRecord] = {}
+        self._topics: dict[Topic, dict[str, None]] = {}
+        self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
+        self._open: dict[Topic, list[MemoryRecord]] = {}
+        self._open_of: dict[Any, dict[Topic, None]] = {}
+        self._plural: set[Topic] = set()  # (subject, attribute)
+        self._named: dict[str, dict[Any, None]] = {}
+        records = list(records)
+        there = {record.id: record for record in records}
+        for record in records:
+            claim, taken_up = Claim.of(record), there.get(record.superseded_by or "")
+            if taken_up is None or Claim.of(taken_up).says != claim.says:
+                self.add(record, claim)
+
+    def add(self, record: MemoryRecord, claim: Claim) -> None:
+        """Takes up a record."""
+        self.claims[record.id], self._records[record.id] = claim, record
+        topic = claim.topic
+        self._topics.setdefault(topic, {})[record.id] = None
+        attributes = self._attributes.setdefault(topic[0], {})
+        attributes.setdefault(topic[1], {})[topic] = None
+        if claim.several:
+            self._plural.add(topic[:2])
+        if record.current:
+            self._reopen(topic, [*self._open.get(topic, ()), record])
+        names = [" ".join(words(bare(claim.subject)))]
+        if claim.about is not None:
+            names.append(" ".join(words(f"agent {claim.about}")))
+            names.append(" ".join(words(claim.subject.partition(" (")[0])))
+        for name in names:
+            self._named.setdefault(name, {})[topic[0]] = None
+
+    def replace(self, old: MemoryRecord, new: MemoryRecord, claim: Claim) -> None:
+        """Puts a record of the same claim in the place of an earlier one."""
+        self.remove(old)
+        self.add(new, claim)
+
+    def remove(self, record: MemoryRecord) -> None:
+        """Takes out a record."""
+        topic = self.claims.pop(record.id).topic
+        del self._topics[topic][record.id], self._records[record.id]
+        self._reopen(topic, [r for r in self._open.get(topic, ()) if r is not record])
+
+    def _reopen(self, topic: Topic, records: list[MemoryRecord]) -> None:
+        """Notes the current records of a topic."""
+        if records:
+            self._open[topic] = records
+            self._open_of.setdefault(topic[0], {})[topic] = None
+        elif self._open.pop(topic, None):
+            del self._open_of[topic[0]][topic]
+
+    # -- what is there ------------------------------------------------------------------
+
+    def records(self) -> list[MemoryRecord]:
+        """All of them, in order of making, without what was taken out by hand."""
+        found = self._records.values()
+        kept = [record for record in found if record.closed_because not in BY_HAND]
+        return sorted(kept, key=lambda record: record.place)
+
+    def current(self) -> list[MemoryRecord]:
+        """Those whose lifetime is open, topic by topic, the oldest topic first."""
+        return [record for group in self.groups() for record in group]
+
+    def groups(self) -> list[list[MemoryRecord]]:
+        """The current ones of each topic that has any, the oldest topic first.
+
+        The order is the same after a run was resumed: it follows from what the facts
+        say, and not from when this table was made.
+        """
+        found = [group for topic in [*self._open] if (group := self.of_topic(topic))]
+        return sorted(found, key=lambda group: self._order(group[0]))
+
+    def of_topic(self, topic: Topic) -> list[MemoryRecord]:
+        """The current ones of one topic, by the step since when they hold."""
+        known = self._open.get(topic, [])
+        current = [record for record in known if record.current]
+        if len(current) < len(known):  # some have ended since
+            self._reopen(topic, current)
+        return sorted(current, key=self._order)
+
+    def of_subject(self, subject: Any) -> list[MemoryRecord]:
+        """The current ones of a subject, which is the first part of a topic."""
+        topics = [*self._open_of.get(subject, ())]
+        found = [record for topic in topics for record in self.of_topic(topic)]
+        return sorted(found, key=self._order)
+
+    def past(self, topic: Topic) -> list[tuple[MemoryRecord, float | None]]:
+        """All of one topic and until when each held, by the step since when.
+
+        None is until now. What was forgotten held until then.
+        """
+        known = [self._records[key] for key in self._topics.get(topic, ())]
+        known = [record for record in known if record.closed_because not in BY_HAND]
+        known.sort(key=self._order)
+        return [(record, self._until(record, known)) for record in known]
+
+    def at(self, step: float) -> list[MemoryRecord]:
+        """Those that held at a step, as far as that is known now."""
+        found = [
+            record
+            for topic in self._topics
+            for record, until in self.past(topic)
+            if self.claims[record.id].since <= step and (until is None or step < until)
+        ]
+        return sorted(found, key=self._order)
+
+    def newest(self, count: int) -> list[MemoryRecord]:
+        """The current ones that were made last, in order of making."""
+        known = self.current()
+        return heapq.nlargest(count, known, key=lambda record: record.place)[::-1]
+
+    def topics_of(self, subject: Any, attribute: str) -> list[Topic]:
+        """The topics of an attribute of a subject, which is the first part of a topic."""
+        return [*self._attributes.get(subject, {}).get(attribute, ())]
+
+    def conflicts(self) -> list[list[MemoryRecord]]:
+        """The current ones that cannot all hold, topic by topic."""
+        return [group for group in self.groups() if self.disagree(group)]
+
+    def disagree(self, records: Sequence[MemoryRecord]) -> bool:
+        """True if two of them cannot both hold."""
+        claims = [self.claims[record.id] for record in records]
+        return any(a.contradicts(b) for n, a in enumerate(claims) for b in claims[:n])
+
+    def surplus(self, most: int | None) -> list[MemoryRecord]:
+        """The current ones beyond a number: hearsay first, by speaker in turn."""
+        known = self.current()
+        if most is None or len(known) <= most:
+            return []
+        facts = [self._evictable(record) for record in known]
+        return [known[place] for place in sorted(surplus_places(facts, most, 1))]
+
+    def _evictable(self, record: MemoryRecord) -> Evictable:
+        claim = self.claims[record.id]
+        own = claim.witnessed or record.origin == IMPORTED
+        stale = record.stale_since is not None
+        weight = (not stale, claim.strength, claim.last, record.place)
+        return Evictable(None if own else ("said by", *claim.speakers[:1]), weight)
+
+    def stale(self) -> list[MemoryRecord]:
+        """The current ones that rest on something that does not hold any more."""
+        found = [r for r in self.current() if r.stale_since is not None]
+        return sorted(found, key=self._order)
+
+    # -- what a new claim meets -----------------------------------------------------------
+
+    def plural(self, claim: Claim) -> bool:
+        """True if the subject is known to have several values of the attribute."""
+        return claim.topic[:2] in self._plural
+
+    def like(self, claim: Claim, most: int) -> list[MemoryRecord]:
+        """The newest current ones of other attributes that may mean the same.
+
+        Empty if the attribute is known of the subject: then there is nothing to ask.
+        """
+        subject, attribute = claim.topic[:2]
+        if attribute in self._attributes.get(subject, ()):
+            return []
+        found = [
+            record
+            for record in self.of_subject(subject)
+            if related(self.claims[record.id].attribute, claim.attribute)
+        ]
+        return found[-most:]
+
+    def of_name(self, name: str) -> list[MemoryRecord]:
+        """The current ones of what is called so and is no agent that is known."""
+        return self.of_subject(bare(name))
+
+    def named_in(self, texts: Iterable[str]) -> Iterator[list[MemoryRecord]]:
+        """The current ones of each subject that is named in texts, in that order."""
+        seen: dict[Any, None] = {}
+        for text in texts:
+            said = words(text)
+            for start in range(len(said)):
+                for end in range(start + 1, min(start + NAME_WORDS, len(said)) + 1):
+                    named = self._named.get(" ".join(said[start:end]), ())
+                    seen |= dict.fromkeys(sorted(named, key=repr))
+        for subject in seen:
+            yield self.of_subject(subject)
+
+    def _order(self, record: MemoryRecord) -> tuple[Any, ...]:
+        claim = self.claims[record.id]
+        return (claim.since, claim.subject, claim.attribute, claim.value, record.place)
+
+    def _until(
+        self, record: MemoryRecord, known: Sequence[MemoryRecord]
+    ) -> float | None:
+        claim = self.claims[record.id]
+        ends = [
+            self.claims[other.id].since
+            for other in known
+            if other is not record
+            and self.claims[other.id].ends(claim)
+            and (
+                self.claims[other.id].since > claim.since or other.place > record.place
+            )
+        ]
+        if ends:
+            return min(ends)
+        return record.valid_to

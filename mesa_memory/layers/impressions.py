@@ -1,0 +1,262 @@
+"""What one agent thinks of each other agent it has met."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.requests import Flow, LLMRequest, first_fault
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.subjects import evidence, subjects
+from mesa_memory.errors import ContentFiltered
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.entry import entry_events
+from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.lines import Line, pending_entries
+from mesa_memory.layers.window import Window
+from mesa_memory.tasks import IMPRESS
+from mesa_memory.tasks.impress import Impression
+from mesa_memory.tasks.impressing import MOST, impress_together
+
+#: number of newest interactions that are kept, and shown in one request
+SHOWN = 40
+#: of the records
+KIND = "impression"
+
+
+@dataclass
+class Acquaintance:
+    """One other agent, as far as this one knows it.
+
+    Attributes:
+        revisions: impressions of it, oldest first; the last is current.
+        since: interactions since the last impression, oldest first.
+    """
+
+    revisions: list[MemoryRecord] = field(default_factory=list)
+    since: list[MemoryRecord] = field(default_factory=list)
+
+    @property
+    def current(self) -> MemoryRecord | None:
+        """The impression of this moment; None before the first."""
+        return self.revisions[-1] if self.revisions else None
+
+
+class Impressions(Layer):
+    """One current impression of each agent met.
+
+    An impression is renewed from the previous one and what happened since, once
+    ``update_every`` interactions have come together; all that are due in a step are
+    asked for in one request.
+
+    Args:
+        window: says who was seen and heard last.
+        update_every: interactions with an agent between two impressions.
+        max_chars: longest accepted impression.
+        counts: kinds of events that are interactions, and what an impression is made
+            from. With ``("message", "observation")`` sights count as well, as soon as
+            something was said, too. An event of a kind of your own is about those whom
+            its ``sender`` and ``recipients`` name.
+
+    Attributes:
+        known: each agent met, by unique id, in order of meeting.
+        most: agents in one request.
+
+    Raises:
+        ValueError: if no kind counts, or a kind is no text.
+    """
+
+    name, heading = "impressions", "Impressions of those present"
+    most = MOST
+
+    def __init__(
+        self,
+        window: Window,
+        update_every: int = 5,
+        max_chars: int = 400,
+        counts: Iterable[str] = ("message",),
+    ) -> None:
+        self.window, self.update_every, self.max_chars = window, update_every, max_chars
+        self.counts = _kinds(counts)
+        self.known: dict[Any, Acquaintance] = {}
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Counts interactions; see ``Layer``."""
+        for event in events:
+            if event.kind not in self.counts:
+                continue
+            for subject in self._met(event.kind, event.content):
+                known = self.known.setdefault(subject, Acquaintance())
+                known.since.append(event)
+                del known.since[:-SHOWN]
+
+    def remember(self) -> Flow[None]:
+        """Renews every impression that is due; one failing leaves the others be."""
+        for known in self.known.values() if self.context.filtered else ():
+            known.since = askable(self.context, known.since)
+        due = {s: list(k.since) for s, k in self.known.items() if self._is_due(k.since)}
+        told = [self._told(subject, since) for subject, since in due.items()]
+        outcomes = yield from impress_together(told, self._request, self.most)
+        for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
+            if isinstance(outcome, Impression):
+                self._renew(subject, since, outcome)
+            elif isinstance(outcome, ContentFiltered):
+                yield from self._ask_around(subject, since)
+        left = [o for o in outcomes if not isinstance(o, ContentFiltered)]
+        if fault := first_fault(left):
+            raise fault
+
+    def _ask_around(self, subject: Any, since: list[MemoryRecord]) -> Flow[None]:
+        """Renews an impression without the events that a content filter refuses."""
+
+        def ask(events: list[MemoryRecord]) -> Flow[Impression]:
+            return IMPRESS.ask(self._request([self._told(subject, events)]))
+
+        outcome = yield from ask_about(self.context, since, ask)
+        self.known[subject].since = askable(self.context, self.known[subject].since)
+        if outcome is not None:
+            self._renew(subject, askable(self.context, since), outcome)
+
+    def _is_due(self, since: Sequence[MemoryRecord]) -> bool:
+        """Enough has happened, and something was said if words count at all."""
+        if len(since) < self.update_every:
+            return False
+        said = any(event.kind == "message" for event in since)
+        return said or "message" not in self.counts
+
+    def current(self) -> dict[Any, MemoryRecord]:
+        """The current impression of each agent, by unique id, in order of meeting."""
+        return {s: k.current for s, k in self.known.items() if k.current}
+
+    def summary(self) -> list[Line]:
+        """Impressions of the agents present: seen nearby or just heard from."""
+        current = self.current()
+        return [
+            Line(
+                "{}: {} (sentiment {:+.1f}, familiarity {:.1f})".format(
+                    self.context.names(subject), *_parts(current[subject])
+                ),
+                (current[subject],),
+            )
+            for subject in self._present()
+            if subject in current
+        ]
+
+    def records(self) -> Iterator[MemoryRecord]:
+        """The current impressions; the events since then are other layers' to hold."""
+        yield from self.current().values()
+
+    def history(self) -> Iterator[MemoryRecord]:
+        """All earlier impressions."""
+        for known in self.known.values():
+            yield from known.revisions
+
+    def snapshot(self) -> dict[str, Any]:
+        """Whom it knows, and what happened since."""
+        return {"known": [(s, k.since.copy()) for s, k in self.known.items()]}
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up whom it knew; the impressions are on the shelf."""
+        self.known = {s: Acquaintance(since=since) for s, since in snapshot["known"]}
+        for record in shelf.of_kind(KIND):  # an event may have that name, too
+            if record.subject in self.known and record.origin == DERIVED:
+                self.known[record.subject].revisions.append(record)
+
+    def _met(self, kind: str, content: Any) -> list[Any]:
+        """Unique ids of the other minds in an event, in order, each once."""
+        me, seen = self.agent.unique_id, kind == "observation"
+        named = subjects(kind if seen else "message", content)
+        others = [s for s in dict.fromkeys(named) if s != me]
+        # Somebody unknown who speaks has a mind.
+        minds = ((s, self.context.names.has_mind(s)) for s in others)
+        return [s for s, mind in minds if (not seen if mind is None else mind)]
+
+    def _present(self) -> list[Any]:
+        """Agents in the newest observation, then those heard from since last step."""
+        now = self.now
+        seen: list[Any] = []
+        heard: list[Any] = []
+        for entry in [*self.window.entries(), *pending_entries(self.context)]:
+            for kind, content in entry_events(entry):
+                if kind == "observation":
+                    seen = self._met(kind, content)
+                elif kind == "message" and now - (entry.step or 0) <= 1:
+                    heard += self._met(kind, content)
+        return list(dict.fromkeys([*seen, *heard]))
+
+    def _told(self, subject: Any, since: Sequence[MemoryRecord]) -> dict[str, Any]:
+        """What a request says of another agent; see ``IMPRESS``."""
+        known = self.known[subject].current
+        told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
+        lines = [
+            f"Step {render.value_text(step)}: {line}"
+            for step, found in render.folded(told)
+            for line in found
+        ]
+        return {
+            "subject": self.context.names(subject),
+            "previous": _before(known),
+            "since": lines,
+            "meetings": len(since),
+        }
+
+    def _request(self, others: Sequence[Mapping[str, Any]]) -> LLMRequest:
+        """Asks for impressions of these agents."""
+        several = {"others": list(others)}
+        told = others[0] if len(others) == 1 else several
+        observer = self.context.names(self.agent.unique_id)
+        return self.context.request_for(
+            IMPRESS, observer=observer, **told, max_chars=self.max_chars
+        )
+
+    def _evidence(self, event: MemoryRecord, subject: Any) -> str:
+        """What an event says of another agent, on one line."""
+        content, limit = (
+            evidence(event.kind, event.content, subject),
+            self.context.event_chars,
+        )
+        line = render.event_text(event.kind, content, limit, self.context.names)
+        me = self.agent.unique_id
+        if event.kind == "message" and content.get("sender") == me:
+            return line.replace(
+                " says: ", f" says to {self.context.names(subject)}: ", 1
+            )
+        return line
+
+    def _renew(
+        self, subject: Any, since: Sequence[MemoryRecord], new: Impression
+    ) -> None:
+        known = self.known[subject]
+        content = new.model_dump() | {"text": render.one_line(new.text.strip())}
+        record = self.revise(known.current, KIND, content, since, subject=subject)
+        known.revisions.append(record)
+        del known.since[: len(since)]
+
+
+def _before(known: MemoryRecord | None) -> dict[str, Any] | None:
+    """The impression that is renewed; ``stale`` if what it rests on does not hold."""
+    if known is None or known.stale_since is None:
+        return known.content if known else None
+    return known.content | {"stale": known.stale_since}
+
+
+def _parts(record: MemoryRecord) -> tuple[str, float, float]:
+    content = record.content
+    return content["text"], content["sentiment"], content["familiarity"]
+
+
+def _kinds(counts: Iterable[str]) -> tuple[str, ...]:
+    """The kinds of events that count, each once.
+
+    Raises:
+        ValueError: if there is none, or one is no text.
+    """
+    several = isinstance(counts, list | tuple | set | frozenset)
+    kinds = tuple(counts) if several else ()
+    if not kinds or not all(isinstance(kind, str) and kind for kind in kinds):
+        raise ValueError(
+            "counts must name the kinds of events that are interactions, such as "
+            f"('message',) or ('message', 'observation'); got {counts!r}"
+        )
+    return tuple(sorted(set(kinds)))

@@ -1,0 +1,109 @@
+"""What an agent is shown of its memory, line by line, with the records behind it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.events import ROUTINE
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.entry import Entry, entry_told
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of what an agent is shown.
+
+    What rests on something that does not hold any more is shown as such.
+
+    Attributes:
+        text: the line, without a mark before it and without a line break.
+        records: what it was made of; a line may tell of more than one record.
+        step: the model's clock when it happened; None for what has no step.
+        kind: of the event, such as ``"message"``; lines of some kinds are folded when
+            they repeat.
+        rank: what is left out first if there is no room: the lowest.
+    """
+
+    text: str
+    records: tuple[MemoryRecord, ...] = ()
+    step: Any = None
+    kind: str = ""
+    rank: float = 0.0
+
+    def __post_init__(self) -> None:
+        for record in self.records:
+            if record.stale_since is not None:
+                since = render.value_text(record.stale_since)
+                note = f" (may not hold: what it rests on has changed in step {since})"
+                object.__setattr__(self, "text", self.text + note)
+                return
+
+    @property
+    def ids(self) -> list[str]:
+        """Ids of its records; of a line that has none, nothing that another has."""
+        return [record.id for record in self.records] or [str(id(self))]
+
+
+def of_entry(entry: Any, limit: int) -> list[Line]:
+    """The events of an entry, a line each; also of an entry made elsewhere.
+
+    Args:
+        limit: longest text of a line.
+    """
+    told = entry_told(entry, limit)
+    records = entry.events if isinstance(entry, Entry) else ()
+    if len(records) != len(told):  # a call and what came of it make one line
+        return [Line(text, tuple(records), entry.step, kind) for kind, text in told]
+    return [
+        Line(text, (record,), entry.step, kind)
+        for (kind, text), record in zip(told, records, strict=True)
+    ]
+
+
+def of_entries(entries: Iterable[Any], limit: int) -> list[Line]:
+    """The events of entries, a line each, in their order."""
+    return [line for entry in entries for line in of_entry(entry, limit)]
+
+
+def pending_entries(context: LayerContext) -> list[Entry]:
+    """What has come and is not admitted yet, by step, oldest first."""
+    agent, additive = context.agent, context.additive_event_types
+    return [Entry.of(agent, step, ev, additive) for step, ev in context.pending()]
+
+
+def pending(context: LayerContext) -> list[Line]:
+    """What has come and is not admitted yet, a line each."""
+    return of_entries(pending_entries(context), context.event_chars)
+
+
+def folded(lines: Sequence[Line]) -> list[Line]:
+    """Lines without repetitions that say nothing new; see ``render.folded``.
+
+    What stays is the last of them, with how often it was, and the records of all.
+    """
+    found: dict[tuple[str, str], list[int]] = {}
+    for place, line in enumerate(lines):
+        if line.kind in ROUTINE:
+            found.setdefault((line.kind, line.text), []).append(place)
+    last = {p: places for places in found.values() if len(places) > 1 for p in places}
+    kept: list[Line] = []
+    for place, line in enumerate(lines):
+        places = last.get(place)
+        if places is None:  # it comes once
+            kept.append(line)
+        elif place == places[-1]:
+            records = tuple(r for p in places for r in lines[p].records)
+            note = render.times(len(places), lines[places[0]].step)
+            kept.append(replace(line, text=line.text + note, records=records))
+    return kept
+
+
+def in_steps(lines: Iterable[Line]) -> list[str]:
+    """Lines as text, one block for each step, in the order given."""
+    steps: dict[Any, list[tuple[str, str]]] = {}
+    for line in lines:
+        steps.setdefault(line.step, []).append((line.kind, line.text))
+    folded = render.folded(steps.items())
+    return [render.step_text(step, told) for step, told in folded]

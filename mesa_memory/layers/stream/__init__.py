@@ -1,0 +1,1 @@
+"""The memory stream: events with importance, recall and reflection."""

@@ -1,0 +1,399 @@
+"""The memory stream: one entry for each event, in the order of arrival."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.records import EVICTED, MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.errors import BadReply, ContentFiltered, LLMError
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.entry import (
+    Entry,
+    entry_lines,
+    entry_snapshot,
+    importance_of,
+    moved_entries,
+    records_of,
+    restored,
+)
+from mesa_memory.layers.eviction import Evictable, surplus_places
+from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.lines import Line, of_entries
+from mesa_memory.layers.stream.grading import Doubts, Graded, Grader
+from mesa_memory.layers.stream.indexing import EventIndex, appended
+from mesa_memory.layers.stream.recalling import Recollection
+from mesa_memory.layers.stream.reflecting import KIND, Reflector
+from mesa_memory.retrieval import scoring
+
+logger = logger_of(__name__)
+
+#: witnessed events may fill this part of the capacity, whatever others say
+WITNESSED_SHARE = 0.5
+
+UNGRADED = (
+    "%s: the model has given no grade to %s of the %s event(s) that it was asked for, in "
+    "%s step(s). They stay without one, which counts as the middle of the scale; what "
+    "comes is asked for as before. This is said once in a run. A model that keeps to a "
+    "JSON schema would help, or importance='offline'."
+)
+
+
+class Stream(deque):
+    """Entries of a memory stream; forgetting is by score, so none fall out by age."""
+
+    def __init__(self, entries: Iterable = (), capacity: int = 200) -> None:
+        super().__init__(entries)
+        self.capacity = capacity
+
+    @property
+    def maxlen(self) -> int:
+        """The capacity; events that wait for their grade may exceed it."""
+        return self.capacity
+
+
+class EventStream(Layer):
+    """Keeps events, grades and embeds them as they come, and reflects on them.
+
+    At capacity, the event with the least importance and recency is forgotten.
+
+    Args:
+        grader: says how much an event matters; by default ``Grader()``.
+        recollection: says which events come to mind; by default ``Recollection()``.
+        reflector: draws insights, which are events of the stream, too; by default none.
+        capacity: how many graded events to keep.
+
+    Attributes:
+        held: the entries, oldest first; may be changed by hand.
+    """
+
+    name, heading, volatility = "stream", "Most important memories", 1.0
+
+    def __init__(
+        self,
+        grader: Grader | None = None,
+        recollection: Recollection | None = None,
+        reflector: Reflector | None = None,
+        capacity: int = 200,
+    ) -> None:
+        self.grader, self.capacity = grader or Grader(), capacity
+        self.recollection = recollection or Recollection()
+        self.reflector = reflector or Reflector(None)
+        self.held = Stream(capacity=capacity)
+        self._fresh: list[Entry] = []  # the newest, those without a grade among them
+        self._known: list[MemoryRecord] = []  # of the entries, as of the last look
+        self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
+        self._hard: set[str] = set()  # of these, what got none when asked for alone
+        self._unable = False  # at the last step the model graded nothing
+        self._misfits = ("", 0)  # see ``Doubts``
+        self._asked = self._given_up = 0  # numbers of events, in this process
+        self.index = EventIndex(self.held, self.grader.top)
+        self.recollection.index = self.index
+        self.recollection.ungraded = self.ungraded
+        self.reflector.recollection = self.recollection
+
+    def join(self, context: Any) -> None:
+        """See ``Layer``; its parts belong to the memory, too."""
+        super().join(context)
+        for part in (self.grader, self.index, self.recollection, self.reflector):
+            part.context = context
+
+    # -- as a layer ---------------------------------------------------------------------
+
+    def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
+        """Appends events, which wait for their grade; see ``Layer``."""
+        for event in events:
+            entry = self._entry(event)
+            self._count(event)  # a grade it came with
+            self.held.append(entry)
+            self._fresh.append(entry)
+            if self.context.display:
+                self.context.outside.memory.show(entry)
+
+    def remember(self) -> Flow[None]:
+        """Grades all new events in one request, embeds them in one, then forgets.
+
+        A failure leaves them new: what was done is not done again. Then reflects, if it
+        is due, and takes up the insights in the same way.
+        """
+        yield from self._take_up()
+        if self.reflector.plan is not None and self.reflector.due():
+            self.reflector.part = self.part
+            yield from self.reflector.reflect(self._add_insight, self._let_go)
+            yield from self._take_up()
+
+    def recent(self) -> list[Line]:
+        """What is not yet graded or admitted, by step; all else is recalled."""
+        steps: dict[float, list[MemoryRecord]] = {}
+        for entry in self.ungraded():
+            steps.setdefault(entry.step or 0, []).extend(entry.events)
+        for step, events in self.context.pending():
+            steps.setdefault(step, []).extend(events)
+        made = [
+            self._step_entry(step, events) for step, events in sorted(steps.items())
+        ]
+        return of_entries(made, self.context.event_chars)
+
+    def records(self) -> list[MemoryRecord]:
+        """The events."""
+        ends = {id(record) for record in (*self._known[:1], *self._known[-1:])}
+        new = appended(
+            self.held,
+            len(self._known),
+            lambda e: isinstance(e, Entry) and id(e.events[0]) in ends,
+        )
+        known = [] if new is None else self._known
+        known += records_of(self.held if new is None else new)
+        self._known = known if len(known) == len(self.held) else []
+        return known + records_of(self._fresh)
+
+    def entries(self) -> Sequence[Any]:
+        """The stream."""
+        return list(self.held)
+
+    def ungraded(self) -> list[Entry]:
+        """The newest entries, which wait for their grade."""
+        return [entry for entry in self._fresh if is_ungraded(entry)]
+
+    def newest(self, count: int) -> list[str]:
+        """The newest graded events as lines, oldest first."""
+        if not count:
+            return []
+        graded = [e for e in self.held if not is_ungraded(e)]
+        newest = graded[len(graded) - min(count, len(graded)) :]
+        limit = self.context.event_chars
+        return [line for e in newest for line in entry_lines(e, limit)]
+
+    # -- its state ----------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """What of the stream is not its current records."""
+        strangers: list[tuple[int, Any]] = []
+        if set(map(type, self.held)) - {Entry}:  # there hardly ever are any
+            strangers = [
+                (position, entry_snapshot(entry))
+                for position, entry in enumerate(self.held)
+                if not isinstance(entry, Entry)
+            ]
+        own = [entry.events[0] for entry in self.held if isinstance(entry, Entry)]
+        return {
+            **({"held": own} if self.context.shared else {}),
+            **({"tries": list(self._tries.items())} if self._tries else {}),
+            **({"hard": sorted(self._hard)} if self._hard else {}),
+            **({"unable": True} if self._unable else {}),
+            **({"misfits": list(self._misfits)} if self._misfits[1] else {}),
+            **self.reflector.snapshot(),
+            "fresh": [entry.events[0] for entry in self._fresh],
+            "strangers": strangers,
+            "accessed": self.index.accessed(),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up its events: the current records, but for those not admitted yet."""
+        self.reflector.restore(snapshot)
+        pending = {e.id for _, events in self.context.pending() for e in events}
+        self.held.clear()
+        self._fresh = []
+        fresh = {event.id for event in snapshot["fresh"]}
+        self._tries = dict(snapshot.get("tries", ()))
+        self._hard = set(snapshot.get("hard", ()))
+        self._unable = snapshot.get("unable", False)
+        server, misfits = snapshot.get("misfits", ("", 0))
+        self._misfits = (server, misfits)
+        held = snapshot["held"] if "held" in snapshot else shelf.current()
+        for event in held:
+            if event.id not in pending:
+                entry = self._entry(event)
+                self.held.append(entry)
+                if event.id in fresh:
+                    self._fresh.append(entry)
+        for position, kept in snapshot["strangers"]:
+            self.held.insert(position, restored(kept, self.context))
+        self.index.restore(snapshot["accessed"], fresh)
+
+    def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
+        """See ``Layer``; being recalled is an access."""
+        accessed = {key: step + later for key, step in snapshot["accessed"].items()}
+        strangers = [
+            [place, *moved_entries([kept], later)]
+            for place, kept in snapshot["strangers"]
+        ]
+        return snapshot | {"accessed": accessed, "strangers": strangers}
+
+    # -- what is new --------------------------------------------------------------------
+
+    def _take_up(self) -> Flow[None]:
+        """Grades and embeds what is new; what gets no grade stays new for a while."""
+        yield from self._grade_fresh()
+        done = [e for e in self._fresh if e.events[0].id not in self._tries]
+        here = self.context.outside.embeds_here
+        if not here:
+            self.index.align()
+            yield from self.index.embed(done)
+        self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
+        self._forget()
+        if here:
+            current = [entry for entry in done if entry.events[0].current]
+            self.context.outside.announce(self.index, current)
+
+    def _grade_fresh(self) -> Flow[None]:
+        """Grades the new events, the oldest first; every grade that came is kept.
+
+        An event that the model cannot grade is no reason to stop a run: it is tried
+        again as often as a failing step is, and then stays without a grade.
+
+        Raises:
+            LLMError: what ended the asking, if it was no unusable reply.
+        """
+        fresh = self.ungraded()
+        if not askable(self.context, (entry.events[0] for entry in fresh)):
+            return
+        found = yield from ask_about(
+            self.context, [entry.events[0] for entry in fresh], self._ask_grades
+        )
+        if found is None:  # a content filter refuses all of them
+            self._tries.clear()
+            return
+        events, graded = found
+        kept = {event.id for event in events}
+        fresh = [entry for entry in fresh if entry.events[0].id in kept]
+        for place, entry in enumerate(fresh):
+            if place in graded.grades:
+                self.context.grade(entry.events[0], graded.grades[place])
+                self._count(entry.events[0])
+                _show_grade(entry)
+        limit = self.context.outside.failures_allowed
+        problem = graded.problem
+        if problem and (limit == 1 or not isinstance(problem, BadReply)):
+            raise problem
+        self._asked += sum(event.id not in self._tries for event in events)
+        self._unable, self._misfits = not graded.grades, graded.misfits
+        self._hard.update(events[place].id for place in graded.hard)
+        self._wait_for_grades(events, limit, problem)
+
+    def _ask_grades(
+        self, events: list[MemoryRecord]
+    ) -> Flow[tuple[list[MemoryRecord], Graded]]:
+        """The events, and what came of grading them."""
+        hard = {p for p, event in enumerate(events) if event.id in self._hard}
+        doubts = Doubts(hard, self._unable, self._misfits)
+        graded = yield from self.grader.grade(events, self.newest, doubts)
+        if isinstance(graded.problem, ContentFiltered):
+            raise graded.problem
+        return events, graded
+
+    def _wait_for_grades(
+        self, events: Sequence[MemoryRecord], limit: int, problem: LLMError | None
+    ) -> None:
+        """Counts how often events have got no grade; ``limit`` times is the last."""
+        left = [event.id for event in events if event.importance is None]
+        tried = {event: self._tries.get(event, 0) + 1 for event in left}
+        self._tries = {event: tries for event, tries in tried.items() if tries < limit}
+        self._hard.intersection_update(self._tries)
+        if self._tries and not self._given_up:
+            logger.warning(
+                "%s; kept and tried again at the next step (%d in a row), %d event(s) "
+                "have no grade yet",
+                str(problem),
+                max(self._tries.values()),
+                len(self._tries),
+            )
+        if given_up := len(left) - len(self._tries):
+            self._given_up += given_up
+            numbers = self._given_up, self._asked, limit
+            whose = self.context.names(self.context.agent.unique_id)
+            self.context.outside.say_once(UNGRADED, whose, *map(str, numbers))
+
+    def _count(self, event: MemoryRecord) -> None:
+        """Counts a grade; insights do not call for more insights."""
+        if event.importance is not None and event.kind != KIND:
+            self.reflector.gathered += event.importance
+
+    def _add_insight(self, content: dict[str, Any], sources: Any) -> MemoryRecord:
+        """Appends what the reflector has found."""
+        record = self.open(KIND, content, sources)
+        self.admit(self.now, [record])
+        return record
+
+    def _let_go(self, insight: MemoryRecord, by: MemoryRecord | None) -> None:
+        """An insight does not follow any more; ``by`` was drawn in its place, if any."""
+        for entries in (self.held, self._fresh):
+            kept = [e for e in entries if insight not in getattr(e, "events", ())]
+            entries.clear()
+            entries.extend(kept)
+        if by is None:
+            self.close(insight, EVICTED)
+        else:
+            self.context.supersede(insight, by)
+
+    def _forget(self) -> None:
+        """Closes surplus events, the lowest score first, by speaker in turn.
+
+        Events that wait for their grade are neither counted nor closed.
+        """
+        if len(self.held) <= self.capacity:
+            return
+        waiting = set(map(id, self._fresh))
+        entries = {p: e for p, e in enumerate(self.held) if id(e) not in waiting}
+        scores = self._scores(list(entries.values())).tolist()
+        events = [
+            Evictable(self._teller(entry), (score, place))
+            for (place, entry), score in zip(entries.items(), scores, strict=True)
+        ]
+        places = list(entries)
+        surplus = surplus_places(events, self.capacity, WITNESSED_SHARE)
+        forgotten = {places[place] for place in surplus}
+        kept = []
+        for position, entry in enumerate(self.held):
+            if position not in forgotten:
+                kept.append(entry)
+                continue
+            for event in getattr(entry, "events", ()):
+                self.close(event, EVICTED)
+        self.held.clear()
+        self.held.extend(kept)
+
+    def _teller(self, entry: Any) -> tuple[str, Any] | None:
+        """The sender of an event; None for an event that the agent has witnessed."""
+        event = entry.events[0] if isinstance(entry, Entry) else None
+        if event is None or not isinstance(event.content, Mapping):
+            return None
+        sender = event.content.get("sender")
+        return (
+            None if sender in (None, self.agent.unique_id) else ("said by", str(sender))
+        )
+
+    def _scores(self, entries: Sequence[Any]) -> np.ndarray:
+        """Importance and recency: what forgetting goes by."""
+        top = self.grader.top
+        grades = [scoring.importance_of(importance_of(e), top) for e in entries]
+        steps = np.array([entry.step or 0 for entry in entries], dtype=float)
+        recency = scoring.recency_part(steps, self.now, self.recollection.decay)
+        return np.array(grades) + recency
+
+    def _entry(self, event: MemoryRecord) -> Entry:
+        content = event.content
+        shown = dict(content) if isinstance(content, dict) else content
+        entry = Entry(self.context.agent, event.step, [event], {event.kind: shown})
+        _show_grade(entry)
+        return entry
+
+    def _step_entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
+        return Entry.of(self.agent, step, events, self.context.additive_event_types)
+
+
+def is_ungraded(entry: Any) -> bool:
+    """True while an event's grade is awaited."""
+    return isinstance(entry, Entry) and entry.events[0].importance is None
+
+
+def _show_grade(entry: Entry) -> None:
+    """Puts the grade into the entry's content, but never over the user's own field."""
+    event = entry.events[0]
+    shown = entry.content[event.kind]
+    if event.importance is not None and isinstance(shown, dict):
+        shown.setdefault("importance", event.importance)

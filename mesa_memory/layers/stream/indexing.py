@@ -1,0 +1,253 @@
+"""Keeps the index of a stream of events in line with its entries."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core import render
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.events import by_id, is_dump, is_state, sight
+from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.requests import Flow
+from mesa_memory.errors import EmbedderError
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.entry import Entry, entry_events, entry_lines, importance_of
+from mesa_memory.layers.stream.embedding_notes import EmbeddingNotes
+from mesa_memory.retrieval.index import RecordIndex
+
+
+def appended(
+    entries: Any, count: int, is_known: Callable[[Any], bool]
+) -> list[Any] | None:
+    """The entries that were appended to the first ``count``; None if others changed.
+
+    New entries are never put between old ones, so the first and the last known entry in
+    their places mean that all known entries are there.
+    """
+    if not 0 < count <= len(entries):
+        return None
+    if not is_known(entries[0]) or not is_known(entries[count - 1]):
+        return None
+    return list(islice(reversed(entries), len(entries) - count))[::-1]
+
+
+class EventIndex:
+    """The entries of a stream, one for each event, by what they are about.
+
+    Args:
+        held: the stream's entries, which users may change.
+        top: the highest grade; None if nothing is graded.
+
+    Attributes:
+        ranking: the index itself.
+        entry_of: entry by the id of its record, as of the last ``align``.
+    """
+
+    context: LayerContext
+
+    def __init__(self, held: Any, top: int | None) -> None:
+        self.held, self._top = held, top
+        self._strangers_met = 0  # entries made elsewhere so far, which numbers them
+        self.clear()
+
+    def clear(self) -> None:
+        """Starts anew; the index is filled again at the next recall."""
+        self.ranking = RecordIndex()
+        self.ranking.top = self._top or GRADE_MAX
+        self._notes = EmbeddingNotes()
+        self.entry_of: dict[str, Any] = {}
+        self._strangers = 0  # entries here that were made elsewhere
+        self._low: set[str] = set()  # ids of what is stale, which counts least
+        self._in_question: list[MemoryRecord] = []  # in the index and without a grade
+
+    def restore(self, accessed: Mapping[str, float], fresh: Iterable[str]) -> None:
+        """Starts anew with other entries.
+
+        Args:
+            accessed: step of the last access by record id.
+            fresh: ids of events that are embedded when they are graded.
+        """
+        self.clear()
+        if not self.context.outside.embeds_here:  # only what is new is embedded later
+            self.align()
+            bare = [r for r in self.ranking.lacking() if r.id not in set(fresh)]
+            if bare:
+                self._embed_here(bare)
+        if accessed:
+            self.align()  # what a local embedder has to do is done at the next recall
+            self.ranking.set_accessed(accessed)
+
+    def accessed(self) -> dict[str, float]:
+        """Record id -> step of its last access, for those recalled since they came.
+
+        Of what the stream still holds: the index itself learns of that at the next recall,
+        and a snapshot must not depend on when somebody asked.
+        """
+        made = (vars(entry).get("_record") for entry in self.held)
+        held = {record.id for record in made if record is not None}
+        held |= {e.events[0].id for e in self.held if isinstance(e, Entry)}
+        found = self.ranking.accessed()
+        return {key: step for key, step in found.items() if key in held}
+
+    def recount(self, observer: Any, told: Collection[str]) -> None:
+        """Tells an observer that comes late of the embeddings that there are.
+
+        Args:
+            told: ids of the records that it knows of.
+        """
+        records, vectors = self.ranking.embedded()
+        rows = [row for row, record in enumerate(records) if record.id in told]
+        if rows:
+            known = [records[row] for row in rows]
+            observer.embedded(known, vectors[rows], self.ranking.source)
+
+    def refresh(self) -> None:
+        """Brings the index up to date, as late as possible: at a recall.
+
+        A local embedder then has the new events of all agents in one call; a remote one
+        was asked when they were graded.
+        """
+        self.align()
+        self._notes.read(self.context, self.ranking)
+        for record in self._in_question:
+            if record.importance is not None and record in self.ranking:
+                self.ranking.grade(record, record.importance)
+        still = [r for r in self._in_question if r.importance is None]
+        self._in_question = still
+        for record in self.context.log.stale.values():
+            if record in self.ranking and record.id not in self._low:
+                self.ranking.grade(record, GRADE_MIN)
+                self._low.add(record.id)
+        if self.context.outside.embeds_here and (bare := self.ranking.lacking()):
+            self._embed_here(bare)
+
+    def align(self) -> None:
+        """Brings the index in line with the entries, which users may change."""
+        count = 0 if self._strangers else len(self.ranking)
+        new = appended(self.held, count, self._has)
+        if new is None or not all(isinstance(entry, Entry) for entry in new):
+            self._align_all()
+            return
+        for entry in new:
+            if not self._has(entry):
+                self.entry_of[entry.events[0].id] = entry
+                self._add(entry, entry.events[0])
+
+    def _has(self, entry: Any) -> bool:
+        return isinstance(entry, Entry) and entry.events[0] in self.ranking
+
+    def _align_all(self) -> None:
+        present: dict[str, Any] = {}
+        for entry in self.held:
+            record = self.record_of(entry)
+            present[record.id] = entry
+            if record not in self.ranking:
+                self._add(entry, record)
+        for key in self.entry_of.keys() - present.keys():
+            self.ranking.remove(self.record_of(self.entry_of[key]))
+        self.entry_of = present
+        self._strangers = sum(not isinstance(e, Entry) for e in self.held)
+
+    def embed(self, entries: Iterable[Entry]) -> Flow[None]:
+        """Embeds entries of the index, all in one request."""
+        new = [e for e in entries if e.events[0] in self.ranking]
+        if not new:
+            return
+        agent, now = self.context.agent.unique_id, self.context.now
+        request = EmbedRequest(tuple(map(self.body_of, new)), agent, now)
+        try:
+            embedded: Embedded = yield request
+        except EmbedderError as error:
+            error.agent, error.step = request.agent, request.step
+            raise
+        self._take([entry.events[0] for entry in new], embedded)
+
+    def text_of(self, record: MemoryRecord) -> str:
+        """Says when and who: both are asked for as often as what was said."""
+        return self._text_of(self.entry_of[record.id])
+
+    def body_of(self, entry: Any) -> str:
+        """What was said or done, to be embedded: who and when would blur it.
+
+        The state of all things in sight has words for every query, so of an
+        observation only those in sight count.
+        """
+        limit = self.context.event_chars
+        return "\n".join(
+            sight(content, self.context.names)
+            if is_state(kind, content)
+            else render.event_text(kind, _unsigned(kind, content), limit)
+            for kind, content in entry_events(entry)
+        )
+
+    def in_order(self, keys: Iterable[str]) -> list[Any]:
+        """The entries of records by their ids, oldest first."""
+        return [self.entry_of[key] for key in self.ranking.by_arrival(keys)]
+
+    def strangers(self) -> list[MemoryRecord]:
+        """Records made up for entries that were made elsewhere."""
+        if not self._strangers:
+            return []
+        return [self.record_of(e) for e in self.held if not isinstance(e, Entry)]
+
+    def record_of(self, entry: Any) -> MemoryRecord:
+        """An entry's record; one is made up for an entry that was made elsewhere."""
+        if isinstance(entry, Entry):
+            return entry.events[0]
+        record = vars(entry).get("_record")
+        if record is None:
+            record = vars(entry)["_record"] = self._stranger(entry)
+        record.importance = importance_of(entry)
+        if record in self.ranking:
+            self.ranking.grade(record, record.importance)
+        return record
+
+    def _stranger(self, entry: Any) -> MemoryRecord:
+        agent, layer = self.context.agent.unique_id, self.context.layer
+        kind = next(iter(entry.content), "memory")
+        self._strangers_met += 1
+        name = f"{agent}/{layer}/elsewhere/{self._strangers_met}"
+        return MemoryRecord(name, agent, layer, kind, entry.step or 0, entry.content)
+
+    def _add(self, entry: Any, record: MemoryRecord) -> None:
+        sender = None
+        if record.kind == "message" and isinstance(record.content, dict):
+            sender = record.content.get("sender")
+        who = None if sender is None else by_id(sender)
+        name = "" if sender is None else self.context.names.name(sender)
+        dump = is_dump(record.kind, record.content)
+        self.ranking.add(record, self._words_of(entry), who=who, alias=name, dump=dump)
+        if record.importance is None and self._top is not None:
+            self._in_question.append(record)
+
+    def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
+        outside = self.context.outside
+        rows = outside.embedded_together(
+            [record.id for record in bare],
+            lambda key: self.body_of(self.entry_of[key]),
+        )
+        self._take(bare, Embedded(np.stack(rows), outside.embedder_name))
+
+    def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
+        self.ranking.embed_all(records, found.vectors, found.source)
+        self._notes.made(self.context, records, found)
+
+    def _text_of(self, entry: Any) -> str:
+        lines = "\n".join(entry_lines(entry, self.context.event_chars))
+        return f"Step {render.value_text(entry.step)}: {lines}"
+
+    def _words_of(self, entry: Any) -> str:
+        """A text to find an entry by: of a state, only who was in sight."""
+        if not any(is_state(*event) for event in entry_events(entry)):
+            return self._text_of(entry)
+        return f"Step {render.value_text(entry.step)}: {self.body_of(entry)}"
+
+
+def _unsigned(kind: str, content: Any) -> Any:
+    """A message without its sender; all else as it is."""
+    if kind != "message" or not isinstance(content, Mapping):
+        return content
+    return {key: value for key, value in content.items() if key != "sender"}

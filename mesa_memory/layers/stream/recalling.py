@@ -1,0 +1,203 @@
+"""What of a stream of events comes to mind, for a query or for the step's own focus.
+
+Both are embedded. Where the embedder is elsewhere, agents in an event loop await it, so
+that the read that follows has its vector already. The ranking is that of a run without
+an event loop, unless a recall says that it was made by words alone.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.events import is_state
+from mesa_memory.core.records import MemoryRecord, Part
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.subjects import subjects
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.errors import EmbedderError
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.flags import EMBEDDED
+from mesa_memory.layers.stream.indexing import EventIndex
+from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.retrieval.scoring import Scoring
+
+logger = logger_of(__name__)
+
+#: number of newest messages in the focus
+FOCUS_MESSAGES = 20
+#: most agents in sight that bring somebody to mind; more are a crowd
+FOCUS_PEOPLE = 5
+#: what a recall says if its query has no vector
+BY_WORDS = "by words alone: the query was not embedded"
+
+#: a text, and its embedding; None if it could not be had
+type Query = tuple[str, Embedded | None]
+#: gives the embedding of a text; the second argument says that it must be had
+type VectorOf = Callable[[str, bool], Embedded | None]
+
+
+class RecallResult(NamedTuple):
+    """What a recall found, and for what query and scoring.
+
+    Attributes:
+        note: what else there is to say of it; empty if nothing.
+        part: the layer that recalled, if other layers think at the same time.
+    """
+
+    query: str | None
+    scoring: Scoring
+    records: list[ScoredRecord]
+    note: str = ""
+    part: Part | None = None
+
+    def own(self) -> list[ScoredRecord]:
+        """The records, for a reader who may change them."""
+        return [each._replace(parts=each.parts.copy()) for each in self.records]
+
+
+class Recollection:
+    """Ranks the events of a stream for a query, or for the focus of the step under way.
+
+    Args:
+        considered: how many are recalled if a recall does not say.
+        decay: factor of recency per step of age.
+        scoring: how, if a recall does not say; None goes by ``decay``.
+
+    Attributes:
+        index: the events; set by the stream.
+        ungraded: gives the entries that wait for their grade; set by the stream.
+    """
+
+    context: LayerContext
+    index: EventIndex
+    ungraded: Callable[[], list[Any]]
+
+    def __init__(
+        self, considered: int = 30, decay: float = 0.995, scoring: Scoring | None = None
+    ) -> None:
+        if not isinstance(scoring, Scoring | None):
+            raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
+        self.considered, self.decay, self.scoring = considered, decay, scoring
+        Scoring(decay=decay)  # checks it
+        self._asked: dict[bool, Query] = {}  # the last question (True), the last focus
+
+    def find(
+        self,
+        query: str | None,
+        k: int | None,
+        vector_of: VectorOf,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> RecallResult:
+        """The events that come to mind, of those that are in the index.
+
+        Args:
+            query: what it is about; None takes the focus.
+            k: at most ``k`` of them; None is ``considered``.
+            vector_of: embeds the query.
+            **filters: see ``RecordIndex.recall``.
+        """
+        text, scoring = self._meant(query, scoring)
+        if self.context.unnoticed:
+            scoring = replace(scoring, refresh="off")
+        if query is None and not filters.get("kinds"):
+            filters["dumps"] = False  # nobody has to be reminded of how things are
+        body = self._dense_body(text, scoring)
+        asked = None if body is None else vector_of(body, query is not None)
+        found = self.index.ranking.recall(
+            text or None,
+            self.considered if k is None else k,
+            vector=asked.vectors[0] if asked else None,
+            source=asked.source if asked else "",
+            scoring=scoring,
+            now=self.context.now,
+            **filters,
+        )
+        note = BY_WORDS if body is not None and asked is None else ""
+        return RecallResult(text or None, scoring, found, note)
+
+    def to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
+        """What of a recall at this moment would be embedded; None if nothing."""
+        self.index.refresh()
+        return self._dense_body(*self._meant(query, scoring))
+
+    def embed_query(self, text: str, must: bool) -> Flow[Embedded | None]:
+        """The text's embedding; None if it is not a must and cannot be had now."""
+        agent, now = self.context.agent.unique_id, self.context.now
+        try:
+            embedded = yield EmbedRequest((text,), agent, now)
+        except EmbedderError as error:
+            if must or not error.passing:
+                raise
+            logger.warning("%s; recalled by words alone", str(error))
+            embedded = None
+        self._asked[must] = text, embedded
+        return embedded
+
+    def known_vector(self, text: str) -> Embedded | None:
+        """The embedding of a text, if it is among the last that were made."""
+        source = self.context.outside.embedder_name
+        for asked in (EMBEDDED.of(self), *self._asked.values()):
+            if asked and asked[0] == text and asked[1] and asked[1].source == source:
+                return asked[1]
+        return None
+
+    def tried(self, text: str, must: bool) -> bool:
+        """True if the text's embedding was awaited in vain."""
+        return (EMBEDDED.of(self) or self._asked.get(must)) == (text, None)
+
+    def scoring_of(self, text: str) -> Scoring:
+        """How a recall about a text scores if it does not say."""
+        if self.scoring:
+            return self.scoring
+        if text:
+            return Scoring(decay=self.decay)
+        return Scoring.without_query(self.decay)
+
+    def newest_seen(self) -> str | None:
+        """The id of the newest observation of the step under way."""
+        seen = [e.id for e in self._under_way() if e.kind == "observation"]
+        return seen[-1] if seen else None
+
+    def _meant(self, query: Any, scoring: Any) -> tuple[str, Scoring]:
+        """What a recall is about, and how it scores."""
+        if not isinstance(query, str | None):
+            raise TypeError(f"query must be a text or None, got {query!r}")
+        if not isinstance(scoring, Scoring | None):
+            raise TypeError(f"scoring must be a Scoring or None, got {scoring!r}")
+        text = self.focus() if query is None else query.strip()
+        scoring = scoring or self.scoring_of(text)
+        if query is None:  # the focus is what was said, not a question about a time
+            scoring = replace(scoring, time_match=0.0)
+        return text, scoring
+
+    def _dense_body(self, text: str, scoring: Scoring) -> str | None:
+        """What of it is embedded; None if its words alone are asked for, or nothing."""
+        if text and scoring.relevance and scoring.lexical_share < 1:
+            return self.index.ranking.body(text, scoring)
+        return None
+
+    def focus(self) -> str:
+        """What a recall without a query is about: the newest observation and the newest
+        messages of the step under way.
+        """
+        events = self._under_way()
+        seen = [e for e in events if e.kind == "observation"][-1:]
+        heard = [e for e in events if e.kind == "message"][-FOCUS_MESSAGES:]
+        told = [self.context.line(e) for e in heard]
+        lines = [self._noticed(e) for e in seen] + told
+        return "\n".join(line for line in lines if line)
+
+    def _under_way(self) -> list[MemoryRecord]:
+        events = [e for entry in self.ungraded() for e in entry.events]
+        return events + self.context.inbox.events()
+
+    def _noticed(self, event: MemoryRecord) -> str:
+        """What of an observation brings something to mind: of a state, few people."""
+        if not is_state(event.kind, event.content):
+            return self.context.line(event)
+        me = self.context.agent.unique_id
+        met = [i for i in subjects(event.kind, event.content) if i != me]
+        names = self.context.names
+        return ", ".join(map(names, met)) if len(met) <= FOCUS_PEOPLE else ""

@@ -1,0 +1,284 @@
+"""Draws insights from a stream of events, with evidence, when enough has happened."""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+from mesa_memory.core.embedding import Embedded, EmbedRequest
+from mesa_memory.core.records import DERIVED, MemoryRecord, Part
+from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
+from mesa_memory.core.validate import number
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.entry import Entry
+from mesa_memory.layers.filtering import ask_about
+from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.layers.stream.reflection import THRESHOLD, Reflection
+from mesa_memory.tasks import QUESTIONS, REFLECT
+
+KIND = "reflection"
+
+#: in place of a question: insights that may not hold any more are drawn anew
+REDRAW = ""
+#: the most that are drawn anew at a time, the oldest first
+REDRAWN = 5
+
+#: the doubt about an insight without evidence
+UNFOUNDED = "it shares no word with the statements it cites"
+
+#: an insight, and the records that it rests on
+type Drawn = tuple[str, list[MemoryRecord]]
+
+
+class Reflector:
+    """Reflects on events once they matter enough together.
+
+    Args:
+        plan: how; None never.
+        threshold: importance that the events since the last reflection must have
+            together. Alone, it means ``Reflection.direct()``.
+
+    Raises:
+        TypeError: if the plan is no ``Reflection``.
+        ValueError: if the threshold is not above 0.
+    """
+
+    context: LayerContext
+    recollection: Recollection  #: of the stream
+
+    def __init__(self, plan: Reflection | None, threshold: float | None = None) -> None:
+        if not isinstance(plan, Reflection | None):
+            raise TypeError(
+                f"reflection must be a Reflection or None, got {plan!r}; make one with "
+                "Reflection.direct() or Reflection.questions()"
+            )
+        self.threshold = THRESHOLD
+        if threshold is not None:
+            self.threshold = number("reflect_threshold", threshold, above=True)
+            plan = plan or Reflection.direct()
+        self.plan = plan
+        self.gathered = 0.0  #: importance of the events since the last reflection
+        self.part: Part | None = None  #: the stream's, if other layers think beside it
+        # Questions under way; None asks nothing, see also REDRAW.
+        self._open: list[str | None] = []
+
+    def snapshot(self) -> dict[str, Any]:
+        """How far the next reflection is."""
+        return {"gathered": self.gathered, "open": list(self._open)}
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Takes up a snapshot."""
+        self.gathered = snapshot["gathered"]
+        self._open = list(snapshot["open"])
+
+    def due(self) -> bool:
+        """True if a reflection is due, or one under way is not finished."""
+        if self.plan is None:
+            return False
+        return bool(self._open) or self.gathered >= self.threshold
+
+    def reflect(
+        self,
+        keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], MemoryRecord],
+        let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
+    ) -> Flow[None]:
+        """One reflection; what fails stays due, what was found is kept.
+
+        Insights that rest on something that does not hold any more are drawn anew from
+        the rest of their evidence and the newest records, in a request of their own.
+
+        Args:
+            keep: is given each insight's content and evidence; one that is known
+                already is left out.
+            let_go: is given an insight that does not hold any more, and what takes its
+                place, if anything follows in its place.
+
+        Raises:
+            LLMError, EmbedderError: the first fault, after the other questions were
+                answered.
+        """
+        plan = self.plan
+        assert plan is not None
+        self.recollection.index.refresh()
+        newest = self._statements(plan.last)
+        if not self._open and newest:
+            self._open = yield from self._ask_questions(plan, newest)
+            self._open += [REDRAW] * bool(self._stale())
+        if not newest:  # the user has emptied the stream
+            self._open = []
+        questions = list(self._open)
+        vectors = yield from self._embed_questions(questions)
+        stale = self._stale()
+        shown = [
+            self._shown(question, vector, newest, stale)
+            for question, vector in zip(questions, vectors, strict=True)
+        ]
+        flows = [
+            self._infer(plan, question, lines, stale if question == REDRAW else ())
+            for question, lines in zip(questions, shown, strict=True)
+        ]
+        outcomes = yield from gather(flows)
+        for question, outcome in zip(questions, outcomes, strict=True):
+            if not isinstance(outcome, FAULTS):
+                found = self._keep(outcome, keep)
+                if question == REDRAW:
+                    self._replace(stale, found, let_go)
+                self._open.remove(question)
+        if fault := first_fault(outcomes):
+            raise fault
+        self.gathered = 0.0
+
+    def _statements(self, last: int | None = None) -> list[MemoryRecord]:
+        """The newest records that may be evidence, oldest first; None gives all."""
+        held = self.recollection.index.held
+        events = (e.events[0] for e in reversed(held) if isinstance(e, Entry))
+        found = (event for event in events if not self._is_no_evidence(event))
+        return list(islice(found, last))[::-1]
+
+    def _insights(self) -> list[MemoryRecord]:
+        """The insights in the stream, oldest first."""
+        index = self.recollection.index
+        index.align()
+        return [record for record in index.ranking.of_kind(KIND) if _depth(record)]
+
+    @property
+    def _unfounded(self) -> int:
+        """Lets an insight without evidence be so deep that no other rests on it."""
+        return self.plan.max_depth - 1 if self.plan is not None else 0
+
+    def _is_no_evidence(self, record: MemoryRecord) -> bool:
+        """True for an insight that no other may rest on: a deep one, or a stale one."""
+        deep = self.plan is not None and _depth(record) >= self.plan.max_depth
+        filtered = record.id in self.context.filtered
+        return deep or filtered or record.stale_since is not None
+
+    def _ask_questions(
+        self, plan: Reflection, newest: Sequence[MemoryRecord]
+    ) -> Flow[list[str | None]]:
+        if not plan.asked:
+            return [None]
+
+        def ask(shown: Sequence[MemoryRecord]) -> Flow[list[str | None]]:
+            lines = self._lines(shown)
+            return self.context.ask(QUESTIONS, lines=lines, count=plan.asked)
+
+        return (yield from ask_about(self.context, newest, ask)) or []
+
+    def _embed_questions(
+        self, questions: Sequence[str | None]
+    ) -> Flow[list[tuple[object, str] | None]]:
+        """Of each question its vector and who made it, all in one request."""
+        texts = tuple(filter(None, questions))
+        if not texts:
+            return [None for _ in questions]
+        agent, now = self.context.agent.unique_id, self.context.now
+        found: Embedded = yield EmbedRequest(texts, agent, now)
+        vectors = iter(found.vectors)
+        return [(next(vectors), found.source) if q else None for q in questions]
+
+    def _shown(
+        self,
+        question: str | None,
+        vector: tuple[object, str] | None,
+        newest: Sequence[MemoryRecord],
+        stale: Sequence[MemoryRecord],
+    ) -> Sequence[MemoryRecord]:
+        """What an insight may rest on."""
+        if question:
+            return self._bring_to_mind(question, vector)
+        if question is None:
+            return newest
+        known = {id_ for old in stale for id_ in old.sources} | {r.id for r in newest}
+        return [record for record in self._statements() if record.id in known]
+
+    def _stale(self) -> list[MemoryRecord]:
+        """Insights that rest on something that does not hold any more, oldest first."""
+        index, stale = self.recollection.index, self.context.log.stale
+        index.align()
+        held = [key for key, r in stale.items() if r in index.ranking and _depth(r)]
+        return [stale[key] for key in index.ranking.by_arrival(held)[:REDRAWN]]
+
+    def _replace(
+        self,
+        stale: Sequence[MemoryRecord],
+        found: Sequence[MemoryRecord],
+        let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
+    ) -> None:
+        """The first insight that rests on the same takes the place of an old one.
+
+        If there is none, nothing follows in its place.
+        """
+        for old in stale:
+            left = set(old.sources)
+            same = (new for new in found if left & set(new.sources))
+            if old.current:
+                let_go(old, next(same, None))
+
+    def _bring_to_mind(
+        self, question: str, vector: tuple[object, str] | None
+    ) -> list[MemoryRecord]:
+        """What a question recalls, oldest first."""
+        assert self.plan is not None
+        row, source = vector or (None, "")
+        index = self.recollection.index
+        deep = [each for each in self._insights() if self._is_no_evidence(each)]
+        scoring = self.recollection.scoring_of(question)
+        found = index.ranking.recall(
+            question,
+            self.plan.per_question,
+            vector=row,
+            source=source,
+            scoring=scoring,
+            now=self.context.now,
+            without=[*deep, *index.strangers()],
+        )
+        recalled = RecallResult(question, scoring, found, part=self.part)
+        self.context.outside.note_recall("reflect", recalled)
+        return sorted((r.record for r in found), key=lambda record: record.step)
+
+    def _infer(
+        self,
+        plan: Reflection,
+        question: str | None,
+        shown: Sequence[MemoryRecord],
+        stale: Sequence[MemoryRecord],
+    ) -> Flow[list[Drawn]]:
+        anew = {"stale": [old.content["text"] for old in stale]} if stale else {}
+
+        def ask(records: Sequence[MemoryRecord]) -> Flow[list[Drawn]]:
+            insights = yield from self.context.ask(
+                REFLECT,
+                lines=self._lines(records),
+                count=max(plan.insights, len(stale)),
+                question=question or None,
+                **anew,
+            )
+            return [(text, [records[p] for p in places]) for text, places in insights]
+
+        return (yield from ask_about(self.context, shown, ask)) or []
+
+    def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
+        return [self.recollection.index.text_of(record) for record in records]
+
+    def _keep(
+        self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord]
+    ) -> list[MemoryRecord]:
+        """Hands on what is not known already; returns the records."""
+        kept = []
+        usable = [r for r in self._insights() if not self._is_no_evidence(r)]
+        known = {record.content["text"] for record in usable}
+        for text, evidence in found:
+            if text not in known:
+                known.add(text)
+                depth = 1 + max(map(_depth, evidence), default=self._unfounded)
+                doubt = {} if evidence else {"doubtful": UNFOUNDED}
+                kept.append(keep({"text": text, "depth": depth, **doubt}, evidence))
+        return kept
+
+
+def _depth(record: MemoryRecord) -> int:
+    """0 for an event, 1 for an insight from events, and so on.
+
+    An event that somebody else calls a reflection is an event.
+    """
+    insight = record.kind == KIND and record.origin == DERIVED
+    return record.content["depth"] if insight else 0

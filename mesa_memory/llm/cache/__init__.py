@@ -1,0 +1,1 @@
+"""Cached answers of language models."""

@@ -1,0 +1,71 @@
+"""What litellm's list of models says: prices, and who takes a schema.
+
+A cost is None when it is unknown, never zero.
+"""
+
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import litellm
+
+from mesa_memory.hosts.litellm import response_cost
+from mesa_memory.llm.cost.price import Price
+
+#: the service tiers for which the list may have prices
+TIERS = ("flex", "priority")
+
+
+@cache
+def price(model: str) -> Price | None:
+    """What the model's tokens cost; None if unknown."""
+    try:
+        info: Any = litellm.get_model_info(model)
+    except Exception:  # litellm raises a bare Exception for an unmapped model
+        return None
+    prompt, reply = info["input_cost_per_token"], info["output_cost_per_token"]
+    known = prompt is not None and reply is not None
+    # A model that litellm routes but does not list comes back as free.
+    if not known or not (prompt or listed_as_free(model)):
+        return None
+    own = _listed(info, "")
+    tiers = {name: _listed(info, f"_{name}") for name in TIERS}
+    return replace(own, tiers={n: given for n, given in tiers.items() if given != own})
+
+
+def _listed(info: dict[str, Any], suffix: str) -> Price:
+    """The price of a tier; what the list does not have for it costs as without."""
+
+    def said(name: str) -> float | None:
+        given = info.get(f"{name}{suffix}")
+        given = info.get(name) if given is None else given
+        return None if given is None else float(given)
+
+    return Price(
+        said("input_cost_per_token") or 0.0,
+        said("output_cost_per_token") or 0.0,
+        said("cache_read_input_token_cost"),
+        # Where the list says 0 for writing, it means that nothing is charged besides.
+        said("cache_creation_input_token_cost") or None,
+    )
+
+
+def cost(response: Any, model: str) -> float | None:
+    """US dollars as litellm worked them out; None where it knows no price.
+
+    litellm says 0 for an unknown price, too; a free model is one it lists as free.
+    """
+    given = response_cost(response)
+    return given if given or listed_as_free(model) else None
+
+
+@cache
+def takes_schema(model: str) -> bool:
+    """True if the provider is known to follow a JSON schema."""
+    return bool(litellm.supports_response_schema(model))
+
+
+@cache
+def listed_as_free(model: str) -> bool:
+    """True if the list has this model, at no price."""
+    return litellm.model_cost.get(model, {}).get("input_cost_per_token") == 0

@@ -1,0 +1,1 @@
+"""Answers without a provider: offline, scripted, replayed, or by a policy."""

@@ -1,0 +1,147 @@
+"""Mesa-LLM's own ``memory.llm``, and code that puts something else in its place.
+
+A memory's requests normally go through the services. Where a user has replaced
+``memory.llm``, or its ``generate`` or ``agenerate`` (also on the class ``ModuleLLM``),
+the replacement is asked, in Mesa-LLM's way.
+"""
+
+import asyncio
+import inspect
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.core.text import redaction
+from mesa_memory.core.text.replies import end_of
+from mesa_memory.hosts.litellm import finish_reason
+from mesa_memory.hosts.mesa_llm.agents import ModuleLLM
+from mesa_memory.llm.doubles.policy import PROVIDER, enable
+from mesa_memory.llm.schemas import sent_schema
+from mesa_memory.tasks.consolidate import Summary
+
+_ORIGINAL = {name: getattr(ModuleLLM, name) for name in ("generate", "agenerate")}
+
+
+def module_llm(model: str, api_base: str | None) -> ModuleLLM:
+    """Mesa-LLM's llm object for a model.
+
+    Raises:
+        ValueError: if the name is not ``provider/model`` or its key is missing.
+    """
+    if model.startswith(f"{PROVIDER}/"):
+        enable()
+    made = ModuleLLM(llm_model=model, api_base=api_base)
+    _made.add((model, api_base, _has_key(model)))
+    return made
+
+
+#: models and addresses for which Mesa-LLM has made an llm object, with or without a key
+_made: set[tuple[str, str | None, bool]] = set()
+
+
+def would_be_own(model: str | None, api_base: str | None) -> bool:
+    """True if Mesa-LLM would make an llm object for a model, and it would be its own.
+
+    Known only of a model for which one was made before: to make one takes its time, and
+    each agent would have its own.
+    """
+    if not model or (model, api_base, _has_key(model)) not in _made:
+        return False
+    own = ModuleLLM.generate is _ORIGINAL["generate"]
+    return own and ModuleLLM.agenerate is _ORIGINAL["agenerate"]
+
+
+def _has_key(model: str) -> bool:
+    """True if the environment has a key where Mesa-LLM looks for one."""
+    return _key_of(model) in os.environ
+
+
+@lru_cache
+def _key_of(model: str) -> str:
+    return f"{model.partition('/')[0].upper()}_API_KEY"
+
+
+def is_replaced(llm: Any, name: str) -> bool:
+    """True if this method of ``llm`` is not Mesa-LLM's own."""
+    own = getattr(type(llm), name, None)
+    return own is not _ORIGINAL[name] or name in vars(llm)
+
+
+def override(llm: Any) -> "LLMOverride | None":
+    """What answers in the place of Mesa-LLM's llm object; None if it is as it was made."""
+    if llm is None:
+        return None
+    if is_replaced(llm, "generate"):
+        return GenerateOverride(llm)
+    return LLMOverride(llm) if is_replaced(llm, "agenerate") else None
+
+
+class LLMOverride:
+    """Asks an llm object whose ``agenerate`` is not Mesa-LLM's."""
+
+    def __init__(self, llm: Any) -> None:
+        self.llm = llm
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The answer of ``agenerate``."""
+        with _typed_faults(request):
+            prompt = self.prompt(request)
+            return _reply(await self.llm.agenerate(*prompt, **_options(request)))
+
+    def prompt(self, request: LLMRequest) -> tuple[str]:
+        """What it is called with; the system text it is given as an attribute."""
+        self.llm.system_prompt = request.system
+        texts = [message["content"] for message in request.messages()[1:]]
+        return ("\n\n".join(texts),)
+
+
+class GenerateOverride(LLMOverride):
+    """Asks an llm object whose ``generate`` is not Mesa-LLM's."""
+
+    def complete(self, request: LLMRequest) -> Reply:
+        """The answer of ``generate``."""
+        with _typed_faults(request):
+            prompt = self.prompt(request)
+            return _reply(self.llm.generate(*prompt, **_options(request)))
+
+    async def acomplete(self, request: LLMRequest) -> Reply:
+        """The answer of ``agenerate`` if it was replaced, too; else from a thread."""
+        coroutine = inspect.iscoroutinefunction(self.llm.agenerate)
+        if coroutine and is_replaced(self.llm, "agenerate"):
+            return await super().acomplete(request)
+        return await asyncio.to_thread(self.complete, request)
+
+
+@contextmanager
+def _typed_faults(request: LLMRequest) -> Iterator[None]:
+    """A provider's error as ours, so that an outage is not the end here either."""
+    from mesa_memory.llm.providers import errors as provider_errors
+
+    try:
+        yield
+    except Exception as error:
+        if not provider_errors.from_provider(error):
+            raise
+        model = request.model or "of memory.llm"
+        ours = provider_errors.typed(error, model, request, 1, math.inf)
+        raise ours from redaction.cause(error)
+
+
+def _options(request: LLMRequest) -> dict[str, Any]:
+    """As Mesa-LLM calls it: summaries are plain text, all else has a schema."""
+    schema = sent_schema(request.schema)
+    return {} if schema in (None, Summary) else {"response_format": schema}
+
+
+def _reply(response: Any) -> Reply:
+    choice = response.choices[0]
+    content = choice.message.content
+    return Reply(
+        text=content if content is None else str(content),
+        finish=end_of(finish_reason(choice)),
+        raw=response,
+    )

@@ -1,0 +1,82 @@
+"""Any provider through litellm."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from mesa_memory.core.content import plain
+from mesa_memory.core.requests import Reply
+from mesa_memory.core.text import replies
+
+# The price list comes with litellm; fetching a newer one would open a socket at import.
+os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
+import litellm
+import openai.resources  # noqa: F401 - a second that the first request would take
+
+from mesa_memory.hosts import litellm as host
+from mesa_memory.hosts.provider_faults import calling
+from mesa_memory.llm.base import Attempt
+from mesa_memory.llm.cost import pricing
+from mesa_memory.llm.providers.errors import NoAnswer
+from mesa_memory.llm.providers.prompt_caching import messages_for
+from mesa_memory.llm.schemas import json_schema
+from mesa_memory.llm.token_counts import TokenCounts, tier_of
+
+
+class LiteLLMSender:
+    """Sends attempts with litellm."""
+
+    name = "litellm"
+
+    async def send(self, attempt: Attempt) -> Reply:
+        """See ``Sender``."""
+        sent = {
+            "model": attempt.model,
+            "messages": plain(messages_for(attempt.model, attempt.request)),  # as UTF-8
+            "timeout": attempt.timeout,
+            "max_retries": 0,
+            "num_retries": 0,
+            "api_base": attempt.api_base,
+            **attempt.arguments,
+            **attempt.options,
+        }
+        with calling():
+            response = await litellm.acompletion(**_finished(sent))
+        if not response.choices:
+            raise NoAnswer("the reply has no choices")
+        return _reply(response, attempt)
+
+
+def _finished(sent: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments without None, and without classes that litellm would walk through."""
+    given = {key: value for key, value in sent.items() if value is not None}
+    form = given.get("response_format")
+    if isinstance(form, type) and issubclass(form, BaseModel):
+        given["response_format"] = json_schema(form)
+    if key := given.pop("prompt_cache_key", None):
+        # As a part of the body: older versions of litellm leave out what they do not know.
+        given["extra_body"] = {"prompt_cache_key": key, **given.get("extra_body", {})}
+    return given
+
+
+def _reply(response: Any, attempt: Attempt) -> Reply:
+    counts, model = TokenCounts.of(getattr(response, "usage", None)), attempt.model
+    choice = response.choices[0]
+    text, calls = choice.message.content, getattr(choice.message, "tool_calls", None)
+    if attempt.by_tool and calls:
+        text = calls[0].function.arguments or text
+    # litellm says 0 for what it does not know. No prompt is empty, but a reply may be.
+    completion = counts.completion if counts.prompt else counts.completion or None
+    return Reply(
+        text=text,
+        model=model,
+        prompt_tokens=counts.prompt or None,
+        completion_tokens=completion,
+        cost=pricing.cost(response, model),
+        finish=replies.end_of(host.finish_reason(choice)),
+        raw=response,
+        cached_tokens=counts.cached,
+        tier=tier_of(response),
+    )

@@ -1,0 +1,1 @@
+"""The host of layers: Mesa-LLM's protocol, reads, state and interventions."""

@@ -1,0 +1,338 @@
+"""What a researcher does to an agent's memory between two steps, and asks of it.
+
+``implant``, ``erase``, ``edit`` and ``swap`` change a live memory and are recorded as
+what they are; ``probe`` asks an agent something and leaves no trace in its memory.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from pydantic import BaseModel
+
+from mesa_memory.core import render
+from mesa_memory.core.content import plain
+from mesa_memory.core.importance import GRADE_MAX, valid
+from mesa_memory.core.records import (
+    DERIVED,
+    EDITED,
+    ERASED,
+    EVICTED,
+    IMPORTED,
+    SWAPPED,
+    MemoryRecord,
+    Part,
+)
+from mesa_memory.core.snapshot import InMemoryRecords, decode, encode, without
+from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.tasks import PROBE
+
+#: number of events recalled for the question of a probe
+PROBED = 20
+
+
+def implant(
+    agent: Any, kind: str, content: dict[str, Any], importance: float | None = None
+) -> MemoryRecord:
+    """Lets an agent remember an event that never happened.
+
+    It arrives as any other event does, and is graded, summarised and recalled so; its
+    ``origin`` is ``"imported"``.
+
+    Args:
+        agent: whose memory.
+        kind: of the event, such as ``"message"``.
+        content: see ``add_to_memory``.
+        importance: the grade, on the memory's scale; None leaves it to the memory.
+
+    Raises:
+        TypeError: if content is no dict, or the memory is of another package.
+        ValueError: for a grade outside the scale.
+    """
+    memory = _changing(agent)
+    top = getattr(memory, "importance_scale", GRADE_MAX)
+    grade = None if importance is None else valid(importance, "importance", top)
+    record = memory.arrive(kind, content, IMPORTED)
+    if grade is not None:
+        memory.layer_context.grade(record, grade)
+    _note(memory, "implant", {"record": record.id})
+    return record
+
+
+def erase(agent: Any, record: MemoryRecord | str) -> None:
+    """Lets an agent forget a record, at once.
+
+    Args:
+        record: a current record of the agent's memory, or its id.
+
+    Raises:
+        ValueError: if the memory has no such current record.
+        TypeError: if the memory is of another package.
+    """
+    memory = _changing(agent)
+    old = _current(memory, record)
+    kept = {held.id: held for held in memory.held_records() if held is not old}
+    state = without(encode(memory.snapshot()), old.id)
+    memory.layer_context.close(old, ERASED)
+    _restore(memory, state, kept)
+    _note(memory, "erase", {"record": old.id})
+
+
+def edit(
+    agent: Any, record: MemoryRecord | str, content: dict[str, Any]
+) -> MemoryRecord:
+    """Puts another content in a record's place; kind, step, grade and evidence stay.
+
+    Args:
+        record: a current record of the agent's memory, or its id.
+        content: the new content. What a memory made itself must keep its fields: a
+            summary has ``text``, an impression ``sentiment`` and ``familiarity``, too.
+
+    Returns:
+        The record that is current now.
+
+    Raises:
+        ValueError: if the memory has no such current record, or the content lacks a
+            field.
+        TypeError: if content is not a dict, or the memory is of another package.
+    """
+    memory = _changing(agent)
+    old = _current(memory, record)
+    if not isinstance(content, dict):
+        raise TypeError(f"content must be a dict, got {content!r}")
+    missing = (
+        sorted(old.content.keys() - content.keys()) if old.origin == DERIVED else []
+    )
+    if missing:
+        raise ValueError(f"the content of a {old.kind} must have {missing}, too")
+    state = encode(memory.snapshot())
+    known = {held.id: held for held in memory.held_records()}
+    _, kept = memory.layer_context.plain_event(old.kind, content)
+    new = copy_of(memory, old, kept, old.sources, old.origin)
+    memory.layer_context.close(old, EDITED, by=new)
+    _restore(memory, state, known | {old.id: new})
+    _note(memory, "edit", {"record": old.id, "by": new.id})
+    return new
+
+
+def swap(one: Any, other: Any) -> None:
+    """Exchanges what two agents remember.
+
+    Each agent's records are closed, and copies of the other's are opened in its name;
+    their ``sources`` are the originals. Copies of events are ``"imported"``, as they did
+    not happen to the agent; what a memory made of them stays ``"derived"``.
+
+    Raises:
+        ValueError: if their memories are of different classes, or the same.
+        TypeError: if a memory is of another package.
+    """
+    left, right = _changing(one), _changing(other)
+    if type(left) is not type(right) or left is right:
+        raise ValueError(
+            "two memories of one class can be swapped, got "
+            f"{type(left).__name__} of agent {one.unique_id} and "
+            f"{type(right).__name__} of agent {other.unique_id}"
+        )
+    named = [[layer.name for layer in memory.layers] for memory in (left, right)]
+    if named[0] != named[1]:
+        raise ValueError(
+            "two memories with the same layers can be swapped, got "
+            f"{', '.join(named[0])} of agent {one.unique_id} and "
+            f"{', '.join(named[1])} of agent {other.unique_id}"
+        )
+    for memory in (left, right):
+        memory.settle()
+    states = {m: encode(m.snapshot()) for m in (left, right)}
+    held = {m: [(r, r.current) for r in m.held_records()] for m in (left, right)}
+    for memory, records in held.items():
+        for record, _ in records:
+            memory.layer_context.close(record, SWAPPED)
+    for memory, source in ((left, right), (right, left)):
+        copies = {}
+        memory.layer_context.before = dict(memory.layer_context.log.numbers)
+        for record, current in held[source]:
+            origin = DERIVED if record.origin == DERIVED else IMPORTED
+            copy = copy_of(memory, record, record.content, (record.id,), origin)
+            if not current:  # of the message history, or a former revision
+                memory.layer_context.close(copy, EVICTED)
+            copies[record.id] = copy
+        _restore(memory, states[source], copies)
+    _note(left, "swap", {"with": plain(other.unique_id)})
+    _note(right, "swap", {"with": plain(one.unique_id)})
+
+
+def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
+    """Lists what a memory holds again, after its agent has had another one meanwhile.
+
+    The record of the run has ended them; copies of them are opened, as by ``swap``.
+
+    Args:
+        memory: is held again; its work has been joined.
+        ended: ids of the records that have ended.
+    """
+    state = encode(memory.snapshot())
+    held = {record.id: record for record in memory.held_records()}
+    copies = {}
+    for name, record in held.items():
+        if name in ended and record.current:
+            copies[name] = copy_of(
+                memory, record, record.content, (name,), record.origin
+            )
+            copies[name].place = record.place  # it is as old as it was
+    _restore(memory, state, held | copies)
+
+
+def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> Any:
+    """Asks an agent something, from its memory, without any trace in it.
+
+    Memory, access times and random generators stay as they are; the call is in the
+    ledger and the record, under the purpose ``"probe"``.
+
+    Args:
+        agent: who is asked.
+        question: in plain text; line breaks and further spaces become single spaces.
+        schema: pydantic class of the answer; the ``description`` of each of its fields
+            says what is wanted. None asks for plain text.
+
+    Returns:
+        The answer as text, or an instance of the schema.
+
+    Raises:
+        LLMError: if there is no answer, or none that fits the schema.
+        TypeError: if the memory is of another package, or the schema is no pydantic class.
+        ValueError: if the question is empty.
+    """
+    memory = _memory(agent)
+    if not isinstance(question, str) or not question.strip():
+        raise ValueError(f"question must be a text, got {question!r}")
+    if schema is not None and not _is_schema(schema):
+        raise TypeError(f"schema must be a pydantic class or None, got {schema!r}")
+    asked = render.one_line(" ".join(question.split()))
+    with memory.peek():
+        known = memory.get_prompt_ready()
+        found = _recalled(memory, asked)
+    inputs: dict[str, Any] = {"question": asked, "memory": known, "recalled": found}
+    if schema is not None:
+        inputs["schema"] = schema
+    flow = memory.ask(PROBE, **inputs)
+    return memory.layer_context.outside.run(flow)
+
+
+def _is_schema(given: Any) -> bool:
+    return isinstance(given, type) and issubclass(given, BaseModel)
+
+
+@contextmanager
+def changed_by_hand(memory: MemoryModule, kind: str) -> Iterator[dict[str, Any]]:
+    """Within it a memory is changed by hand, which is recorded as such.
+
+    Args:
+        kind: of the intervention.
+
+    Yields:
+        What the record says of it besides; to be filled.
+    """
+    _changing(memory.agent, memory)
+    detail: dict[str, Any] = {}
+    with memory.alone():
+        yield detail
+    _note(memory, kind, detail)
+
+
+def _memory(agent: Any) -> MemoryModule:
+    memory = getattr(agent, "memory", None)
+    if not isinstance(memory, MemoryModule):
+        raise TypeError(
+            f"agent {getattr(agent, 'unique_id', agent)} must have a memory of "
+            f"mesa_memory, got {type(memory).__name__}"
+        )
+    return memory
+
+
+def _changing(agent: Any, held: MemoryModule | None = None) -> MemoryModule:
+    """An agent's memory, or one that it holds besides, about to be changed by hand."""
+    memory = held or _memory(agent)
+    if memory.services.recorder:
+        # So that the run can still go on from the end of the step before.
+        memory.services.recorder.checkpoint()
+    memory.settle()
+    memory.close_dropped()
+    return memory
+
+
+def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
+    wanted = record.id if isinstance(record, MemoryRecord) else record
+    for held in memory.current_records():
+        if held.id == wanted:
+            return held
+    raise ValueError(
+        f"{wanted!r} is no current record of agent {memory.agent.unique_id}; "
+        "memory.current_records() lists them"
+    )
+
+
+def copy_of(
+    memory: MemoryModule,
+    old: MemoryRecord,
+    content: Any,
+    sources: tuple[str, ...],
+    origin: str,
+    later: float = 0,
+    part: Part | None = None,
+) -> MemoryRecord:
+    """A new record of this memory that says when and what the old one is about.
+
+    Args:
+        later: steps that are added to the old record's; may be below 0.
+        part: the layer that holds it; None means the old record's layer.
+    """
+    stale = old.stale_since
+    return memory.layer_context.open(
+        old.kind,
+        old.step + later,
+        content,
+        importance=old.importance,
+        subject=old.subject,
+        part=part or old.part,
+        sources=sources,
+        origin=origin,
+        valid_from=memory.layer_context.now,
+        stale_since=None if stale is None else stale + later,
+    )
+
+
+def _restore(
+    memory: MemoryModule, state: Mapping[str, Any], records: Mapping[str, MemoryRecord]
+) -> None:
+    """Lets the memory go by these records; its own numbers go on.
+
+    What a window has let go of is shown no more: it might say what was taken out.
+    """
+    shelf = InMemoryRecords(records)
+    parts = {
+        name: {key: value for key, value in part.items() if key != "trail"}
+        for name, part in state.get("parts", {}).items()
+    }
+    state = {**state, **({"parts": parts} if parts else {})}
+    now = memory.snapshot()
+    own = {name: now[name] for name in ("layer", "layers", "numbers")}
+    own["before"] = now.get("before", {})
+    memory.restore(decode(state, shelf) | own, shelf)
+
+
+def _recalled(memory: MemoryModule, question: str) -> list[str]:
+    """What the question brings to mind, in memories that can recall."""
+    recall = getattr(memory, "recall", None)
+    if recall is None:
+        return []
+    found = [each.record for each in recall(question, PROBED)]
+    line = memory.layer_context.line
+    return [f"Step {render.value_text(r.step)}: {line(r)}" for r in found]
+
+
+def _note(memory: MemoryModule, kind: str, detail: dict[str, Any]) -> None:
+    """Tells the recorder."""
+    recorder = memory.services.recorder
+    if recorder:
+        agent, step = memory.agent.unique_id, memory.layer_context.now
+        recorder.intervened(agent, step, kind, detail)

@@ -1,0 +1,395 @@
+"""The host of all memories: Mesa-LLM's protocol, and the step in its two halves.
+
+``add_to_memory`` only stages. ``process_step(pre_step=True)`` joins this agent's
+unfinished work and freezes what arrived; ``process_step()`` commits the step as one
+batch: its events are admitted by all layers (plain), and then the layers think
+(``remember``, a generator of requests). A memory changes only after its last reply was
+checked.
+"""
+
+import copy
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, Self
+
+from mesa_memory.core.inbox import Commit, Inbox
+from mesa_memory.core.records import EVENT, MemoryRecord
+from mesa_memory.core.requests import FAULTS, Flow, first_fault
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.validate import check_agent, whole
+from mesa_memory.errors import LLMError
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.hosts.mesa_llm.agents import LLMAgent
+from mesa_memory.layers.base import Layer, entries_of, named
+from mesa_memory.layers.context import LayerContext, settle
+from mesa_memory.layers.entry import Entry
+from mesa_memory.layers.undeclared import StateWatch
+from mesa_memory.memories.host.layer_names import new_layer
+from mesa_memory.memories.host.lock import Alone
+from mesa_memory.memories.host.reading import PassedOn
+from mesa_memory.memories.host.reads import MemoryReads
+from mesa_memory.memories.host.state import MemoryState
+from mesa_memory.runtime.connection import Connection
+from mesa_memory.runtime.copies import serve_copy
+from mesa_memory.runtime.loop import background
+from mesa_memory.runtime.queue import MAX_WAITING, CommitQueue
+from mesa_memory.runtime.services import Services
+from mesa_memory.tasks import Task
+
+logger = logger_of(__name__)
+_copying = threading.RLock()
+
+
+class MemoryModule(MemoryReads):
+    """Base of the package's memories; see Mesa-LLM's ``Memory`` for the protocol.
+
+    A subclass chooses layers. What it may override besides is public: ``remember``,
+    ``get_prompt_ready``, ``format_long_term``, ``format_short_term``, ``step_begins``,
+    ``step_ends``, ``system_for``, ``prepare``, ``instant``, ``snapshot`` and
+    ``restore``.
+
+    Args:
+        agent: the agent that owns the memory.
+        llm_model: ``"provider/model"``; None asks the agent's own model.
+        display: print each step's entry to the console.
+        api_base: address of the provider, for self-hosted models.
+        additive_event_types: kinds that accumulate within a step; by default
+            ``{"message", "action"}``.
+        layers: what the memory is made of, in the order in which it is shown; see
+            ``Layer``.
+        event_chars: longest text of one event in a prompt.
+        section_chars: longest text of one section of a prompt.
+        history_capacity: messages kept for ``messages`` and the history.
+
+    Attributes:
+        layer: the memory's name among those of its agent, the second part of all ids.
+        layers: as given.
+        layer_context: what the layers are given: time, records, requests.
+        own_task: the task whose system text is the memory's ``system_prompt``.
+    """
+
+    layer = "memory"
+    own_task: Task | None = None
+    _awaited = False  # True in a step that began by ``aprocess_step``
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        """Makes the working parts, so that an unfinished object is already sound."""
+        self = super().__new__(cls)
+        self._lock = threading.RLock()
+        self._alone = Alone(self._lock)
+        self._connection = Connection(self)
+        self._work = self._new_queue()
+        self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
+        self.layer_context.outside = self._connection
+        self._state = MemoryState(self)
+        return self
+
+    def __init__(
+        self,
+        agent: Any,
+        llm_model: str | None = None,
+        display: bool = False,
+        api_base: str | None = None,
+        additive_event_types: Iterable[str] | None = None,
+        *,
+        layers: Iterable[Layer] = (),
+        event_chars: int = 1000,
+        section_chars: int = 8000,
+        history_capacity: int = 50,
+    ) -> None:
+        check_agent(agent, type(self).__name__)
+        context = self.layer_context
+        super().__init__(
+            agent=agent,
+            llm_model=None,
+            display=display,
+            additive_event_types=additive_event_types,  # type: ignore[arg-type]
+        )
+        self.event_chars = whole("event_chars", event_chars)
+        self.section_chars = whole("section_chars", section_chars)
+        self.history_capacity = whole("history_capacity", history_capacity)
+        self.layer = context.log.layer = new_layer(agent, type(self).layer)
+        self.layers = named(layers, context)
+        for layer in self.layers:
+            layer.join(context)
+        self._connection.own_model(llm_model, api_base)
+
+    # -- copies -----------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but what belongs to this process; waits for unfinished work."""
+        self._settle_all()
+        process = ("_work", "_lock", "_alone")
+        state = {k: v for k, v in vars(self).items() if k not in process}
+        return state | {"_batches": self._work.unfinished()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Takes up a state; the entries belong to this memory's agent again."""
+        batches = state.get("_batches", ())
+        self.__dict__.update({k: v for k, v in state.items() if k != "_batches"})
+        self.layer_context.inbox.lock, self.layer_context.met = self._lock, None
+        self._connection.renew(self._work)
+        for batch in batches:
+            self._work.put(batch)
+        for entry in entries_of(self.layers):
+            if isinstance(entry, Entry):
+                entry.bind(self.agent)
+
+    def __deepcopy__(self, memo: dict) -> "MemoryModule":
+        """A copy for the same agent; copied with its agent, for the agent's copy."""
+        memo.setdefault(id(self.agent), self.agent)
+        twin = type(self).__new__(type(self))
+        memo[id(self)] = twin
+        self._settle_all()
+        # One copy at a time: a copied model's memories are locked one inside another.
+        with _copying, self.alone():
+            twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
+            if twin.agent is self.agent:  # which may hold both, or one after the other
+                twin.layer_context.log.count_with(self.layer_context.log)
+        serve_copy(self.agent.model, memo.get(id(self.agent.model)))
+        return twin
+
+    @property
+    def services(self) -> Services:
+        """The services of this agent's model."""
+        to = self._connection
+        return to.known if to.model is self.agent.model else to.services
+
+    llm = PassedOn("_connection", "Mesa-LLM's llm object; may be replaced.")
+
+    # -- arrival ------------------------------------------------------------------
+
+    def add_to_memory(self, type: str, content: dict) -> None:
+        """Stages an event; never waits, from any thread or event loop.
+
+        Args:
+            type: the kind of event, such as ``"message"``.
+            content: copied as plain data, see ``content.plain``.
+
+        Raises:
+            TypeError: if content is no dict.
+        """
+        self.arrive(type, content)
+
+    async def aadd_to_memory(self, type: str, content: dict) -> None:
+        """``add_to_memory``, for event loops; may wait for an embedder elsewhere."""
+        self.add_to_memory(type, content)
+        await self.aprepare(type)
+
+    def arrive(self, kind: str, content: dict, origin: str = EVENT) -> MemoryRecord:
+        """``add_to_memory``; returns the event's record, which is of this origin."""
+        if not isinstance(content, dict):
+            raise TypeError(
+                "Expected 'content' to be dict, "
+                f"got {content.__class__.__name__}: {content!r}"
+            )
+        context = self.layer_context
+        now = context.clock
+        kind, kept = context.plain_event(kind, content)
+        if context.met != now:
+            context.names.meet(self.agent)
+            context.met = now
+        with self._lock:
+            event = context.open_event(kind, now, kept, origin)
+            late = context.inbox.add(event)
+        if late and context.inbox.has_finished(now):
+            self._commit_finished(now)
+        return event
+
+    # -- the step -------------------------------------------------------------------
+
+    def process_step(self, pre_step: bool = False) -> None:
+        """Begins (``pre_step=True``) or ends the agent's step.
+
+        Raises:
+            LLMError: if the memory's work met a fault that will not pass.
+            MemoryStalled: if nobody answered for too many steps.
+        """
+        self._settle_all()
+        services = self.services
+        self._turn(pre_step, services)
+        self._awaited = False
+        if pre_step:
+            return
+        if services.deferred:
+            self._work.begin()
+        else:
+            self._settle_all()
+
+    async def aprocess_step(self, pre_step: bool = False) -> None:
+        """``process_step``, without blocking the event loop."""
+        await self._work.asettle()
+        services = self.services
+        self._turn(pre_step, services)
+        self._awaited = pre_step
+        if pre_step:
+            await self.aprepare("observation", once=True)
+            return
+        if services.deferred:
+            self._work.begin()
+        else:
+            await self._work.asettle()
+
+    def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
+        """The agent's own step begins; by default there is nothing to do.
+
+        ``waiting`` has the events that have come since its last one, oldest first.
+        """
+
+    def step_ends(self, now: float) -> None:
+        """The agent's own step ends; its events are not admitted yet."""
+        for layer in self.layers:
+            if type(layer).step_ends is not Layer.step_ends:  # most have nothing to do
+                layer.step_ends(now)
+
+    def remember(self) -> Flow[None]:
+        """Lets all layers think, one after the other; one failing lets the others be.
+
+        Called after each batch, and again after a failure: what is due must follow
+        from the memory's state alone.
+
+        Raises:
+            LLMError, EmbedderError: the first fault, after all layers have thought.
+        """
+        faults = []
+        for layer in self.layers:
+            if type(layer).remember is Layer.remember:  # it does not think
+                continue
+            try:
+                yield from layer.remember()
+            except FAULTS as fault:
+                faults.append(fault)
+        if faults and (worst := first_fault(faults)):
+            raise worst
+
+    async def aprepare(self, kind: str, once: bool = False) -> None:
+        """Gets ready for reads in an event loop; by default there is nothing to do.
+
+        ``kind`` is that of the event that has come; ``once`` does not wait for what
+        comes meanwhile.
+        """
+
+    def steps_awaited(self) -> bool:
+        """True inside the agent's own ``astep``, beside which others may go on.
+
+        Mesa-LLM's own ``astep`` only calls ``step``.
+        """
+        own = getattr(type(self.agent), "astep", None)
+        return self._awaited and own not in (None, LLMAgent.astep)
+
+    def system_for(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task that is asked here."""
+        own: Any = self
+        if task is self.own_task:
+            return own.system_prompt
+        return self.instructions(task, inputs)
+
+    def instructions(self, task: Task, inputs: Mapping[str, Any]) -> str:
+        """The system text of a task, with the agent's task of this moment."""
+        return task.system(inputs, getattr(self.agent, "step_prompt", None))
+
+    def instant(self) -> bool:
+        """True if all of this memory's work is done without waiting."""
+        return self._connection.asks_instantly()
+
+    def _settle(self, commit: Commit) -> Flow[None]:
+        """One batch, as of the time when it was committed."""
+        context = self.layer_context
+        settle(context, commit)
+        watch = StateWatch(self.layers)
+        for step, events in commit.groups:
+            for layer in self.layers:
+                layer.admit(step, events)
+        yield from self.remember()
+        context.close_dropped()
+        watch.check(context.undeclared)
+
+    def _turn(self, pre_step: bool, services: Services) -> None:
+        """The agent's step begins or ends."""
+        context = self.layer_context
+        # The user's clock is read first: whoever adds an event never waits for it.
+        now, stands = context.now, not pre_step and not clock(self.agent.model)
+        with self._alone:
+            if pre_step:
+                self.step_begins(now, context.inbox.freeze(now))
+                return
+            self.step_ends(now)
+            self._work.max_failures = services.failures_allowed
+            groups = context.inbox.take(now)
+            self._work.put(Commit(now, groups, context.log.bus.next_place()))
+            if stands:  # nobody moves the clock: the agent's steps count
+                context.lived += 1
+
+    def _commit_finished(self, now: float) -> None:
+        """Commits earlier steps of an agent whose step hooks are not called."""
+        with self._lock:
+            context, services = self.layer_context, self.services
+            groups = context.inbox.take_finished(now)
+            if not groups:
+                return
+            self._work.put(Commit(now, groups, context.log.bus.next_place()))
+        if services.deferred:
+            self._work.begin()
+        elif len(self._work.waiting) > MAX_WAITING:
+            self._work.run_here()
+        else:
+            with suppress(LLMError):  # there is no model to ask: whoever reads is told
+                if not self.instant():  # if nobody reads, it is joined at exit
+                    background.start()
+
+    def _performer(self) -> Any:
+        return self._connection.performer()  # a copy has another connection
+
+    def _new_queue(self) -> CommitQueue:
+        work = CommitQueue(self._settle, self._performer, self._lock)
+        self._connection.renew(work)
+        return work
+
+    def _settle_all(self) -> None:
+        if not self._work.idle and not self._alone.here:
+            self._work.settle(self.services.deferred)
+
+    def settle(self) -> None:
+        """Before a read: commits finished steps and waits for unfinished work."""
+        if self._alone.here:
+            return  # it was done when this thread began to look
+        context = self.layer_context
+        if not context.unnoticed:
+            self._commit_finished(context.now)
+        self._settle_all()
+
+    async def asettle(self) -> None:
+        """``settle``, for event loops."""
+        context = self.layer_context
+        if not context.unnoticed:
+            self._commit_finished(context.now)
+        await self._work.asettle()
+
+    def alone(self) -> Alone:
+        """Meanwhile no other thread changes the memory; none of its work is awaited."""
+        return self._alone
+
+    # -- state ------------------------------------------------------------------------
+
+    def snapshot(self) -> dict[str, Any]:
+        """What its records do not say of its state; taken between two steps.
+
+        Attributes that a subclass adds are in it, as far as they are plain data or
+        records; for anything else, extend this method and ``restore``.
+
+        The work of finished steps must have been joined (``Services.flush``).
+        """
+        return self._state.snapshot()
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """Takes up a snapshot in place of what is remembered now.
+
+        Args:
+            snapshot: of a memory of this class with the same arguments.
+            shelf: the records of that memory.
+        """
+        self._work = self._new_queue()
+        self._state.restore(snapshot, shelf)
+        self.layer = self.layer_context.layer

@@ -1,0 +1,251 @@
+"""What an agent reads of its memory: recent steps, messages, sections of a prompt."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from operator import attrgetter
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.inbox import by_kind
+from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
+from mesa_memory.core.requests import Flow
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.core.validate import whole as whole_number
+from mesa_memory.hosts.mesa_llm.agents import Memory
+from mesa_memory.layers.base import Layer, entries_of
+from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.entry import Message
+from mesa_memory.layers.flags import LAID_OUT, UNNOTICED, Layout
+from mesa_memory.layers.history import as_text
+from mesa_memory.layers.lines import Line, in_steps, pending
+from mesa_memory.memories.host.reading import PassedOn, prepare_reads
+from mesa_memory.memories.host.state import MemoryState
+from mesa_memory.memories.prompt.cache_layout import Appended
+
+logger = logger_of(__name__)
+
+
+class MemoryReads(Memory):
+    """The plain reads of a memory: of what its layers hold and of what is pending.
+
+    Attributes:
+        layers: what the memory is made of.
+        layer_context: what the layers are given.
+        steady: whether what it knows beyond the recent steps changes less often than
+            they do; a laid-out request shows what changes more often later.
+    """
+
+    layers: tuple[Layer, ...] = ()
+    layer_context: LayerContext
+    steady = True
+    _state: MemoryState
+    agent = property(
+        attrgetter(
+            "layer_context.agent"
+        ),  # a call of Python less, with each look at it
+        lambda memory, agent: setattr(memory.layer_context, "agent", agent),
+        doc="The agent that owns the memory.",
+    )
+    event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
+    section_chars = PassedOn("layer_context", "Longest text of a prompt's section.")
+    display = PassedOn("layer_context", "Whether new entries are printed.")
+    history_capacity = PassedOn("layer_context", "How many messages are kept.")
+    additive_event_types = PassedOn("layer_context", "Kinds that accumulate in a step.")
+
+    def __init_subclass__(cls, **given: Any) -> None:
+        """Makes each read whole and known to the recorder, in users' classes, too."""
+        super().__init_subclass__(**given)
+        prepare_reads(cls)
+
+    @property
+    def step_content(self) -> dict:
+        """What arrived since the agent's step began: kind -> content or contents."""
+        return by_kind(self.layer_context.inbox.arrived(), self.additive_event_types)
+
+    @step_content.setter
+    def step_content(self, content: Mapping[str, Any]) -> None:
+        context, additive = self.layer_context, self.additive_event_types
+        now = 0.0 if not content else context.clock
+        events = []
+        with self.alone():
+            for kind, given in content.items():
+                several = kind in additive and isinstance(given, list)
+                for item in given if several else [given]:
+                    known, kept = context.plain_event(kind, item)
+                    events.append(context.open_event(known, now, kept))
+            for event in context.inbox.replace_arrived(events):
+                context.log.close(event, event.step, SUPERSEDED)
+
+    def format_short_term(self) -> str:
+        """Recent steps, the one under way included: one event to a line."""
+        self.settle()
+        if (layout := LAID_OUT.of(self.layer_context)) is not None:
+            shown = Appended(self.recent(), self.section_chars, layout.block)
+            return shown.text or render.NOTHING_RECENT
+        blocks = in_steps(self.recent())
+        if not blocks:
+            return render.NOTHING_RECENT
+        return render.section(blocks, self.section_chars)
+
+    def recent(self) -> list[Line]:
+        """What the short-term section shows: of all layers, then what is pending.
+
+        What one layer shows, those after it leave out.
+        """
+        found: list[Line] = []
+        shown: set[str] = set()
+        context = self.layer_context
+        for lines in (*(layer.recent() for layer in self.layers), pending(context)):
+            found += [line for line in lines if not shown.issuperset(line.ids)]
+            shown.update(key for line in lines for key in line.ids)
+        return found
+
+    def format_long_term(self) -> str:
+        """What is remembered beyond the recent steps; empty if there is nothing."""
+        self.settle()
+        lines = [line.text for layer in self.layers for line in layer.summary()]
+        return render.section(lines, self.section_chars, "memories")
+
+    def get_prompt_ready(self) -> str:
+        """The memory as prompt text."""
+        recent = f"Short term memory:\n{self.format_short_term()}\n"
+        known = self.format_long_term()
+        if not known:
+            return recent
+        return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
+
+    @contextmanager
+    def laid_out(self, block: int = render.BLOCK) -> Iterator[dict[str, str]]:
+        """Reads of this thread or task are for a request whose beginning is cached.
+
+        They say the same in the order of how seldom it changes: recent steps only grow
+        at their end, and leave in blocks, so that up to a block less one more than
+        usual are shown; messages that stand in them are not told again among the
+        communication.
+
+        Args:
+            block: how many steps leave at a time; 1 shows as many as usual.
+
+        Yields:
+            What is read, by section; see ``reading.SHOWN``.
+        """
+        layout = Layout(whole_number("block", block))
+        with LAID_OUT.on(self.layer_context, layout):
+            yield layout.texts
+
+    def ordered(self, recent: str, known: str) -> tuple[str, str]:
+        """Two parts of a prompt in this order; laid out, what is steady comes first."""
+        laid_out = LAID_OUT.of(self.layer_context) is not None
+        return (known, recent) if laid_out and self.steady else (recent, known)
+
+    @contextmanager
+    def peek(self) -> Iterator[None]:
+        """Reads of this thread or task leave no trace: no access, nothing recorded.
+
+        For an observer's eye, such as a data collector's; not for what the agent sees.
+        """
+        with UNNOTICED.on(self.layer_context):
+            yield
+
+    def messages(
+        self, last: int | None = None, with_agent: Any = None
+    ) -> list[Message]:
+        """Who said what, when: the messages heard and sent, oldest first.
+
+        Args:
+            last: only the newest ``last`` of them.
+            with_agent: only messages to or from this agent (or unique id).
+
+        Raises:
+            ValueError: if last is negative.
+        """
+        if last is not None and last < 0:
+            raise ValueError(f"last must be 0 or more, got {last}")
+        self.settle()
+        with self.alone():
+            history, names = self.layer_context.history, self.layer_context.names
+            other = None if with_agent is None else names.unique_id(with_agent)
+            return history.messages(entries_of(self.layers), last, other)
+
+    def get_communication_history(self) -> str:
+        """The messages as text, oldest first; empty if there are none.
+
+        Laid out, those that stand in the recent steps are left out.
+        """
+        layout = LAID_OUT.of(self.layer_context)
+        if layout is None:
+            return as_text(self.messages(), self.layer_context)
+        shown = Appended(self.recent(), self.section_chars, layout.block)
+        context, block = self.layer_context, layout.block
+        earlier = context.history.earlier(shown.ids, block)
+        return as_text(earlier, context, block)
+
+    def current_records(self) -> list[MemoryRecord]:
+        """The records that are held and whose lifetime is open, oldest first.
+
+        In ``remember``, also what its step brought. Entries that were made elsewhere
+        have no record.
+        """
+        self.settle()
+        return self._state.current()
+
+    def held_records(self) -> list[MemoryRecord]:
+        """All records that this memory goes by, oldest first, closed ones too."""
+        return self._state.held()
+
+    @property
+    def journal(self) -> RecordLog:
+        """What makes and numbers the records of this memory; for who records a run."""
+        return self.layer_context.log
+
+    def recount(self, observer: Observer) -> None:
+        """Tells an observer that comes late of all that this memory goes by."""
+        for record in self._state.held():
+            observer.opened(record)
+            if not record.current:
+                observer.closed(record)
+
+    def show(self, entry: Any) -> None:
+        """Prints an entry if asked to; a console that cannot must not stop a run."""
+        if not self.display:
+            return
+        try:
+            entry.display()
+        except (OSError, ValueError) as error:
+            logger.warning("step %s is not displayed: %s", entry.step, error)
+
+    def close_dropped(self) -> None:
+        """Closes the records that this memory does not hold any more.
+
+        Called after each batch, and at the end of each recorded step of the model. A
+        record is held by a layer, or by the attributes that a user's class adds; the
+        message history alone holds none.
+        """
+        with self.alone():
+            self.layer_context.close_dropped()
+
+    def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
+        """Asks a task: ``reply = yield from self.ask(TASK, name=value, …)``.
+
+        Args:
+            inputs: what the task's system text and prompt are made of.
+
+        Returns:
+            What the task's check lets through: an instance of its schema, or a text.
+
+        Raises:
+            LLMError: if there is no usable reply.
+        """
+        return self.layer_context.ask(task, **inputs)
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Before a read: commits finished steps and waits for unfinished work."""
+
+    @abstractmethod
+    def alone(self) -> AbstractContextManager[None]:
+        """Meanwhile no other thread changes the memory."""
+
+
+prepare_reads(MemoryReads)

@@ -1,0 +1,110 @@
+"""What a memory holds at this moment, and its snapshot."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from mesa_memory.core.inbox import Commit
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, RecordsOfPart, held
+from mesa_memory.errors import StoreCorrupt
+from mesa_memory.layers.own_state import own_records, own_state, take_up
+from mesa_memory.memories.host.layer_names import layers_of, set_layers
+
+
+class MemoryState:
+    """The records that one memory holds, and what they do not say of its state.
+
+    Args:
+        memory: the memory, with its layers and their context.
+    """
+
+    def __init__(self, memory: Any) -> None:
+        self._memory = memory
+
+    def snapshot(self) -> dict[str, Any]:
+        """See ``MemoryModule``; each layer's part stands under the layer's name."""
+        memory, context = self._memory, self._memory.layer_context
+        work, log = context.outside.work, context.log
+        parts = {layer.name: layer.snapshot() for layer in memory.layers}
+        own, left = own_state(memory), context.names.departed()
+        leaving = [[key, *told] for key, told in context.leaving.items()]
+        return {
+            "layer": log.layer,
+            "layers": layers_of(memory.agent),
+            "numbers": dict(log.numbers),
+            "staging": context.inbox.snapshot(),
+            "waiting": [(c.now, c.groups) for c in work.waiting],
+            "failures": work.failures,
+            **({"unusable": work.unusable} if work.unusable else {}),
+            **({"filtered": list(context.filtered)} if context.filtered else {}),
+            **({"lived": context.lived} if context.lived else {}),
+            **({"before": dict(context.before)} if context.before else {}),
+            **({"leaving": leaving} if leaving else {}),
+            **({"parts": parts} if parts else {}),
+            **({"own": own} if own else {}),
+            **({"names": left} if left else {}),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
+        """See ``MemoryModule``; its queue must be a new one."""
+        memory, context = self._memory, self._memory.layer_context
+        work, log = context.outside.work, context.log
+        log.layer = snapshot["layer"]
+        set_layers(memory.agent, snapshot["layers"])
+        log.numbers.clear()
+        log.numbers.update(snapshot["numbers"])
+        context.inbox.restore(snapshot["staging"])
+        work.failures = snapshot["failures"]
+        work.unusable = snapshot.get("unusable", 0)
+        context.lived = snapshot.get("lived", 0)
+        context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
+        context.leaving = {
+            key: (why, at) for key, why, at in snapshot.get("leaving", ())
+        }
+        context.names.remember(snapshot.get("names", ()))
+        for now, groups in snapshot["waiting"]:
+            place = context.outside.bus.next_place()
+            work.put(Commit(now, [(step, events) for step, events in groups], place))
+        context.before = dict(snapshot.get("before", {}))
+        shelf = RecordsAfter(shelf, context.before)
+        newest = shelf.of_kind("message", last=context.history.capacity)
+        context.history.log.clear()
+        context.history.log.extend(newest)
+        log.adopt(shelf.current(), partial(_looked_up, shelf))
+        # An older file had the state of all layers in one, under the same names.
+        parts = snapshot.get("parts", {})
+        for layer in memory.layers:
+            own = RecordsOfPart(shelf, layer.name) if context.shared else shelf
+            layer.restore(parts.get(layer.name, snapshot), own)
+        take_up(memory, snapshot.get("own", {}))
+
+    def current(self) -> list[MemoryRecord]:
+        """The records that are held and whose lifetime is open, oldest first."""
+        context = self._memory.layer_context
+        dropped = context.dropped()
+        for _, events in context.commit.groups if context.commit else ():
+            for event in events:
+                dropped.pop(event.id, None)
+        found = [r for r in context.log.current() if r.id not in dropped]
+        return sorted(found, key=lambda record: record.place)
+
+    def held(self) -> list[MemoryRecord]:
+        """All records that the memory goes by, oldest first, closed ones too."""
+        layers = self._memory.layers
+        found = [
+            *held(self._memory.snapshot()),
+            *own_records(self._memory),
+            *self._memory.layer_context.history.log,
+            *(record for layer in layers for record in layer.records()),
+            *(record for layer in layers for record in layer.history()),
+        ]
+        return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
+
+
+def _looked_up(shelf: RecordLookup, key: str) -> MemoryRecord | None:
+    """A record by its id; None if the memory does not go by it."""
+    try:
+        return shelf[key]
+    except (KeyError, StoreCorrupt):
+        return None

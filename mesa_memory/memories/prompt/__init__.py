@@ -1,0 +1,1 @@
+"""A memory's prompt: sections within one budget of tokens."""

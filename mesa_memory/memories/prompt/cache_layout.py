@@ -1,0 +1,77 @@
+"""A memory's text for requests whose beginning providers cache: what comes is appended.
+
+What stands in it once stays as it is until a whole block of steps leaves. So no line is
+rewritten because it was repeated later; the repetition refers to it instead.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.core.events import ROUTINE
+from mesa_memory.layers.evicted_block import beyond
+from mesa_memory.layers.lines import Line
+
+#: of a repeated line, as much is said again
+REPEATED_CHARS = 60
+
+
+class Appended:
+    """Lines as text, one block of text for each step, oldest first.
+
+    Args:
+        lines: events, oldest first.
+        limit: most characters of the steps that are shown, the newest; of those that do
+            not fit, a whole block at a time is left out.
+        block: how many steps there are in a block.
+
+    Attributes:
+        text: empty if there are no lines.
+        ids: of the records that it tells of.
+    """
+
+    def __init__(self, lines: Iterable[Line], limit: int, block: int) -> None:
+        told = by_step(lines)
+        left_out = beyond([(s, _whole(s, own)) for s, own in told], limit, block)
+        shown = appended(told[left_out:])
+        if len(shown) == 1:
+            shown = [render.newest(shown[0], limit)]
+        if left_out:
+            shown.insert(0, f"({left_out} earlier steps not shown)")
+        self.text = "\n".join(shown)
+        self.ids = {
+            key for _, own in told[left_out:] for line in own for key in line.ids
+        }
+
+
+def by_step(lines: Iterable[Line]) -> list[tuple[Any, list[Line]]]:
+    """Lines by their step, in the order given."""
+    steps: dict[Any, list[Line]] = {}
+    for line in lines:
+        steps.setdefault(line.step, []).append(line)
+    return list(steps.items())
+
+
+def _whole(step: Any, lines: Iterable[Line]) -> str:
+    return render.step_text(step, [line.text for line in lines])
+
+
+def appended(steps: Iterable[tuple[Any, Sequence[Line]]]) -> list[str]:
+    """The text of each step; what was said word for word before is referred to."""
+    first: dict[tuple[str, str], Any] = {}
+    texts = []
+    for step, lines in steps:
+        said = []
+        for line in lines:
+            key = (line.kind, line.text)
+            before = first.setdefault(key, step) if line.kind in ROUTINE else step
+            said.append(line.text if before == step else _again(line.text, before))
+        texts.append(render.step_text(step, said))
+    return texts
+
+
+def _again(text: str, step: Any) -> str:
+    short = render.shorten(text, REPEATED_CHARS)
+    if short == text:  # a reference would be as long
+        return text
+    return f"{short} (the same as in step {render.value_text(step)})"

@@ -1,0 +1,92 @@
+"""Layers as parts of one prompt: which belong together, and what each of them shows."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mesa_memory.layers.base import Layer
+from mesa_memory.layers.conversations.layer import Conversations
+from mesa_memory.layers.facts.layer import Facts
+from mesa_memory.layers.lines import Line, of_entry
+from mesa_memory.layers.stream.event_stream import EventStream
+from mesa_memory.layers.stream.recalling import RecallResult, Recollection
+from mesa_memory.memories.host.recalls import Recalls
+
+#: lines of a layer, and what was recalled for them, if anything
+type Found = tuple[Sequence[Line], RecallResult | None]
+
+
+def mind_of(layer: Layer) -> Recollection | None:
+    """What ranks the records of a layer; None if it does not recall."""
+    if isinstance(layer, EventStream | Conversations):
+        return layer.recollection
+    return layer.lines.recollection if isinstance(layer, Facts) else None
+
+
+def connected(layer: Layer, recalls: Recalls) -> Recalls:
+    """Lets a layer embed its queries as its memory does."""
+    if isinstance(layer, Facts):
+        layer.lines.vector_of = recalls.vector_of
+    return recalls
+
+
+def has_section(layer: Layer) -> bool:
+    """True if a layer shows more than recent steps."""
+    return isinstance(layer, EventStream) or type(layer).summary is not Layer.summary
+
+
+def lines_of(layer: Layer, recalls: Recalls | None) -> Found:
+    """What a layer shows beyond recent steps; of a stream, what comes to mind."""
+    if isinstance(layer, EventStream) and recalls is not None:
+        return _recalled(layer, recalls)
+    if isinstance(layer, Conversations) and recalls is not None:
+        return _called_for(layer, recalls)
+    return layer.summary(), None
+
+
+def words_of(layers: Sequence[Layer]) -> list[Line]:
+    """The newest turns of conversations that are not summarised, by age."""
+    turns = [
+        turn
+        for layer in layers
+        if isinstance(layer, Conversations)
+        for talk in layer.under_way()
+        for turn in map(layer.line, layer.turns(talk))
+    ]
+    return sorted(turns, key=lambda turn: turn.records[0].place)
+
+
+def _called_for(layer: Conversations, recalls: Recalls) -> Found:
+    """The summaries that the dialogue calls for, and then the newest."""
+    found = layer.bring_to_mind(recalls.vector_of)
+    records = [each.record for each in found.records] if found else []
+    earlier = sorted(records, key=lambda record: record.place)
+    # What the dialogue calls for stays longer than the newest.
+    called = [replace(layer.told(record), rank=layer.now) for record in earlier]
+    return [*called, *layer.summary()], found
+
+
+def _recalled(stream: EventStream, recalls: Recalls) -> Found:
+    """The events that come to mind, oldest first, with their score as rank."""
+    index = stream.index
+    index.refresh()
+    listed = [event for entry in stream.ungraded() for event in entry.events]
+    found = stream.recollection.find(None, None, recalls.vector_of, without=listed)
+    scores = {each.record.id: each.score for each in found.records}
+    lines = [
+        replace(line, rank=scores[index.record_of(entry).id])
+        for entry in index.in_order(scores)
+        for line in of_entry(entry, stream.context.event_chars)
+    ]
+    return lines, found
+
+
+def checked_layers(layers: Iterable[Layer]) -> list[Layer]:
+    """The layers of a layered memory; see ``layer.named``.
+
+    Raises:
+        ValueError: if the list is empty.
+    """
+    found = list(layers)
+    if not found:
+        raise ValueError("layers must have at least one layer, such as Window(5)")
+    return found

@@ -1,0 +1,306 @@
+"""A prompt made of sections, within one budget of tokens.
+
+What is left out is counted in the text and reported. Each line of an agent's memory
+begins with ``- `` or stands for a step, so that no text of an agent looks like a heading.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mesa_memory.core import render
+from mesa_memory.layers.evicted_block import block_of
+from mesa_memory.layers.lines import Line, folded, in_steps
+from mesa_memory.memories.prompt.budget import Fitted, Item, Share, fit
+from mesa_memory.memories.prompt.cache_layout import appended, by_step
+
+#: gives the tokens of a text
+type Counter = Callable[[str], int]
+#: shortest useful beginning and end of a line that is too long, in characters
+LEAST_CHARS = 60
+#: of the records that a section had no room for, as many are recorded by name
+NAMED = 50
+#: tokens of a line for which there is no room in any prompt
+NO_ROOM = 10**12
+
+
+@dataclass
+class Section:
+    """One part of a prompt.
+
+    Attributes:
+        name: of the layer that it shows.
+        heading: its title.
+        lines: what it would show, oldest first.
+        weight: its part of the budget is this over the sum of all.
+        left: what its lines are called when some are left out.
+        steps: its lines stand under the step at which they happened.
+        problem: why it is not what it should be; empty if it is.
+        empty: what it says if there is no line.
+        block: how many steps leave at a time. Above 1, what stands in it once stays as
+            it is until then, so that providers can cache it; see ``laid_out``.
+    """
+
+    name: str
+    heading: str
+    lines: list[Line] = field(default_factory=list)
+    weight: float = 1.0
+    left: str = "lines"
+    steps: bool = False
+    problem: str = ""
+    empty: str = ""
+    block: int = 1
+
+    def __post_init__(self) -> None:
+        if self.block == 1:
+            self.lines = folded(self.lines)
+
+    def share(self, count: Counter) -> Share:
+        """Its lines with their sizes."""
+        items = [
+            Item(
+                size=count(f"- {line.text}\n"),
+                rank=line.rank,
+                keys=tuple(record.id for record in line.records),
+                group=line.step if self.steps else None,
+            )
+            for line in self.lines
+        ]
+        steps = {line.step for line in self.lines} if self.steps else ()
+        group = max((count(f"{render.step_text(s, ())}\n") for s in steps), default=0)
+        return Share(items, self.weight, count(self._frame(len(items))), group)
+
+    def bare(self) -> str:
+        """Its text if it has no lines."""
+        said = self.problem or self.empty
+        return f"{self.heading}:\n{said}" if said else ""
+
+    def text(self, fitted: Fitted, count: Counter, heading: bool = True) -> str:
+        """What is shown of it; empty if there is no room for anything."""
+        if not self.lines:
+            return self.bare() if heading else self.problem or self.empty
+        lines = [self.lines[place] for place in fitted.shown]
+        missing = len(fitted.left_out)
+        if fitted.cut is not None:
+            place, room = fitted.cut
+            short = _shortened(self.lines[place], room, count)
+            lines, missing = [*lines, *short], missing - len(short)
+        if not lines and not missing:
+            return ""  # all of it is shown elsewhere
+        where = ""
+        if self.block > 1 and fitted.shown:  # as long as no further block leaves
+            missing, where = fitted.shown[0], " here"
+        note = [f"({missing} {self.left} not shown{where})"] * bool(missing)
+        told = self._told(lines)
+        above = [f"{self.heading}:"] * heading + [self.problem] * bool(self.problem)
+        return "\n".join([*above, *note, *told]) if fitted.tokens else ""
+
+    def _told(self, lines: Sequence[Line]) -> list[str]:
+        if not self.steps:
+            return [f"- {line.text}" for line in lines]
+        return in_steps(lines) if self.block == 1 else appended(by_step(lines))
+
+    def half_gone(self, fitted: Fitted) -> set[int]:
+        """Of the lines shown, those of the block that has left in part.
+
+        The newest step stays, however long it is.
+        """
+        if self.block == 1 or not fitted.shown or fitted.shown[0] == 0:
+            return set()
+        left = block_of(self.lines[fitted.shown[0] - 1].step, self.block)
+        newest = self.lines[fitted.shown[-1]].step
+        steps = {place: self.lines[place].step for place in fitted.shown}
+        return {
+            place
+            for place, step in steps.items()
+            if step != newest and block_of(step, self.block) <= left
+        }
+
+    def _frame(self, lines: int) -> str:
+        """All that is shown besides its lines."""
+        note = f"({lines} {self.left} not shown)\n"
+        return f"\n{self.heading}:\n{self.problem}\n{note}"
+
+
+@dataclass(frozen=True)
+class SectionReport:
+    """What became of one section.
+
+    Attributes:
+        name: of the layer.
+        share: its part of the budget, from 0 to 1.
+        tokens: what its text takes.
+        shown: ids of the records that it shows.
+        left_out: ids of the records that there was no room for.
+        lines, lines_left_out: how many.
+    """
+
+    name: str
+    share: float
+    tokens: int
+    shown: tuple[str, ...]
+    left_out: tuple[str, ...]
+    lines: int
+    lines_left_out: int
+
+
+@dataclass(frozen=True)
+class BudgetReport:
+    """What became of a prompt.
+
+    Attributes:
+        budget: the most tokens that it may have.
+        tokens: those that it has.
+        sections: in the order in which they are shown.
+    """
+
+    budget: int
+    tokens: int
+    sections: tuple[SectionReport, ...]
+
+    @property
+    def left_out(self) -> dict[str, tuple[str, ...]]:
+        """Ids of the records that there was no room for, by section, if any."""
+        return {each.name: each.left_out for each in self.sections if each.left_out}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What is recorded of it; of the records left out, the newest are named."""
+        return {
+            "budget": self.budget,
+            "tokens": self.tokens,
+            "sections": [
+                {
+                    "name": each.name,
+                    "share": round(each.share, 6),
+                    "tokens": each.tokens,
+                    "lines": each.lines,
+                    "lines_left_out": each.lines_left_out,
+                    "left_out": list(each.left_out[-NAMED:]),
+                    "records_left_out": len(each.left_out),
+                }
+                for each in self.sections
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A composed prompt.
+
+    Attributes:
+        sections: in the order in which they are shown.
+        fitted: what is shown of each.
+        texts: of each, with its heading.
+        report: what was left out.
+    """
+
+    sections: tuple[Section, ...]
+    fitted: tuple[Fitted, ...]
+    texts: tuple[str, ...]
+    report: BudgetReport
+
+    @property
+    def text(self) -> str:
+        """The whole prompt."""
+        return joined(self.texts)
+
+    def shown(self) -> set[str]:
+        """Ids of all records that it shows."""
+        return {key for each in self.report.sections for key in each.shown}
+
+
+def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
+    """The prompt of these sections, at most ``budget`` tokens as ``count`` counts them.
+
+    Args:
+        sections: in the order in which they are shown. What changes most comes last; it
+            is the one that shows a record that others hold, too.
+    """
+    shares = [section.share(count) for section in sections]
+    bare = sum(count(f"{each.bare()}\n\n") for each in sections if not each.lines)
+
+    def fitting(room: int) -> tuple[list[Fitted], list[str], int]:
+        fitted = _fitted(sections, shares, room)
+        pairs = zip(sections, fitted, strict=True)
+        texts = [section.text(found, count) for section, found in pairs]
+        return fitted, texts, count(joined(texts)) - budget
+
+    # The sizes of lines do not quite add up to that of the whole text.
+    room = budget - bare
+    fitted, texts, excess = fitting(room)
+    while excess > 0 and any(found.tokens for found in fitted):
+        room = min(room, sum(found.tokens for found in fitted)) - excess
+        fitted, texts, excess = fitting(room)
+    if excess < 0 and any(found.left_out for found in fitted):
+        more = fitting(room - excess)
+        if more[-1] <= 0:
+            fitted, texts, excess = more
+    if excess > 0:  # not even what says that something is wrong has room
+        texts = [""] * len(texts)
+    weight = sum(section.weight for section in sections) or 1.0
+    report = BudgetReport(
+        budget,
+        count(joined(texts)),
+        tuple(
+            _reported(section, found, count(text), section.weight / weight)
+            for section, found, text in zip(sections, fitted, texts, strict=True)
+        ),
+    )
+    return Prompt(tuple(sections), tuple(fitted), tuple(texts), report)
+
+
+def _fitted(
+    sections: Sequence[Section], shares: Sequence[Share], room: int
+) -> list[Fitted]:
+    """What is shown of each section, where steps leave in blocks if that is so."""
+    shares = list(shares)
+    while True:
+        fitted = fit(shares[::-1], room)[::-1]
+        gone = [s.half_gone(found) for s, found in zip(sections, fitted, strict=True)]
+        if not any(gone):
+            return fitted
+        for number, places in enumerate(gone):
+            items = list(shares[number].items)
+            for place in places:  # its records may be shown by others
+                items[place] = replace(items[place], size=NO_ROOM)
+            shares[number] = replace(shares[number], items=items)
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Sections one below the other."""
+    return "\n\n".join(text for text in texts if text)
+
+
+def _reported(
+    section: Section, fitted: Fitted, tokens: int, share: float
+) -> SectionReport:
+    """What became of a section; a line of which a part is shown is shown."""
+    cut = {fitted.cut[0]} if fitted.cut is not None else set()
+    shown = [section.lines[place] for place in sorted({*fitted.shown, *cut})]
+    left_out = [section.lines[p] for p in fitted.left_out if p not in cut]
+    return SectionReport(
+        section.name,
+        share,
+        tokens,
+        tuple(_ids(shown)),
+        tuple(_ids(left_out)),
+        len(shown),
+        len(left_out),
+    )
+
+
+def _ids(lines: Sequence[Line]) -> Iterator[str]:
+    seen: dict[str, Any] = {r.id: None for line in lines for r in line.records}
+    yield from seen
+
+
+def _shortened(line: Line, room: int, count: Counter) -> list[Line]:
+    """A line with so much of its middle left out that it has room, if it can."""
+    chars = min(len(line.text), 4 * room)
+    while chars >= LEAST_CHARS:
+        short = render.shorten(line.text, chars)
+        if count(f"- {short}\n") <= room:
+            return [replace(line, text=short)]
+        chars = chars * 3 // 4
+    return []

@@ -1,0 +1,1 @@
+"""Text processing for tasks that no model answers."""

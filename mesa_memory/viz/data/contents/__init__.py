@@ -1,0 +1,1 @@
+"""Rows of the views of facts, impressions, chapters and evidence."""

@@ -1,0 +1,142 @@
+"""The facts that a memory knows: who says so, what was there before, what is disputed."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mesa_memory.core.records import REFUSED
+from mesa_memory.layers.facts.statement import KIND, Claim, is_claim
+from mesa_memory.viz.data.agent import Past, Row
+
+#: what the agent saw with its own eyes has no speaker
+WITNESSED = "its own eyes"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A record of a claim, as it was at a step.
+
+    Attributes:
+        row: the record.
+        claim: what it says.
+        until: the step at whose end it was known no more; None while it is.
+        rivals: ids of the facts known beside it that cannot hold at the same time.
+    """
+
+    row: Row
+    claim: Claim
+    until: float | None
+    rivals: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> str:
+        """What is said."""
+        return self.claim.value if self.claim.holds else f"not {self.claim.value}"
+
+    @property
+    def refused(self) -> bool:
+        """True if the write gate did not let it in."""
+        return self.row["closed_because"] == REFUSED
+
+    def speakers(self, called: Callable[[Any], str]) -> str:
+        """In whose words it is."""
+        named = [WITNESSED if w is None else called(w) for w in self.claim.speakers]
+        said = ", ".join(named) or "nobody"
+        return f"{said}, quoting {self.claim.quoting}" if self.claim.quoting else said
+
+
+def facts(past: Past, step: float) -> list[Fact]:
+    """What was known at the end of a step, topic by topic, the oldest topic first."""
+    known = [fact for fact in every(past, step) if fact.until is None]
+    topics: dict[Any, list[Fact]] = {}
+    for fact in known:
+        topics.setdefault(fact.claim.topic, []).append(fact)
+    return [
+        Fact(one.row, one.claim, None, _rivals(one, group))
+        for group in topics.values()
+        for one in group
+    ]
+
+
+def first(past: Past) -> float | None:
+    """The step from which on something was known; None if nothing ever was."""
+    made = every(past, float("inf"))
+    known = (one.row["valid_from"] for one in made if not one.refused)
+    return min(known, default=None)
+
+
+def every(past: Past, step: float) -> list[Fact]:
+    """All claims that the memory ever wrote down by a step, refused ones too."""
+    found = []
+    for row in past.rows:
+        if row["kind"] == KIND and row["valid_from"] <= step and _is_claim(row):
+            end = row["valid_to"]
+            until = end if end is not None and end <= step else None
+            claim = Claim.of_content(row["content"], row["subject"], row["step"])
+            found.append(Fact(row, claim, until))
+    return found
+
+
+def history(past: Past, record: str, step: float) -> list[Fact]:
+    """All values of the attribute that a fact is about, oldest first.
+
+    A fact that was stated again stands here once, as it was in the end.
+    """
+    made = every(past, step)
+    chosen = next((one for one in made if one.row["id"] == record), None)
+    if chosen is None:
+        return []
+    by_id = {one.row["id"]: one for one in made}
+    topic = chosen.claim.topic
+    same = [one for one in made if one.claim.topic == topic and not one.refused]
+    found = [one for one in same if not _renewed(one, by_id)]
+    return sorted(found, key=lambda one: (one.claim.since, one.row["seq"]))
+
+
+def verdicts(past: Past, step: float) -> list[Fact]:
+    """The claims whose statements a write gate has judged, newest first.
+
+    A fact that goes on under another name, or with a speaker less, was not judged again.
+    """
+    made = every(past, step)
+    before = {one.row["superseded_by"]: one.claim for one in made}
+    judged = [one for one in made if one.claim.gate]
+    return [o for o in reversed(judged) if not _goes_on(o, before.get(o.row["id"]))]
+
+
+def ending(fact: Fact, past: Past) -> str:
+    """Why a fact is known no more; empty while it is."""
+    if fact.until is None:
+        return ""
+    by = past.by_id.get(fact.row["superseded_by"] or "")
+    if by is not None and _is_claim(by):
+        newer = Claim.of_content(by["content"], by["subject"], by["step"])
+        negation = "" if newer.holds else "not "
+        return f"superseded by {negation}{newer.value}"
+    return fact.row["closed_because"] or "ended"
+
+
+def _goes_on(one: Fact, before: Claim | None) -> bool:
+    """True if a record says no more than that whose place it took."""
+    now = one.claim
+    return before is not None and (before.value, before.strength, before.last) == (
+        now.value,
+        now.strength,
+        now.last,
+    )
+
+
+def _rivals(one: Fact, group: list[Fact]) -> tuple[str, ...]:
+    others = [other for other in group if other is not one]
+    return tuple(o.row["id"] for o in others if one.claim.contradicts(o.claim))
+
+
+def _renewed(fact: Fact, by_id: dict[str, Fact]) -> bool:
+    """True if a later record says the same in its place."""
+    by = by_id.get(fact.row["superseded_by"] or "")
+    same = by is not None and by.claim.says == fact.claim.says
+    return same and by is not None and by.claim.topic == fact.claim.topic
+
+
+def _is_claim(row: Row) -> bool:
+    return is_claim(row["content"], row["origin"])

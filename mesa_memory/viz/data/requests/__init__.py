@@ -1,0 +1,1 @@
+"""Rows of the views of requests, budgets and cost."""

@@ -1,0 +1,129 @@
+"""The requests of an agent to language models: what was asked, and what was answered."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import select
+
+from mesa_memory.core.text.replies import asks_again, unlike_json
+from mesa_memory.core.text.tool_calls import functions
+from mesa_memory.runs import Run
+from mesa_memory.stores import schema
+from mesa_memory.viz.data.agent import Row
+
+calls = schema.calls
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that a reply calls.
+
+    Attributes:
+        arguments: as the model wrote them.
+    """
+
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True)
+class Request:
+    """A request as it was recorded.
+
+    Attributes:
+        row: its columns; see ``schema.calls``.
+        messages: (role, text) of what was sent, oldest first.
+        tools: what the reply calls.
+    """
+
+    row: Row
+    messages: tuple[tuple[str, str], ...]
+    tools: tuple[ToolCall, ...]
+
+    @property
+    def id(self) -> str:
+        """What names it in an address: its place in the run."""
+        return str(self.row["seq"])
+
+    @property
+    def repairs(self) -> bool:
+        """True if it asks again after a reply that could not be used."""
+        last = self.messages[-1] if len(self.messages) > 1 else ("", "")
+        return last[0] == "user" and asks_again(last[1])
+
+    @property
+    def reply(self) -> str:
+        """The text that came; empty if there is none."""
+        return self.row["reply"] or ""
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in a few words."""
+        if self.row["error"] is not None:
+            return "failed"
+        if self.row["cached"]:
+            return "from a recorded run"
+        if self.row["kept"]:
+            return "from kept answers"
+        return self.row["finish"] or "answered"
+
+
+def request_steps(run: Run, agent: Any) -> list[float]:
+    """The steps of which an agent's requests are, in order."""
+    own = (calls.c.run == run.id, calls.c.agent == run.name_of(agent))
+    return sorted(s for (s,) in run.rows(select(calls.c.step).where(*own).distinct()))
+
+
+def requests(run: Run, agent: Any, after: float, step: float) -> list[Request]:
+    """An agent's requests of a step, in the order they were recorded.
+
+    Args:
+        after: the finished step before it; what came between the two belongs to it.
+    """
+    columns = [column for column in calls.columns if column.name != "run"]
+    own = (calls.c.run == run.id, calls.c.agent == run.name_of(agent))
+    wanted = select(*columns).where(*own, calls.c.step > after, calls.c.step <= step)
+    rows = sorted(run.records(wanted), key=lambda row: row["seq"])
+    return [_request(row) for row in rows]
+
+
+def refused(request: Request, among: Sequence[Request]) -> Request | None:
+    """The request whose reply could not be used, so that this one asks again."""
+    if not request.repairs:
+        return None
+    first = (one for one in among if not one.repairs)
+    return next((one for one in first if _repaired(one.messages, request)), None)
+
+
+def _repaired(asked: tuple[tuple[str, str], ...], by: Request) -> bool:
+    """True if a request asks anew what these messages did."""
+    other_example = tuple((role, unlike_json(text)) for role, text in asked)
+    return bool(asked) and by.messages in (other_example, (*asked, *by.messages[-2:]))
+
+
+def _request(row: Row) -> Request:
+    raw = row.pop("raw", None)
+    given = row.pop("prompt", None)
+    messages = [one for one in given or () if isinstance(one, Mapping)]
+    said = tuple((str(m.get("role") or "?"), _said(m.get("content"))) for m in messages)
+    return Request(row, said, _tools(raw))
+
+
+def _said(content: Any) -> str:
+    """The text of a message; parts that are no text as JSON."""
+    if content is None:
+        return ""
+    if isinstance(content, str):
+        return content
+    return json.dumps(content, ensure_ascii=False, indent=1)
+
+
+def _tools(raw: Any) -> tuple[ToolCall, ...]:
+    """The calls of tools in a provider's response; what is damaged is left out."""
+    return tuple(
+        ToolCall(str(one["name"]), _said(one.get("arguments")))
+        for one in functions(raw)
+        if one.get("name")
+    )

@@ -1,0 +1,105 @@
+"""What the agents of a picture are coloured by: one value for each agent and step."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.viz.data import population
+from mesa_memory.viz.data.activity import Activity
+from mesa_memory.viz.data.spread.spread import Holding
+from mesa_memory.viz.data.story.scene import Scene
+
+
+@dataclass(frozen=True)
+class Colouring:
+    """A value for each agent and step.
+
+    Attributes:
+        label: what it is, for people.
+        agents: the unique ids, in order.
+        values: shape (agents, steps); numbers, or the places of ``classes``; NaN for no
+            value.
+        classes: what there is, in the order in which it came up; empty for numbers.
+    """
+
+    label: str
+    agents: list[Any]
+    values: np.ndarray
+    classes: tuple[str, ...] = ()
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest number; 0 and 0 if there are none."""
+        known = self.values[np.isfinite(self.values)]
+        return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+
+    def goes_on(self, before: "Colouring") -> bool:
+        """True if it says the same as an earlier one, and maybe more, of new steps."""
+        steps = before.values.shape[1]
+        return (
+            (self.label, self.agents) == (before.label, before.agents)
+            and self.classes[: len(before.classes)] == before.classes
+            and np.array_equal(self.values[:, :steps], before.values, equal_nan=True)
+        )
+
+    def counts(self) -> list[tuple[str, list[int]]]:
+        """How many agents had each of ``classes``, for each step."""
+        return [
+            (name, (self.values == place).sum(axis=0).tolist())
+            for place, name in enumerate(self.classes)
+        ]
+
+    def means(self) -> list[float | None]:
+        """The mean of the numbers, for each step; None without any."""
+        known = np.isfinite(self.values)
+        many = known.sum(axis=0)
+        sums = np.where(known, self.values, 0).sum(axis=0, dtype=float)
+        return [float(s / n) if n else None for s, n in zip(sums, many)]
+
+
+def of_outcome(scene: Scene, name: str) -> Colouring:
+    """By what the model said of its agents; numbers only if all are numbers."""
+    values = scene.outcomes[name]
+    given = values.T.ravel().tolist()  # step by step
+    kinds = {type(value) for value in given} - {type(None)}
+    if kinds and kinds <= {int, float}:
+        return Colouring(name, scene.agents, values.astype(np.float32))
+    places: dict[str, int] = {}
+    # Most values are those of the step before; what is made of each is made once.
+    known: dict[tuple[type, Any], float] = {(type(None), None): np.nan}
+    numbers = []
+    for value in given:
+        key = type(value), value
+        if key not in known:
+            known[key] = places.setdefault(_word(value), len(places))
+        numbers.append(known[key])
+    found = np.array(numbers, dtype=np.float32).reshape(values.T.shape).T
+    return Colouring(name, scene.agents, found, tuple(places))
+
+
+def of_measure(activity: Activity, measure: str) -> Colouring:
+    """By one of ``population.MEASURES``.
+
+    Raises:
+        ValueError: for another measure.
+    """
+    heat = population.heat(activity, measure)
+    return Colouring(population.MEASURES[measure][0], heat.agents, heat.values)
+
+
+def of_text(held: Holding, text: str) -> Colouring:
+    """By whether an agent held a memory like a text."""
+    values = np.where(held.counts > 0, 0, np.nan).astype(np.float32)
+    return Colouring("a memory like the text", held.agents, values, (text,))
+
+
+def nothing(agents: list[Any], steps: int) -> Colouring:
+    """For a picture without colours."""
+    return Colouring("nothing", agents, np.full((len(agents), steps), np.nan))
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

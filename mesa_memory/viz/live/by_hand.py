@@ -1,0 +1,197 @@
+"""What a person does to a running model from a page: asks an agent, or forks the run.
+
+The model waits meanwhile, as it does between two steps.
+"""
+
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.memories.host.interventions import edit, implant, probe
+from mesa_memory.runs.recording.recorder import Recorder
+from mesa_memory.runs.recording.resume import fork
+from mesa_memory.runtime.services import Services
+from mesa_memory.viz.live.step_lock import take_turns
+from mesa_memory.viz.run_names import COPY
+
+#: what can be changed in a fork
+IMPLANT, EDIT = CHANGES = ("implant", "edit")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of one agent's memory.
+
+    Attributes:
+        agent: unique id.
+        kind: one of ``CHANGES``.
+        text: what it says from then on.
+        event: kind of the event that is implanted, such as ``"message"``.
+        record: id of the record that is edited.
+        importance: grade of what is implanted; None leaves it to the memory.
+    """
+
+    agent: Any
+    kind: str
+    text: str
+    event: str = "observation"
+    record: str = ""
+    importance: float | None = None
+
+    def check(self, model: Any) -> None:
+        """Looks whether the change can be made in a model, which stays as it is.
+
+        Raises:
+            ValueError: if the model has no such agent, the memory no such record, or
+                there is no text.
+        """
+        if not self.text.strip():
+            raise ValueError("write what the agent is to remember; the text is empty")
+        agent = agent_of(model, self.agent)
+        if self.kind == EDIT:
+            self._edited(agent)
+
+    def apply(self, model: Any) -> None:
+        """Changes the memory of the agent in a model.
+
+        Raises:
+            ValueError: see ``check``.
+        """
+        agent = agent_of(model, self.agent)
+        if self.kind == EDIT:
+            edit(agent, self.record, self._edited(agent))
+            return
+        name = "message" if self.event == "message" else "text"
+        implant(agent, self.event, {name: self.text}, self.importance)
+
+    def _edited(self, agent: Any) -> dict[str, Any]:
+        """The content of the record with another text."""
+        held = {record.id: record for record in agent.memory.current_records()}
+        if self.record not in held:
+            raise ValueError(
+                f"agent {self.agent} does not remember {self.record!r} any more; "
+                "choose another record"
+            )
+        content = dict(held[self.record].content)
+        return {**content, words_in(content) or "text": self.text}
+
+
+def words_in(content: Mapping[str, Any]) -> str:
+    """The field of a record's content that can be edited as text; empty if none can."""
+    names = ("text", "message", "value", "content")
+    return next((name for name in names if isinstance(content.get(name), str)), "")
+
+
+def ask(model: Any, agent: Any, question: str) -> str:
+    """What an agent answers from its memory, which stays as it is.
+
+    Args:
+        agent: its unique id.
+
+    Raises:
+        LLMError: if there is no answer.
+        ValueError: if the question is empty, or the model has no such agent.
+        TypeError: if the agent's memory is of another package.
+    """
+    with waiting(model):
+        return probe(agent_of(model, agent), question)
+
+
+def forked(
+    model: Any,
+    change: Change | None = None,
+    step: float | None = None,
+    name: str | None = None,
+) -> Any:
+    """A model that goes on from the end of a step of another one, as a run of its own.
+
+    A run in a file is forked there; of one that is in memory only, a copy in a
+    temporary file is, which is gone when nobody has the new run any more.
+
+    Args:
+        model: it is recorded.
+        change: made in the new model before its first step.
+        step: one that has a checkpoint; None is the last.
+        name: of the new run.
+
+    Raises:
+        ValueError: if the model is not recorded, or has not finished a step; or if the
+            change cannot be made.
+        ParameterError, StoreError: see ``resume``.
+    """
+    recorder = cast(Recorder | None, Services.of(model).recorder)
+    if recorder is None or not recorder.active or recorder.step is None:
+        raise ValueError(
+            "only a recorded model that has finished a step can be forked: make a step, "
+            "or call configure(model, record=True) before its first one"
+        )
+    with waiting(model):
+        if change is not None and step in (None, recorder.step):
+            change.check(model)
+        recorder.sync(extends=True)
+        place, folder = _place(recorder)
+    made = fork(
+        type(model),
+        place,
+        recorder.step if step is None else step,
+        change.apply if change else None,
+        run=recorder.run,
+        name=name,
+    )
+    if folder is not None:
+        # Whoever reads the run, or writes its end, holds its store.
+        store = cast(Recorder, Services.of(made).recorder).store
+        weakref.finalize(store, folder.cleanup)
+    return made
+
+
+def agent_of(model: Any, unique_id: Any) -> Any:
+    """The agent with this id.
+
+    Raises:
+        ValueError: if the model has none.
+    """
+    for agent in model.agents:
+        if agent.unique_id == unique_id:
+            return agent
+    raise ValueError(
+        f"agent {unique_id} is not in the model any more, at step {clock(model):g}; "
+        "choose another one"
+    )
+
+
+@contextmanager
+def waiting(model: Any) -> Iterator[None]:
+    """Meanwhile the model makes no step."""
+    take_turns(model)
+    with model.step.lock:
+        yield
+
+
+def _place(recorder: Recorder) -> tuple[str, "tempfile.TemporaryDirectory | None"]:
+    """Where a run can be forked: its store, or a copy of what is in memory only."""
+    if recorder.store.location != ":memory:":
+        return recorder.store.location, None
+    folder = tempfile.TemporaryDirectory(
+        prefix="mesa-memory-", ignore_cleanup_errors=True
+    )
+    path = Path(folder.name) / COPY
+    _copy(cast(Any, recorder.store).engine, path)
+    return str(path), folder
+
+
+def _copy(engine: Any, path: Path) -> None:
+    """Writes all that a database in memory holds into a file."""
+    import sqlite3
+
+    held = engine.raw_connection()
+    try:
+        with closing(sqlite3.connect(path)) as target:
+            held.driver_connection.backup(target)
+    finally:
+        held.close()

@@ -1,0 +1,86 @@
+"""The controls of a live page: play, speed, and what Reset makes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import solara
+
+from mesa_memory.hosts.solara import mesa_pages
+from mesa_memory.viz.live.page_runs import Current, PageRuns, Repeating, use_repeated
+from mesa_memory.viz.live.parameters import Parameters
+from mesa_memory.viz.live.player import Player
+from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.widgets.fold import Fold
+from mesa_memory.viz.widgets.slide import Slide
+
+mesa_viz = mesa_pages()
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How a page plays at first.
+
+    Attributes:
+        interval: milliseconds between two steps.
+        repeat: Reset plays as many steps as the last model had.
+    """
+
+    interval: int = 100
+    repeat: bool = False
+
+
+@solara.component
+def Controls(
+    page: PageRuns,
+    current: Current,
+    params: dict[str, Any],
+    speed: Speed,
+    selection: Selection,
+) -> Any:
+    """Buttons that are always in sight; below them what one changes now and then."""
+    values = solara.use_reactive(dict[str, Any]())
+    interval, every = solara.use_reactive(speed.interval), solara.use_reactive(1)
+    repeat = solara.use_reactive(speed.repeat)
+    feed = page.show(current.value)
+    use_repeated(page, current, repeat.value)
+    with solara.v.Html(
+        tag="section", class_="mm-side", attributes={"aria-label": "Controls"}
+    ):
+        Player(current, values, interval, every)
+        Repeating(page, feed.key).key(f"repeating-{feed.key}")
+        _Before(page, feed.key, selection)
+        with Fold("Parameters and speed"):
+            if params:
+                made_with = {} if feed.facts is None else feed.facts.parameters
+                Parameters(current.value, params, values, made_with)
+            solara.Checkbox(
+                label="Reset plays the same number of steps at once", value=repeat
+            )
+            Slide(
+                label="Milliseconds between two steps",
+                value=interval.value, min=1, max=500, step=1,
+                event_change=lambda new: interval.set(int(new)),
+            )  # fmt: skip
+            Slide(
+                label="Steps between two pictures",
+                value=every.value, min=1, max=100, step=1,
+                event_change=lambda new: every.set(int(new)),
+            )  # fmt: skip
+            mesa_viz.ShowSteps(current.value)
+
+
+@solara.component
+def _Before(page: PageRuns, key: str, selection: Selection) -> Any:
+    """A way to compare the run with the one before it."""
+    keys = [feed.key for feed in page.feeds]
+    place = keys.index(key)
+    if place:
+        solara.Button(
+            "Compare with the run before",
+            icon_name="mdi-compare",
+            text=True,
+            small=True,
+            on_click=lambda: selection.choose(
+                view="compare", other_run=keys[place - 1], other_agent=None
+            ),
+        )

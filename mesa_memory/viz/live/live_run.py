@@ -1,0 +1,159 @@
+"""A model that runs in this process, through its recorder."""
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any, cast
+
+from mesa_memory.hosts.mesa.model import clock
+from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.runs import open_run
+from mesa_memory.runs.recording.config import Recording, start
+from mesa_memory.runs.recording.recorder import Recorder
+from mesa_memory.runtime.services import Services
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.serving.run_feed import LOOK_INTERVAL_S, Feed
+from mesa_memory.viz.serving.throttle import SHARE_BESIDE, Pace
+
+#: seconds between two questions to the recorder
+TICK_S = 0.03
+#: seconds without a step after which a simulation that played is paused, at least
+PAUSE_S = 0.1
+#: seconds after which a step should be in the store
+PATIENCE = 1.0
+NOT_RECORDED = (
+    "This model is not recorded, so there is no past to show. Call configure(model, "
+    "record=True) before its agents are made; record='run.sqlite' keeps the run."
+)
+
+
+class LiveFeed(Feed):
+    """The recorded part of a model's run; a step is there as soon as it is finished."""
+
+    def __init__(self, recorder: Recorder, label: str, notes: Iterable[str]) -> None:
+        self._recorder = recorder
+        # The last step of which is known, since when, and how long it took to come.
+        self._step, self._gap = recorder.step, 0.0
+        self._since = self._looked = time.monotonic()
+        self._delayed: float | None = -1.0
+        super().__init__(open_run(recorder.store, recorder.run), label, list(notes))
+
+    @property
+    def budget(self) -> Budget | None:
+        """See ``Feed``."""
+        model = self._recorder.model
+        return None if model is None else Services.of(model).ledger.budget
+
+    @property
+    def model(self) -> Any:
+        """See ``Feed``."""
+        return self._recorder.model if self._recorder.active else None
+
+    @property
+    def nap(self) -> float:
+        """See ``Feed``; to ask the recorder costs next to nothing."""
+        return TICK_S if self._recorder.active else LOOK_INTERVAL_S
+
+    def due(self, shown: Source) -> bool:
+        """See ``Feed``: there is a newer step, and the simulation will not notice."""
+        step, now = self._recorder.step, time.monotonic()
+        if step != self._step:
+            self._gap, self._since, self._step = now - self._since, now, step
+        if shown is not self.source or not self._recorder.active:
+            return True  # another window has looked, or the run is over
+        if step is None or (shown.steps and shown.steps[-1] == step):
+            return False
+        if now - self._since > PATIENCE and now - self._looked < PATIENCE:
+            return False  # the store is slow, or has failed
+        return not self.pace.left or self._paused(now)
+
+    def delays(self) -> None:
+        """See ``Feed``; until its next step the simulation does not rest, but waits."""
+        self._delayed = self._recorder.step
+
+    def look(self) -> Source:
+        """See ``Feed``; if a step does not come for long, finds out why.
+
+        Raises:
+            StoreError: if the store fails, or cannot be read.
+        """
+        now, self._looked = time.monotonic(), time.monotonic()
+        if now - self._since > PATIENCE and self._stands():
+            return self.refresh()
+        return super().refresh()
+
+    def refresh(self) -> Source:
+        """Waits until the finished steps are written, then looks for them."""
+        if self._recorder.active:
+            self._recorder.sync()
+        return super().refresh()
+
+    def _own_pace(self) -> Pace:
+        return Pace(SHARE_BESIDE, self._resting)
+
+    def _resting(self) -> tuple | None:
+        """The step that the model has finished; None while it steps, or has to wait."""
+        step = self._recorder.step
+        return (step,) if self._stands() and step != self._delayed else None
+
+    def _stands(self) -> bool:
+        """True between two steps of the model."""
+        return self._recorder.stands
+
+    def _paused(self, now: float) -> bool:
+        """True if the model stands for longer than it did between its last steps."""
+        pause = max(PAUSE_S, 2 * self._gap)
+        if now - self._since <= pause or not self._stands():
+            return False
+        self._delayed = -1.0  # whoever had to wait has gone
+        return True
+
+
+def live_feed(model: Any, record: bool = True) -> Feed:
+    """What can be shown of a model.
+
+    Args:
+        record: if nobody records it, and it has not begun yet, record it in memory.
+    """
+    label, notes = type(model).__name__, strangers(model)
+    services = Services.of(model)
+    if services.recorder is None and record and _untouched(model):
+        services.recorder = start(model, services, Recording(True))
+    if services.recorder is None:
+        return Feed(None, label, [NOT_RECORDED, *notes])
+    return LiveFeed(cast(Recorder, services.recorder), label, notes)
+
+
+def strangers(model: Any) -> list[str]:
+    """Which agents have memories that cannot be shown, and what to do."""
+    kinds = Counter(
+        "no memory"
+        if memory is None
+        else f"{type(memory).__module__.partition('.')[0]}'s {type(memory).__name__}"
+        for memory in (getattr(agent, "memory", None) for agent in model.agents)
+        if not _ours(memory)
+    )
+    if not kinds:
+        return []
+    count, total = sum(kinds.values()), len(model.agents)
+    have = ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))
+    return [
+        (
+            f"{count} of {total} agents cannot be shown; they have: {have}. Memories "
+            "of mesa_memory have the same names: from mesa_memory import STLTMemory."
+        )
+    ]
+
+
+def _ours(memory: Any) -> bool:
+    # As the recorder tells it; a memory need not have any class of ours as its base.
+    return hasattr(memory, "layer") and hasattr(memory, "current_records")
+
+
+def _untouched(model: Any) -> bool:
+    """True if a record can begin now without missing anything."""
+    memories = (getattr(agent, "memory", None) for agent in model.agents)
+    ours: list[Any] = [memory for memory in memories if _ours(memory)]
+    return (
+        bool(ours) and not clock(model) and not any(m.current_records() for m in ours)
+    )

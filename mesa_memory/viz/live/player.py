@@ -1,0 +1,116 @@
+"""The buttons of a live page: Reset, play and Step."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import solara
+import solara.lab
+
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.hosts.solara import made_again, redraw, redraws
+from mesa_memory.viz.live.page_runs import Current
+from mesa_memory.viz.widgets import Failure
+
+logger = logger_of(__name__)
+
+
+@dataclass(eq=False)
+class _Play:
+    """One press of the play button: of which model."""
+
+    model: Any
+
+
+@solara.component
+def Player(
+    current: Current,
+    parameters: solara.Reactive[dict[str, Any]],
+    interval: solara.Reactive[int],
+    every: solara.Reactive[int],
+) -> Any:
+    """Reset, play and Step of the run that was chosen last.
+
+    The same buttons serve all runs of a page, and look for theirs when they are pressed:
+    a press that comes while another run is being drawn is neither lost nor of the old one.
+
+    Args:
+        current: says which model the page plays.
+        parameters: the values with which Reset makes a model.
+        interval: milliseconds between two steps.
+        every: steps between two pictures.
+    """
+    playing: solara.Reactive[_Play | None] = solara.use_reactive(None)
+    fault: solara.Reactive[Exception | None] = solara.use_reactive(None)
+    redraws()
+    model, play = current.value, playing.value
+    plays = play is not None and play.model is model
+
+    def go_on() -> None:
+        while play is not None and _waits(playing, play, interval.peek()):
+            _try(fault, lambda: _steps(model, every.peek(), playing, play))
+            if fault.peek() is not None or not model.running:
+                playing.set(None)
+
+    def toggle() -> None:
+        now, chosen = playing.peek(), current.value
+        fault.set(None)
+        playing.set(None if now and now.model is chosen else _Play(chosen))
+
+    def step() -> None:
+        _try(fault, lambda: _steps(current.value, every.peek(), playing, None))
+
+    def reset() -> None:
+        playing.set(None)
+        values = parameters.peek()
+        _try(fault, lambda: current.begin(made_again(current.value, values)))
+
+    def leave() -> None:
+        fault.set(None)
+        if play is not None and not plays:
+            playing.set(None)
+
+    solara.use_effect(leave, [id(model)])
+    solara.lab.use_task(go_on, dependencies=[play], prefer_threaded=True)
+    with solara.Row(justify="space-between"):
+        solara.Button("Reset", color="primary", on_click=reset)
+        label, ended = "❚❚" if plays else "▶", not model.running
+        solara.Button(label, color="primary", on_click=toggle, disabled=ended)
+        solara.Button("Step", color="primary", on_click=step, disabled=plays or ended)
+    if fault.value is not None:
+        Failure(fault.value)
+
+
+def _waits(
+    playing: solara.Reactive[_Play | None], play: _Play, milliseconds: float
+) -> bool:
+    """Waits between two steps; False if it is not to play any more."""
+    if playing.peek() is play:
+        time.sleep(milliseconds / 1000)
+    return playing.peek() is play
+
+
+def _steps(
+    model: Any,
+    most: int,
+    playing: solara.Reactive[_Play | None],
+    play: _Play | None,
+) -> None:
+    """Makes steps up to the next picture, unless the model or its play ends before."""
+    for _ in range(most):
+        model.step()
+        if not model.running or playing.peek() is not play:
+            break
+    redraw()
+
+
+def _try(fault: solara.Reactive[Exception | None], action: Callable[[], None]) -> None:
+    """Does something with the user's model; what goes wrong is shown on the page."""
+    try:
+        action()
+    except Exception as error:  # a model raises whatever it likes
+        logger.exception("the model of the page failed")
+        fault.set(error)
+    else:
+        fault.set(None)

@@ -1,0 +1,77 @@
+"""One step of a model at a time, whichever window asks for it."""
+
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from mesa_memory.hosts.around import Around
+from mesa_memory.viz.live.viewers import wait_for_viewer
+
+_making = threading.Lock()
+_models: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+class InTurn(Around):
+    """A model's ``step``, which lets nobody in while it runs, or for an empty page.
+
+    Attributes:
+        over: nobody is let in any more.
+        page: what the pages of this model share, see ``PageRuns``; it goes with it.
+    """
+
+    def __init__(self, step: Callable[[], Any]) -> None:
+        super().__init__(step)
+        self.lock, self.over = threading.RLock(), False
+        self.page: Any = None
+
+    def __call__(self) -> None:
+        """One step, as soon as no other one is running; none once it is over.
+
+        A page that plays makes it when somebody looks at that page again.
+
+        Raises:
+            CancelledError: the page that asks for it was closed.
+        """
+        wait_for_viewer(lambda: self.over)
+        with self.lock:
+            if not self.over:
+                self.inner()
+
+
+def take_turns(model: Any) -> None:
+    """Has a model step once at a time; two windows may show the same one."""
+    with _making:
+        if not isinstance(model.step, InTurn):
+            model.step = InTurn(model.step)
+            _models.add(model)
+
+
+def locks(model: Any) -> list[InTurn]:
+    """The locks around a model's step, outermost first; others may stand between them."""
+    found, step = [], model.step
+    while isinstance(step, Around):
+        if isinstance(step, InTurn):
+            found.append(step)
+        step = step.inner
+    return found
+
+
+def is_over(model: Any) -> bool:
+    """True if a model makes no more steps."""
+    return any(lock.over for lock in locks(model))
+
+
+def stop_all() -> None:
+    """Ends the play of all models that take turns, after the steps that are running.
+
+    A window that plays sleeps between two steps and then makes one more, whatever
+    became of the model meanwhile: so there has to be none to make.
+    """
+    with _making:
+        models = list(_models)
+    for model in models:
+        model.running = False
+        take_turns(model)  # somebody may have put another step in its place
+        with model.step.lock:
+            model.step.over = True

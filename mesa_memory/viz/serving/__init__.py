@@ -1,0 +1,1 @@
+"""Serves pages and feeds them with new steps."""

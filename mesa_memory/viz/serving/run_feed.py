@@ -1,0 +1,179 @@
+"""Where sources come from: a run that is looked at again and again while it goes on."""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.runs import Run
+from mesa_memory.runs.notes import Notes
+from mesa_memory.viz.run_names import RunFacts, memory_of
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.serving.throttle import Pace
+
+if TYPE_CHECKING:
+    from mesa_memory.viz.live.judge import Judge
+
+#: number of answers that are kept
+KEPT_ANSWERS = 48
+#: seconds between two looks for new steps, at least
+LOOK_INTERVAL_S = 1.0
+
+
+class Feed:
+    """A run, and what was worked out of it; one object serves many sessions.
+
+    Args:
+        run: None if there is nothing to be read; ``notes`` say why.
+        label: what it is called where there is nothing to be read.
+        notes: what cannot be shown and what to do, a sentence each.
+
+    Attributes:
+        facts: what tells the run from others; None without a run.
+        key: stands for the run in addresses.
+        notebook: a person's notes on the runs of the store.
+        source: the newest state that is known.
+        pace: how often one may look for another one.
+        all: every feed of the page, this one included.
+        judge: a language model that may be asked about the run; None if there is none.
+    """
+
+    judge: "Judge | None" = None
+
+    def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
+        self.run, self.label, self.notes = run, label, list(notes)
+        self.facts = None if run is None else RunFacts.of(run)
+        self.key = "" if self.facts is None else self.facts.key
+        self._memory = self._state = ""
+        self._counted = False
+        self.notebook = Notes(":memory:" if run is None else run.location)
+        self.source = Source(self, [], [], ())
+        self.pace = self._own_pace()
+        self.all: Sequence[Feed] = (self,)
+        self._ended = run is None
+        self._kept: OrderedDict[tuple, tuple[tuple, Any]] = OrderedDict()
+        self._grown: dict[Callable[..., Any], tuple[tuple, Any]] = {}
+        self._growing: dict[Callable[..., Any], threading.Lock] = {}
+        self._lock, self._looking = threading.Lock(), threading.Lock()
+        self.refresh()
+
+    @property
+    def budget(self) -> Budget | None:
+        """What a model that runs in this process may use; None of all others."""
+        return None
+
+    @property
+    def model(self) -> Any:
+        """The model, if it runs in this process; None of all others."""
+        return None
+
+    @property
+    def opened(self) -> Run:
+        """The run, which must be there."""
+        assert self.run is not None, "a page without a run shows no views"
+        return self.run
+
+    @property
+    def live(self) -> bool:
+        """True while new steps may come."""
+        return not self._ended
+
+    @property
+    def memory(self) -> str:
+        """How the agents' memories are called; empty until there are agents."""
+        if self.run is None or self.facts is None:
+            return ""
+        if not self._memory or not self._counted:
+            self._counted = bool(self.source.steps)
+            self._memory = memory_of(self.run, self.facts.parameters)
+        return self._memory
+
+    @property
+    def state(self) -> str:
+        """``"running"``, ``"finished"``, ``"stopped"`` or ``"failed"``."""
+        if self.run is None or self.live:
+            return "running" if self.live else ""
+        if not self._state:
+            self._state = self.run.status
+        return self._state
+
+    @property
+    def nap(self) -> float:
+        """Seconds until one asks again whether a look is ``due``."""
+        return max(LOOK_INTERVAL_S, self.pace.left)
+
+    def due(self, shown: Source) -> bool:
+        """True if a page that shows this state should look for another one now."""
+        del shown
+        return True
+
+    def delays(self) -> None:
+        """Says that the thread of the simulation itself is going to look and render."""
+
+    def look(self) -> Source:
+        """As ``refresh``, but waits for nobody: what is not written yet comes later."""
+        return self.refresh()
+
+    def refresh(self) -> Source:
+        """Looks for new steps; the source afterwards.
+
+        Raises:
+            StoreError: if the run cannot be read.
+        """
+        if self.run is None:
+            return self.source
+        with self._looking:
+            # The state first: a run that ends meanwhile is looked at once more.
+            ended = self.run.status != "running"
+            steps = self.run.steps
+            stamp = (len(steps), steps[-1] if steps else None)
+            if stamp != self.source.stamp:
+                agents = list(self.run.unique_ids.values())
+                self.source = Source(self, steps, agents, stamp)
+            self._ended = ended
+            return self.source
+
+    def answer(self, stamp: tuple, function: Callable[..., Any], *given: Any) -> Any:
+        """See ``Source.of``."""
+        key = (function, *given)
+        with self._lock:
+            found = self._kept.get(key)
+            if found and found[0] == stamp:
+                self._kept.move_to_end(key)
+                return found[1]
+        # What one asks for the first time, one waits for; only what comes again with
+        # every step can slow a simulation down.
+        with self.pace.work() if found else nullcontext():
+            value = function(self.opened, *given)
+        with self._lock:
+            self._kept[key] = (stamp, value)
+            self._kept.move_to_end(key)
+            while len(self._kept) > KEPT_ANSWERS:
+                self._kept.popitem(last=False)
+        return value
+
+    def grown(self, stamp: tuple, function: Callable[..., Any]) -> Any:
+        """See ``Source.grown``."""
+        with self._lock:
+            growing = self._growing.setdefault(function, threading.Lock())
+        with growing:
+            known = self._grown.get(function)
+            if known is None or known[0] != stamp:
+                with self.pace.work() if known else nullcontext():
+                    value = function(self.opened, known[1] if known else None)
+                self._grown[function] = known = (stamp, value)
+            return known[1]
+
+    def has_grown(self, function: Callable[..., Any]) -> bool:
+        """True if ``grown`` has little left to read."""
+        return function in self._grown
+
+    def _own_pace(self) -> Pace:
+        return Pace()
+
+    def close(self) -> None:
+        """Lets go of the store."""
+        if self.run is not None:
+            self.run.close()

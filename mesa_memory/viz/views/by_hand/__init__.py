@@ -1,0 +1,1 @@
+"""The views of probes, interventions and forks."""

@@ -1,0 +1,1 @@
+"""The views that compare agents and runs."""

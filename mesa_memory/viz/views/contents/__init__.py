@@ -1,0 +1,1 @@
+"""The views of facts, impressions, chapters and evidence."""

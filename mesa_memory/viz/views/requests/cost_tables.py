@@ -1,0 +1,111 @@
+"""Cost by whom and for what, and how long calls took."""
+
+from typing import Any
+
+import solara
+
+import mesa_memory.viz.views.curves as curves
+from mesa_memory.viz.data.requests import cost as data
+from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.widgets import Chart, Choose, Column, Empty, Section, Table
+
+GROUPS = {
+    "purpose": "purpose",
+    "model": "model",
+    "purpose,model": "purpose and model",
+    "agent": "agent",
+}
+
+
+@solara.component
+def Groups(source: Source, selection: Selection) -> Any:
+    """A table of sums over the whole run."""
+    by = selection.option("cost_by", "purpose,model", GROUPS)
+    names = by.split(",")
+    rows = source.of(data.grouped, tuple(names))
+    columns = {
+        "calls": "calls",
+        "tokens_in": "tokens in",
+        "tokens_cached": "of them cached",
+        "tokens_out": "tokens out",
+        "share": "share of tokens",
+        "cost": "US dollars",
+        "seconds": "mean seconds",
+        "failures": "failed",
+        "cached_calls": "from a recorded run",
+        "kept_calls": "from kept answers",
+    }
+    rare = ("tokens_cached", "cached_calls", "kept_calls")
+    empty = {name for name in rare if not any(row[name] for row in rows)}
+    columns = {name: label for name, label in columns.items() if name not in empty}
+    heads = [Column(name) for name in names]
+    heads += [Column(label, number=True) for label in columns.values()]
+    with Section("Whole run", hint="sums over all finished steps"):
+        Choose(
+            "A row for each",
+            by,
+            GROUPS,
+            lambda value: selection.set_option("cost_by", value),
+        )
+        Table(
+            heads,
+            [
+                [_whose(source, row, name) for name in names]
+                + [_cell(row, name) for name in columns]
+                for row in rows
+            ],
+            file=f"cost-by-{by.replace(',', '-')}",
+        )
+
+
+def _whose(source: Source, row: dict[str, Any], name: str) -> Any:
+    return source.called(row[name]) if name == "agent" else row[name]
+
+
+def _cell(row: dict[str, Any], name: str) -> Any:
+    if name == "cost" and row["unpriced"]:
+        return "unknown"
+    return row[name]
+
+
+@solara.component
+def Latency(source: Source) -> Any:
+    """How long calls took, as a distribution."""
+    waits = source.of(data.waits)
+    option = solara.use_memo(lambda: _distribution(waits), [id(waits)])
+    rows = [
+        [name, facts["calls"], facts["median"], facts["p95"], facts["longest"]]
+        for name, facts in waits.facts.items()
+    ]
+    with Section("Latency", hint="seconds that a call took, the whole run"):
+        if waits.cached:
+            solara.Text(f"{waits.cached:,} calls that were not sent are left out.")
+        if not waits.edges:
+            Empty(
+                "No call took a measurable time. Offline language models answer at "
+                "once; a recorded run of a real one has a distribution here.",
+                "mdi-timer-off",
+            )
+            return
+        if waits.instant:
+            solara.Text(f"{waits.instant:,} calls took no measurable time; no bar.")
+        Chart(
+            option,
+            label="Distribution of the seconds that calls took, by purpose",
+            height=260,
+            file="latency",
+        )
+        numbers = ("calls", "median", "95 %", "longest")
+        heads = [Column("purpose"), *(Column(name, number=True) for name in numbers)]
+        Table(heads, rows, file="latency")
+
+
+def _distribution(waits: data.Waits) -> dict[str, Any]:
+    # Bars of a logarithmic width: each is named by where it ends.
+    names = [f"≤ {edge:.3g}" for edge in waits.edges[1:]]
+    bars = [
+        curves.bar(n, name or "?", values)
+        for n, (name, values) in enumerate(waits.bars.items())
+    ]
+    return curves.along(names, "seconds", "calls", bars, gap=True)

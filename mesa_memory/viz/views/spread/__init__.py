@@ -1,0 +1,1 @@
+"""The spread view."""
