@@ -25,7 +25,6 @@ from mesa_memory.core.requests import (
 from mesa_memory.core.text.redaction import cause
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.doubles import override as overrides
-from mesa_memory.llm.doubles.override import LLMOverride
 from mesa_memory.runtime.loop import background, elsewhere, in_event_loop
 from mesa_memory.runtime.queue import CommitQueue
 from mesa_memory.runtime.services import Services
@@ -135,7 +134,7 @@ class Connection:
         """The system text of a task; the memory's class may have its own."""
         return self.memory.system_for(task, inputs)
 
-    def replaced(self) -> LLMOverride | None:
+    def replaced(self) -> overrides.LLMOverride | None:
         """What a user put in place of Mesa-LLM's llm object, if anything."""
         services = self.services
         if services.replay is not None:
