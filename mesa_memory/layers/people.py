@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core.events import ID_CHARS, id_of
-from mesa_memory.core.text.naming import name_key, with_name
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.subjects import subjects
+from mesa_memory.core.text.naming import name_key, with_name
 from mesa_memory.layers.context import LayerContext
 
 _LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)

@@ -7,11 +7,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.text.naming import with_name
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode, newest
 from mesa_memory.core.snapshot import held as held_in
-from mesa_memory.core.text.naming import name_key
+from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm.names import Names
 from mesa_memory.memories.host.carry_over import PastMemory, take_over
