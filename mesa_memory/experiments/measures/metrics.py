@@ -324,6 +324,7 @@ def _fact_holds(
 def calls(model: Any) -> int:
     """Requests to language models since the run began, >= 0; failed ones count.
 
+    Waits until the memories have finished their work, as do ``tokens`` and ``cost``.
     What a researcher asks (``probe``, questionnaires, the judge of a page) is left out
     here, in ``tokens`` and in ``cost``, so that asking changes no measure;
     ``calls_for("probe", "same")`` counts it.
@@ -372,7 +373,9 @@ def _used(purposes: tuple[str, ...], model: Any) -> Usage:
     """What was used for these purposes; for none of them, by all but the researcher."""
     if not Services.exist(model):
         return Usage()
-    by_purpose = Services.of(model).ledger.of_run()
+    services = Services.of(model)
+    services.flush()  # else the count depends on which replies have arrived
+    by_purpose = services.ledger.of_run()
     chosen = purposes or [each for each in by_purpose if each not in BY_RESEARCHER]
     return sum((by_purpose[p] for p in chosen if p in by_purpose), Usage())
 
