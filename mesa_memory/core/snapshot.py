@@ -12,6 +12,7 @@ import numpy as np
 
 from mesa_memory.core.content import plain
 from mesa_memory.core.records import MemoryRecord
+from mesa_memory.errors import StoreCorrupt
 
 _RECORD, _VALUE, _NUMBER = "$record", "$value", "$number"
 #: what any JSON reader takes as a whole number
@@ -38,6 +39,14 @@ class RecordLookup(Protocol):
         Args:
             last: the most records to give, the newest; None is all.
         """
+
+
+def look_up(shelf: RecordLookup, key: str | None) -> MemoryRecord | None:
+    """A record by its id; None if the memory does not have it."""
+    try:
+        return shelf[key] if key else None
+    except (KeyError, StoreCorrupt):
+        return None
 
 
 def newest(found: list[MemoryRecord], last: int | None) -> list[MemoryRecord]:

@@ -75,6 +75,21 @@ FOUND = {
             ("changes", {"change": Change("swaps")}),
         ],
     ),
+    "an erased fact has no earlier revisions": (
+        "session",
+        [("steps", {})]
+        + [
+            ("goes_on", {"again": resume, "then": Change(*change)})
+            for change in (
+                ("leaves", 2, 0),
+                ("edits", 1, 1),
+                ("edits", 0, 8),
+                ("erases", 2, 29),
+                ("comes", 0, 4),
+                ("swaps", 3, 5),
+            )
+        ],
+    ),
     "an edited record of a copy stands before its step": (
         "episodic",
         [

@@ -116,6 +116,18 @@ def held(town: Town) -> dict[Any, list[tuple]]:
     }
 
 
+def ended(town: Town) -> dict[Any, list[tuple]]:
+    """The former records that each memory still holds."""
+    return {
+        agent.unique_id: [
+            (*told(record), record.valid_to, record.closed_because)
+            for record in agent.memory.held_records()
+            if not record.current
+        ]
+        for agent in town.agents
+    }
+
+
 def shown(town: Town) -> dict[Any, tuple]:
     """What each agent is shown, and what a question brings to its mind."""
     found = {}

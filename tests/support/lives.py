@@ -28,7 +28,7 @@ from mesa_memory import (
     resume,
     swap,
 )
-from tests.support.interrupted_town import KINDS, QUERY, SAID, Town, held, shown
+from tests.support.interrupted_town import KINDS, QUERY, SAID, Town, ended, held, shown
 
 #: kinds whose recalls count as accesses
 REFRESHING = ("generative_agent",)
@@ -272,6 +272,7 @@ class Lives(RuleBasedStateMachine):
     def _compare(self) -> None:
         here, there = held(self.town), held(self.plain)
         assert here == there
+        assert ended(self.town) == ended(self.plain)
         assert shown(self.town) == shown(self.plain)
         ids = {record[0] for records in here.values() for record in records}
         assert not ids & self.gone

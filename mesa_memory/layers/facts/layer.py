@@ -25,8 +25,8 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.facts.file import FactFile
 from mesa_memory.layers.facts.reading import BATCH, FactReader, Reading
 from mesa_memory.layers.facts.shown import FactLines
-from mesa_memory.layers.facts.statement import KIND, Claim, bare, is_fact
-from mesa_memory.layers.facts.table import FactTable
+from mesa_memory.layers.facts.statement import KIND, Claim, bare
+from mesa_memory.layers.facts.table import FactTable, facts_of
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.tasks.extract import GATE
@@ -185,8 +185,7 @@ class Facts(Layer):
         self.brief = snapshot.get("brief")
         self._refused, self._given_up = snapshot.get("refused", (0, 0))
         self._reading = Reading.restored(snapshot.get("reading"))
-        known = [record for record in shelf.of_kind(KIND) if is_fact(record)]
-        self._know(FactTable(r for r in known if r.closed_because != REFUSED))
+        self._know(FactTable(facts_of(shelf)))
 
     # -- what is read -------------------------------------------------------------------
 
@@ -267,6 +266,7 @@ class Facts(Layer):
             if record.current:
                 self.close(record, ERASED)
                 counts["gone"] += 1
+            self.table.remove(record)
         known = "" if self.brief is None else str(self.brief.content["text"])
         if file.summary is not None and file.summary != known:
             self.brief = self.revise(self.brief, "summary", {"text": file.summary})

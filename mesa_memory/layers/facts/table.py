@@ -5,9 +5,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mesa_memory.core.content import words
-from mesa_memory.core.records import BY_HAND, IMPORTED, MemoryRecord
+from mesa_memory.core.records import IMPORTED, REFUSED, MemoryRecord
+from mesa_memory.core.snapshot import RecordLookup, look_up
 from mesa_memory.layers.eviction import Evictable, surplus_places
-from mesa_memory.layers.facts.statement import Claim, bare
+from mesa_memory.layers.facts.statement import KIND, Claim, bare, is_fact
 from mesa_memory.tasks.offline.attributes import related
 
 #: the longest name of a subject that is looked for in a text, in words
@@ -33,14 +34,9 @@ class FactTable:
         self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
         self._open: dict[Topic, list[MemoryRecord]] = {}
         self._open_of: dict[Any, dict[Topic, None]] = {}
-        self._plural: set[Topic] = set()  # (subject, attribute)
         self._named: dict[str, dict[Any, None]] = {}
-        records = list(records)
-        there = {record.id: record for record in records}
         for record in records:
-            claim, taken_up = Claim.of(record), there.get(record.superseded_by or "")
-            if taken_up is None or Claim.of(taken_up).says != claim.says:
-                self.add(record, claim)
+            self.add(record, Claim.of(record))
 
     def add(self, record: MemoryRecord, claim: Claim) -> None:
         """Takes up a record."""
@@ -49,8 +45,6 @@ class FactTable:
         self._topics.setdefault(topic, {})[record.id] = None
         attributes = self._attributes.setdefault(topic[0], {})
         attributes.setdefault(topic[1], {})[topic] = None
-        if claim.several:
-            self._plural.add(topic[:2])
         if record.current:
             self._reopen(topic, [*self._open.get(topic, ()), record])
         names = [" ".join(words(bare(claim.subject)))]
@@ -69,6 +63,11 @@ class FactTable:
         """Takes out a record."""
         topic = self.claims.pop(record.id).topic
         del self._topics[topic][record.id], self._records[record.id]
+        if not self._topics[topic]:  # no fact is left that makes the attribute known
+            attributes = self._attributes[topic[0]]
+            del attributes[topic[1]][topic]
+            if not attributes[topic[1]]:
+                del attributes[topic[1]]
         self._reopen(topic, [r for r in self._open.get(topic, ()) if r is not record])
 
     def _reopen(self, topic: Topic, records: list[MemoryRecord]) -> None:
@@ -82,10 +81,8 @@ class FactTable:
     # -- what is there ------------------------------------------------------------------
 
     def records(self) -> list[MemoryRecord]:
-        """All of them, in order of making, without what was taken out by hand."""
-        found = self._records.values()
-        kept = [record for record in found if record.closed_because not in BY_HAND]
-        return sorted(kept, key=lambda record: record.place)
+        """All of them, in order of making."""
+        return sorted(self._records.values(), key=lambda record: record.place)
 
     def current(self) -> list[MemoryRecord]:
         """Those whose lifetime is open, topic by topic, the oldest topic first."""
@@ -120,7 +117,6 @@ class FactTable:
         None is until now. What was forgotten held until then.
         """
         known = [self._records[key] for key in self._topics.get(topic, ())]
-        known = [record for record in known if record.closed_because not in BY_HAND]
         known.sort(key=self._order)
         return [(record, self._until(record, known)) for record in known]
 
@@ -176,7 +172,8 @@ class FactTable:
 
     def plural(self, claim: Claim) -> bool:
         """True if the subject is known to have several values of the attribute."""
-        return claim.topic[:2] in self._plural
+        # The topic of one of several values names that value, too.
+        return any(len(topic) > 2 for topic in self.topics_of(*claim.topic[:2]))
 
     def like(self, claim: Claim, most: int) -> list[MemoryRecord]:
         """The newest current ones of other attributes that may mean the same.
@@ -229,3 +226,21 @@ class FactTable:
         if ends:
             return min(ends)
         return record.valid_to
+
+
+def facts_of(shelf: RecordLookup) -> list[MemoryRecord]:
+    """The facts that a table of these records has, in order of making.
+
+    Facts that were refused or taken out by hand are left out, and so are earlier
+    revisions of a fact that was stated again.
+    """
+    known = [record for record in shelf.of_kind(KIND) if is_fact(record)]
+    return [r for r in known if r.closed_because != REFUSED and not _renewed(r, shelf)]
+
+
+def _renewed(record: MemoryRecord, shelf: RecordLookup) -> bool:
+    """True if the next revision says the same, even if it was taken out by hand since."""
+    by = look_up(shelf, record.superseded_by)
+    if by is None or by.id != record.superseded_by or not is_fact(by):
+        return False  # ``edit`` lists the new record under the id of the old one
+    return Claim.of(by).says == Claim.of(record).says

@@ -6,8 +6,13 @@ from typing import Any
 
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, RecordsOfPart, held
-from mesa_memory.errors import StoreCorrupt
+from mesa_memory.core.snapshot import (
+    RecordLookup,
+    RecordsAfter,
+    RecordsOfPart,
+    held,
+    look_up,
+)
 from mesa_memory.layers.own_state import own_records, own_state, take_up
 from mesa_memory.memories.host.layer_names import layers_of, set_layers
 
@@ -71,7 +76,7 @@ class MemoryState:
         newest = shelf.of_kind("message", last=context.history.capacity)
         context.history.log.clear()
         context.history.log.extend(newest)
-        log.adopt(shelf.current(), partial(_looked_up, shelf))
+        log.adopt(shelf.current(), partial(look_up, shelf))
         # An older file had the state of all layers in one, under the same names.
         parts = snapshot.get("parts", {})
         for layer in memory.layers:
@@ -100,11 +105,3 @@ class MemoryState:
             *(record for layer in layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
-
-
-def _looked_up(shelf: RecordLookup, key: str) -> MemoryRecord | None:
-    """A record by its id; None if the memory does not go by it."""
-    try:
-        return shelf[key]
-    except (KeyError, StoreCorrupt):
-        return None
