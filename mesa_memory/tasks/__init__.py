@@ -9,7 +9,6 @@ from mesa_memory.tasks.extract import EXTRACT
 from mesa_memory.tasks.grade import GRADE
 from mesa_memory.tasks.impress import IMPRESS
 from mesa_memory.tasks.judge import JUDGE
-from mesa_memory.tasks.offline.same import SAME
 from mesa_memory.tasks.probe import PROBE
 from mesa_memory.tasks.questions import QUESTIONS
 from mesa_memory.tasks.reflect import REFLECT
@@ -17,10 +16,10 @@ from mesa_memory.tasks.registry import find, registered
 from mesa_memory.tasks.story import STORY
 
 #: purposes of what a researcher asks, and nobody in the simulation
-BY_RESEARCHER = frozenset((PROBE.purpose, SAME.purpose))
+BY_RESEARCHER = frozenset((PROBE.purpose,))
 
 __all__ = (
     "BY_RESEARCHER", "CHAPTER", "CONSOLIDATE", "CONVERSATION", "EXTRACT", "GRADE",
-    "IMPRESS", "JUDGE", "PROBE", "QUESTIONS", "REFLECT", "SAME", "STORY", "Task",
+    "IMPRESS", "JUDGE", "PROBE", "QUESTIONS", "REFLECT", "STORY", "Task",
     "Unusable", "bulleted", "find", "numbered", "registered",
 )  # fmt: skip

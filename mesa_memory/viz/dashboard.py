@@ -55,7 +55,7 @@ def Dashboard(
         usual: shown if no run is chosen; by default the first.
         actions: what can be done with what is shown.
     """
-    wanted, noted = selection.choice.run, solara.use_reactive(0)
+    wanted = selection.choice.run
     usual = usual or feeds[0]
     # A page adds to its own list; what was given it before would seem unchanged.
     feeds = solara.use_memo(lambda: tuple(feeds), [len(feeds)])
@@ -78,11 +78,11 @@ def Dashboard(
             Failure(seen.fault)
         if feed.run is None:
             return
-        Controls(feeds, feed, source, selection, noted.value)
+        Controls(feeds, feed, source, selection)
         if not source.steps:
             Waiting(feed)
             return
-        Tools(feeds, feed, shown, selection, lambda: noted.set(noted.value + 1))
+        Tools(feeds, feed, shown, selection)
         Tabs(shown, selection, views)
 
 
@@ -123,7 +123,6 @@ def Controls(
     feed: Feed,
     source: Source,
     selection: Selection,
-    noted: int,
 ) -> Any:
     """Run, agent and step, for all views; what the agents remember with is named.
 
@@ -132,9 +131,7 @@ def Controls(
         feed: the one that is shown.
         source: its state.
         selection: of this session.
-        noted: counts up with each change of the notes.
     """
-    del noted  # it has the marks drawn anew
     with solara.v.Sheet(class_="mm-bar"):
         if len(feeds) > 1:
             names = labels(feeds)
@@ -146,7 +143,7 @@ def Controls(
         AgentPicker(source, selection)
         if feed.memory:
             Fact("memory", feed.memory)
-        Timeline(source, selection, step_marks(feed, source))
+        Timeline(source, selection, step_marks(source))
 
 
 @solara.component

@@ -14,7 +14,6 @@ from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.data import layers
 from mesa_memory.viz.data.story import scene
-from mesa_memory.viz.live.judge import Judge
 from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.serving import server
 from mesa_memory.viz.serving.run_feed import Feed
@@ -32,14 +31,11 @@ def Runs(feeds: Sequence[Feed]) -> Any:
     Dashboard(list(feeds), use_selection(), VIEWS)
 
 
-def open_feeds(
-    runs: Sequence[tuple[str, int | str | None]], judge: Judge | None = None
-) -> list[Feed]:
+def open_feeds(runs: Sequence[tuple[str, int | str | None]]) -> list[Feed]:
     """Opens recorded runs.
 
     Args:
         runs: store, and number or name of the run; None is the newest.
-        judge: a language model that may be asked about them.
 
     Raises:
         StoreError, ValueError: if one cannot be read; none stays open then.
@@ -54,7 +50,7 @@ def open_feeds(
         raise
     give_keys(found)
     for feed in found:
-        feed.all, feed.judge = found, judge
+        feed.all = found
     return found
 
 

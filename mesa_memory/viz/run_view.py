@@ -9,7 +9,6 @@ from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.run_names import RunFacts, labels
 
 if TYPE_CHECKING:
-    from mesa_memory.viz.live.judge import Judge
     from mesa_memory.viz.serving.run_feed import Feed
 
 T = TypeVar("T")
@@ -63,11 +62,6 @@ class Source:
     def model(self) -> Any:
         """The model, to be asked and forked, if it runs in this process."""
         return self._feed.model
-
-    @property
-    def judge(self) -> "Judge | None":
-        """Who may be asked about a run whose model does not run in this process."""
-        return self._feed.judge
 
     @property
     def all(self) -> "Sequence[Source]":

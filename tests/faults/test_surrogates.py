@@ -13,7 +13,6 @@ from mesa_memory import (
     open_run,
     probe,
 )
-from mesa_memory.runs.notes import Notes
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
@@ -73,6 +72,3 @@ def test_a_researcher_may_write_half_a_character(tmp_path):
     assert probe(agent, HALF)
     assert agent.memory.recall(HALF)
     configure(town, record=None)
-    notes = Notes(file)
-    notes.add(1, 1, HALF, agent.unique_id)
-    assert [note.text for note in notes.of(1)] == ["half \ufffd"]

@@ -19,7 +19,6 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.cli import main
-from mesa_memory.runs.notes import Notes
 from mesa_memory.stores.base import split_run
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz import explorer
@@ -97,13 +96,10 @@ def test_the_command_line_and_the_dashboard_find_it(place, form):
     for given, number in ((f"{file}", 2), (f"{file}#1", 1)):
         said = CliRunner().invoke(main, ["inspect", given])
         assert said.exit_code == 0, said.output
-        (feed,) = explorer.open_feeds([split_run(given)], None)
+        (feed,) = explorer.open_feeds([split_run(given)])
         assert feed.run.id == number
         feed.close()
     assert copy_file(file, "copy.sqlite").is_file()
-    notes = Notes(f"{file}")
-    notes.add(1, 1, "seen")
-    assert [note.text for note in Notes(f"{file}").of(1)] == ["seen"]
 
 
 @pytest.mark.parametrize("place", PLACES)

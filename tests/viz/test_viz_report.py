@@ -10,7 +10,6 @@ from click.testing import CliRunner
 from mesa_memory import open_run
 from mesa_memory.cli import main
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.runs.notes import Notes
 from mesa_memory.stores import open_store
 from mesa_memory.viz.report import write_report
 from tests.support.browser import Window, browser
@@ -213,24 +212,6 @@ def test_the_command_writes_a_report_and_says_how_large(town, tmp_path):
     assert lonely.exit_code == 2 and "--about" in lonely.output
 
 
-def test_notes_on_the_run_stand_in_its_report(rumour, town, tmp_path):
-    notes = Notes(rumour)
-    notes.add(1, 3.0, ATTACK)
-    notes.add(1, 5.0, "Why does it believe that?", agent=2, record="2/episodic/8")
-    notes.add(9, 1.0, "of another run")
-    with open_run(rumour) as run:
-        write_report(run, tmp_path / "noted.html")
-    text, _ = read(tmp_path / "noted.html")
-    assert '<section id="noted"' in text and 'data-place="2"' in text
-    assert "agent 2, record 2/episodic/8" in text
-    assert "Why does it believe that?" in text and "of another run" not in text
-    assert "<img" not in text and "{{1+1}}" in text
-    with open_run(town) as run:
-        write_report(run, tmp_path / "plain.html")
-    assert '<section id="noted"' not in read(tmp_path / "plain.html")[0]
-    notes.path.unlink()
-
-
 # -- in a browser ---------------------------------------------------------------------
 
 
@@ -322,20 +303,8 @@ def test_hostile_texts_stay_texts_in_a_report(chromium, hostile, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_note_of_a_report_leads_to_its_step(chromium, rumour, tmp_path):
-    notes = Notes(rumour)
-    notes.add(1, 5.0, "Here it turns.")
-    with Page(chromium, rumour, tmp_path / "report.html") as window:
-        window.page.click("#noted button")
-        window.until(lambda: window.text("#now") == "5 of 12")
-    notes.path.unlink()
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_report_can_be_read_by_all(chromium, town, tmp_path, theme):
-    notes = Notes(town)
-    notes.add(1, 5.0, "Here it turns.", agent=2)
     with Page(chromium, town, tmp_path / "report.html", about="harvest") as window:
         window.page.emulate_media(color_scheme=theme)
         window.page.fill("#slider", "7")
@@ -349,4 +318,3 @@ def test_a_report_can_be_read_by_all(chromium, town, tmp_path, theme):
             for node in one["nodes"]
         ]
         assert faults == []
-    notes.path.unlink()

@@ -325,9 +325,9 @@ def calls(model: Any) -> int:
     """Requests to language models since the run began, >= 0; failed ones count.
 
     Waits until the memories have finished their work, as do ``tokens`` and ``cost``.
-    What a researcher asks (``probe``, questionnaires, the judge of a page) is left out
+    What a researcher asks (``probe``, questionnaires) is left out
     here, in ``tokens`` and in ``cost``, so that asking changes no measure;
-    ``calls_for("probe", "same")`` counts it.
+    ``calls_for("probe")`` counts it.
     """
     return _used((), model).calls
 

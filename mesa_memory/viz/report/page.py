@@ -12,7 +12,6 @@ from mesa_memory import __version__
 from mesa_memory.core.content import one_line
 from mesa_memory.core.text.redaction import scrub, scrub_data
 from mesa_memory.runs import Run
-from mesa_memory.runs.notes import Note, Notes
 from mesa_memory.viz.data.agent import text_of
 from mesa_memory.viz.report.methods import methods
 from mesa_memory.viz.report.payload import as_json, payload
@@ -60,8 +59,7 @@ def write_report(
 
     It plays the story (who told what to whom), and has curves, the memory of chosen
     agents at every step, their recalls with the parts of each score, evidence trees,
-    cost, configuration and versions, the notes that people kept on the run, and a
-    methods text. All that agents said is shown as text; the file runs its own script
+    cost, configuration and versions, and a methods text. All that agents said is shown as text; the file runs its own script
     alone and loads nothing.
 
     Args:
@@ -81,7 +79,6 @@ def write_report(
         ValueError: if the run has no finished step or no such agent, or if not even the
             smallest report is small enough.
         FileExistsError: if there is such a file, and ``overwrite`` is False.
-        StoreCorrupt, StoreUnavailable: if the notes on the run cannot be read.
     """
     target = Path(path)
     if target.exists() and not overwrite:
@@ -106,7 +103,6 @@ def write_report(
         "cost_columns": _COST,
         "methods": scrub(methods(run, listed, people)),
         "about": about.strip(),
-        "noted": _noted(run),
         "made_with": __version__,
     }
     text, notes = _fitting(everyone, people, said, largest)
@@ -183,26 +179,6 @@ def _facts(run: Run, agents: int) -> list[tuple[str, str]]:
         ("Steps", f"{len(steps)} ({steps[0]:g} to {steps[-1]:g})"),
     ]
     return [(name, one_line(str(value))) for name, value in found if value is not None]
-
-
-def _noted(run: Run) -> list[dict[str, Any]]:
-    """The notes on the run: step and its place, what each is about, and its words."""
-    place = {step: n for n, step in enumerate(run.steps)}
-    return [
-        {
-            "step": f"{note.step:g}",
-            "place": place.get(note.step),
-            "about": one_line(_about(note)),
-            "text": scrub(note.text),
-        }
-        for note in Notes(run.location).of(run.id)
-    ]
-
-
-def _about(note: Note) -> str:
-    """Such as "agent 3, record 3/stlt/summary/1"; empty for a note on a step."""
-    told = (("agent", note.agent), ("record", note.record))
-    return ", ".join(f"{name} {value}" for name, value in told if value is not None)
 
 
 def _cost(run: Run) -> list[dict[str, Any]]:

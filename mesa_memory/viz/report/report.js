@@ -331,8 +331,6 @@
   $("speed").addEventListener("change", () => { if (now.timer) { stop(); play(); } });
   $("colour").addEventListener("change", () => { now.measure = Number($("colour").value); colourAgents(); drawLegend(); });
   $("who").addEventListener("change", () => choose(Number($("who").value)));
-  for (const button of document.querySelectorAll(".noted [data-place]"))
-    button.addEventListener("click", () => { stop(); go(Number(button.dataset.place)); $("story").scrollIntoView(); });
   $("who").value = now.agent;
   drawTown(); drawCurves(); drawLegend(); draw();
 })();

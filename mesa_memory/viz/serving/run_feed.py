@@ -4,17 +4,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mesa_memory.llm.cost.ledger import Budget
 from mesa_memory.runs import Run
-from mesa_memory.runs.notes import Notes
 from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.serving.throttle import Pace
-
-if TYPE_CHECKING:
-    from mesa_memory.viz.live.judge import Judge
 
 #: number of answers that are kept
 KEPT_ANSWERS = 48
@@ -33,14 +29,10 @@ class Feed:
     Attributes:
         facts: what tells the run from others; None without a run.
         key: stands for the run in addresses.
-        notebook: a person's notes on the runs of the store.
         source: the newest state that is known.
         pace: how often one may look for another one.
         all: every feed of the page, this one included.
-        judge: a language model that may be asked about the run; None if there is none.
     """
-
-    judge: "Judge | None" = None
 
     def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
         self.run, self.label, self.notes = run, label, list(notes)
@@ -48,7 +40,6 @@ class Feed:
         self.key = "" if self.facts is None else self.facts.key
         self._memory = self._state = ""
         self._counted = False
-        self.notebook = Notes(":memory:" if run is None else run.location)
         self.source = Source(self, [], [], ())
         self.pace = self._own_pace()
         self.all: Sequence[Feed] = (self,)

@@ -19,7 +19,6 @@ from mesa_memory.tasks import (
     PROBE,
     QUESTIONS,
     REFLECT,
-    SAME,
     STORY,
     registered,
 )
@@ -56,7 +55,6 @@ OURS = {
     },
     PROBE: {"question": "What of the mill?", "memory": "", "recalled": LINES},
     QUESTIONS: {"lines": LINES, "count": 2},
-    SAME: {"text": "The bridge is down.", "unlike": "It stands.", "lines": LINES},
     REFLECT: {"lines": LINES, "count": 2, "question": None},
     CONVERSATION: {
         "me": "Agent 1", "others": "Agent 2 and Agent 3",
@@ -147,7 +145,7 @@ def test_a_model_that_copies_the_example_is_shown_one_that_it_cannot_copy(task, 
     request = task.request(inputs, **WHOSE)
     *before, last = request.prompt.splitlines()
     if '"…"' not in last:
-        assert task in (GRADE, JUDGE, PROBE, SAME), "examples without a word to fill in"
+        assert task in (GRADE, JUDGE, PROBE), "examples without a word to fill in"
         return
     copied = last.rpartition("Reply with JSON only: ")[2]
     again = replace(request, repair=(copied, "it says nothing"))

@@ -13,8 +13,7 @@ from mesa_memory.viz.data.spread import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.views.spread.judge import TICKS, wanted
-from mesa_memory.viz.views.spread.tables import Holders, Texts, What
+from mesa_memory.viz.views.spread.tables import TICKS, Holders, Texts, What
 from mesa_memory.viz.widgets import (
     Chart,
     Choose,
@@ -55,7 +54,7 @@ def SpreadView(source: Source, selection: Selection) -> Any:
                 if text:
                     SearchBox(
                         "But not like this",
-                        wanted(selection).unlike,
+                        selection.option("unlike", "").strip(),
                         lambda value: selection.set_option(
                             "unlike", value.strip() or None
                         ),
@@ -81,7 +80,7 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
     """All about one text."""
     quick = len(source.steps) * len(source.agent_ids) < QUICK
     says = "Reading all texts of the run; this takes long only the first time …"
-    unlike = wanted(selection).unlike
+    unlike = selection.option("unlike", "").strip()
     answer = use_answer(source, data.compared, text, unlike, quick=quick, says=says)
     found, other = answer or (None, None)
     least = _least(selection)

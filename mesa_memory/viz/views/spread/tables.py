@@ -9,9 +9,11 @@ from mesa_memory.viz.data.spread import groups
 from mesa_memory.viz.data.spread import spread as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views.spread.judge import TICKS, Judging, wanted
 from mesa_memory.viz.widgets import Column, Section, Table
 from mesa_memory.viz.widgets.timeline import number
+
+#: the option of the address that has the ticks
+TICKS = "spread_ticks"
 
 
 @dataclass(frozen=True)
@@ -96,9 +98,6 @@ def Texts(source: Source, found: data.Found, selection: Selection, what: What) -
         hint="whoever said it and when; a click lets it count, or not; agents: how many "
         "ever had it",
     ):
-        asked = wanted(selection)
-        judging = Judging(source, found, selection, what.least, what.kind)
-        judging.key(f"judge-{source.key}-{asked.text}-{asked.unlike}")
         Table(
             heads,
             [
