@@ -1,35 +1,39 @@
-"""How the package is built: rooms, circles of imports, inheritance, private names, and how
-far one event runs.
+"""How large the package is, and how far one step of an agent runs through it.
 
-    python -m benchmarks.structure [--json] [--trace]
+    python -m benchmarks.structure [--json] [--trace] [--ids]
 
-What is counted:
-
-- *names at the top*: files and folders with code directly in ``mesa_memory/``, without
-  ``__init__.py``. Each is a *room*.
+- *lines of code*: lines of ``mesa_memory`` that hold code: not blank, no comment and no
+  docstring, by folder.
+- *lines of tests, lines of benchmarks*: lines of ``*.py`` that are not blank.
+- *test ids*: tests that pytest collects by default (``--ids``, a minute).
+- *words of docs*: words of ``docs/**/*.md``, split at white space.
+- *public names*: ``mesa_memory.__all__``.
+- *class names used twice*: classes at the top of two modules or more, by name.
 - *circles of imports*: groups of modules that import each other, directly or through
-  others, when they are loaded. Imports in functions and under ``TYPE_CHECKING`` do not
-  count.
-- *longest chain*: the most rooms in a row in which each imports the next; rooms that
-  import each other count as one.
-- *classes below Memory*: from Mesa-LLM's ``Memory``, not counted, to the class itself,
-  along the longest line of inheritance.
-- *private names reached for*: ``x._name``, ``self._name`` included, and ``import _name``
-  in a file that does not define ``_name``, where another file of the package does.
-- *one event*: an agent with an ``EpisodicMemory`` and a ``ScriptedLLM`` that grades is in
-  its third step, executed blocking: ``process_step(pre_step=True)``, ``add_to_memory`` of
-  one message, ``process_step()``. *Files* are those of the package of which a function
-  is entered, and *changes* how often the function entered next, resumed generators
-  included, is of another file than the one before. Functions of other packages, such
-  as pydantic's, are passed over.
+  others. Imports in functions and under ``TYPE_CHECKING`` count.
+- *crowded folders*: folders with more than 20 modules of their own, without
+  ``__init__.py``.
+- *one step*: ``model.step()`` with one agent that has an ``EpisodicMemory`` and a
+  ``ScriptedLLM`` that grades, in the third step, executed blocking. Mesa-LLM calls
+  ``process_step`` before and after the agent's ``step``, in which ``add_to_memory`` gets
+  one message; then the agent recalls three records, or does not. *Files* are those of the
+  package of which a function is entered, in any thread; *changes* counts how often the
+  function entered next in a thread, resumed generators included, is of another file than
+  the one before. Functions of other packages are passed over. *Recorded* is the same step
+  with ``configure(record=…)``, up to the commit of its rows.
 """
 
 import argparse
 import ast
 import json
 import os
+import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+import tempfile
+import threading
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,77 +42,151 @@ os.environ.setdefault("OPENAI_API_KEY", "test")  # Mesa-LLM wants one for each a
 
 import mesa
 from mesa_llm.llm_agent import LLMAgent
-from mesa_llm.memory.memory import Memory
 from mesa_llm.reasoning.cot import CoTReasoning
 
 import mesa_memory
-from mesa_memory import (
-    EpisodicMemory,
-    ImpressionMemory,
-    LongTermMemory,
-    ScriptedLLM,
-    ShortTermMemory,
-    STLTMemory,
-    configure,
-)
+from mesa_memory import EpisodicMemory, ScriptedLLM, Services, configure
 
-ROOT = Path(mesa_memory.__file__).parent
-MEMORIES = (
-    ShortTermMemory, STLTMemory, LongTermMemory, EpisodicMemory, ImpressionMemory,
-)  # fmt: skip
-#: methods of named tuples, whose names begin so that no field can have them
-TUPLES = {"_replace", "_make", "_asdict", "_fields"}
+PACKAGE = Path(mesa_memory.__file__).parent
+PROJECT = PACKAGE.parent
+MAX_MODULES = 20
+WARM_UP_STEPS = 2
+#: tables of the report that are counted
+LISTS = ("class names used twice", "crowded folders")
+#: tokens of a file that are no code
+NOT_CODE = {
+    tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}  # fmt: skip
 
 type Graph = dict[str, set[str]]
 
 
 def modules() -> dict[str, ast.Module]:
-    """The syntax trees of all modules, by name without the package's."""
+    """The syntax tree of each module, by its name without ``mesa_memory.``."""
     found = {}
-    for path in sorted(ROOT.rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        name = ".".join(p for p in parts if p != "__init__")
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = path.relative_to(PACKAGE).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
         found[name] = ast.parse(path.read_text(encoding="utf-8"))
     return found
 
 
-def imports(trees: dict[str, ast.Module]) -> Graph:
-    """Which modules each one imports when it is loaded."""
-    found: Graph = {}
-    for name, tree in trees.items():
-        wanted = [f"{ROOT.name}.{each}" for each in trees]
-        heads = {module for module in _imported(tree.body) if module in wanted}
-        here = {module.removeprefix(f"{ROOT.name}.") for module in heads}
-        found[name] = here - {name, ""}
+# -- sizes ----------------------------------------------------------------------------
+
+
+def lines_of_code(path: Path) -> int:
+    """Lines of a file that hold code."""
+    with path.open("rb") as file:
+        code = {
+            line
+            for token in tokenize.tokenize(file.readline)
+            if token.type not in NOT_CODE and token.type != tokenize.ENCODING
+            for line in range(token.start[0], token.end[0] + 1)
+        }
+    return len(code - _docstring_lines(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def _docstring_lines(tree: ast.Module) -> set[int]:
+    found: set[int] = set()
+    for node in ast.walk(tree):
+        if (
+            isinstance(
+                node,
+                ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef,
+            )
+            and ast.get_docstring(node) is not None
+        ):
+            first = node.body[0]
+            found |= set(range(first.lineno, (first.end_lineno or 0) + 1))
     return found
 
 
-def _imported(body: Iterable[ast.stmt]) -> Iterator[str]:
-    for node in body:
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        elif isinstance(node, ast.If) and "TYPE_CHECKING" not in ast.unparse(node.test):
-            yield from _imported([*node.body, *node.orelse])
-        elif isinstance(node, ast.Try | ast.With | ast.ClassDef):
-            yield from _imported(node.body)
+def code_by_folder() -> dict[str, int]:
+    """Lines of code of the package by folder, the largest first."""
+    found: Counter[str] = Counter()
+    for path in PACKAGE.rglob("*.py"):
+        found[path.parent.relative_to(PROJECT).as_posix()] += lines_of_code(path)
+    return dict(found.most_common())
+
+
+def lines_of(folder: str) -> int:
+    """Lines of Python below a folder of the project that are not blank."""
+    files = (PROJECT / folder).rglob("*.py")
+    texts = (path.read_text(encoding="utf-8") for path in files)
+    return sum(bool(line.strip()) for text in texts for line in text.splitlines())
+
+
+def words_of_docs() -> int:
+    """Words of the pages below ``docs``."""
+    pages = [p for p in (PROJECT / "docs").rglob("*.md") if "_build" not in p.parts]
+    return sum(len(page.read_text(encoding="utf-8").split()) for page in pages)
+
+
+def test_ids() -> int:
+    """How many tests pytest collects by default."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-n", "0"]
+    told = subprocess.run(
+        command, cwd=PROJECT, capture_output=True, text=True, check=True
+    ).stdout
+    counts = [line.rpartition(": ")[2] for line in told.splitlines()]
+    return sum(int(count) for count in counts if count.isdecimal())
+
+
+def crowded_folders() -> dict[str, int]:
+    """Folders with more than ``MAX_MODULES`` modules of their own."""
+    paths = [path for path in PACKAGE.rglob("*.py") if path.name != "__init__.py"]
+    counts = Counter(path.parent.relative_to(PROJECT).as_posix() for path in paths)
+    return {folder: n for folder, n in sorted(counts.items()) if n > MAX_MODULES}
+
+
+# -- names and imports ----------------------------------------------------------------
+
+
+def repeated_classes(trees: dict[str, ast.Module]) -> dict[str, list[str]]:
+    """The modules of each class name that more than one module has at its top."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for module, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(module)
+    return {name: places for name, places in sorted(found.items()) if len(places) > 1}
+
+
+def imports(trees: dict[str, ast.Module]) -> Graph:
+    """The modules of the package that each module imports, late or for types too."""
+    found: Graph = {}
+    for module, tree in trees.items():
+        wanted = {name for node in ast.walk(tree) for name in _imported(node)}
+        found[module] = {name for name in wanted if name in trees} - {module, ""}
+    return found
+
+
+def _imported(node: ast.AST) -> Iterator[str]:
+    """Names that an import statement may load, without ``mesa_memory.``."""
+    head = f"{PACKAGE.name}."
+    if isinstance(node, ast.Import):
+        yield from (alias.name.removeprefix(head) for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and node.module:
+        if node.module != PACKAGE.name:
+            yield node.module.removeprefix(head)
+        for alias in node.names:
+            yield f"{node.module}.{alias.name}".removeprefix(head)
 
 
 def circles(graph: Graph) -> list[list[str]]:
     """Groups of nodes that reach each other, each sorted."""
-    reach = {node: _reached(graph, node) for node in graph}
+    reach = {node: reached(graph, node) for node in graph}
     groups = {
-        tuple(sorted({node, *(n for n in reach[node] if node in reach[n])}))
+        tuple(sorted(other for other in reach[node] if node in reach[other]))
         for node in graph
         if node in reach[node]
     }
     return [list(group) for group in sorted(groups)]
 
 
-def _reached(graph: Graph, start: str) -> set[str]:
-    """What can be reached in one or more arrows."""
+def reached(graph: Graph, start: str) -> set[str]:
+    """The nodes that one or more arrows lead to."""
     found: set[str] = set()
     ahead = [start]
     while ahead:
@@ -118,174 +196,131 @@ def _reached(graph: Graph, start: str) -> set[str]:
     return found
 
 
-def rooms(graph: Graph) -> Graph:
-    """The same arrows between the names at the top."""
-    found: Graph = {}
-    for module, wanted in graph.items():
-        room = module.partition(".")[0]
-        others = {name.partition(".")[0] for name in wanted}
-        found.setdefault(room, set()).update(others - {room})
-    found.pop("", None)
-    return found
-
-
-def chain(graph: Graph) -> list[str]:
-    """The longest way along the arrows; those that form a circle are one stop."""
-    group = {node: node for node in graph}
-    for circle in circles(graph):
-        group |= dict.fromkeys(circle, "+".join(circle))
-    joined: Graph = {}
-    for node, wanted in graph.items():
-        others = {group[other] for other in wanted} - {group[node]}
-        joined.setdefault(group[node], set()).update(others)
-    known: dict[str, list[str]] = {}
-
-    def longest(node: str) -> list[str]:
-        if node not in known:
-            ways = [longest(other) for other in sorted(joined[node])]
-            known[node] = [node, *max(ways, key=len, default=[])]
-        return known[node]
-
-    return max((longest(node) for node in sorted(joined)), key=len)
-
-
-def private_names(trees: dict[str, ast.Module]) -> list[tuple[str, int, str]]:
-    """(module, line, name) of each private name that another module defines."""
-    own = {name: _defined(tree) for name, tree in trees.items()}
-    all_names = set().union(*own.values())
-    return [
-        (module, line, name)
-        for module, tree in trees.items()
-        for line, name in sorted(_reached_for(tree))
-        if name in all_names - own[module] - TUPLES
-    ]
-
-
-def _is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__") and name != "_"
-
-
-def _reached_for(tree: ast.Module) -> set[tuple[int, str]]:
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and _is_private(node.attr):
-            found.add((node.lineno, node.attr))
-        elif isinstance(node, ast.ImportFrom):
-            names = [alias.name for alias in node.names if _is_private(alias.name)]
-            found |= {(node.lineno, name) for name in names}
-    return found
-
-
-def _defined(tree: ast.Module) -> set[str]:
-    """The private names that a file defines: by a statement, or on ``self``."""
-    found = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found.add(node.name)
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            found.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"):
-                found.add(node.attr)
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-            found.add(node.value)  # of __slots__
-    return {name for name in found if _is_private(name)}
-
-
-def below_memory(kind: type) -> int:
-    """How many classes below Mesa-LLM's ``Memory`` a class stands."""
-    if kind is Memory or not issubclass(kind, Memory):
-        return 0
-    return 1 + max(below_memory(base) for base in kind.__bases__)
+# -- one step -------------------------------------------------------------------------
 
 
 class Listener(LLMAgent):
-    """Hears one message in each step."""
+    """Hears one message in each step and may recall something."""
 
-    def hear(self) -> None:
-        """One step of the memory."""
-        self.memory.process_step(pre_step=True)
+    recalls = True
+
+    def step(self) -> None:
+        """One message, and a recall."""
         text = f"The bridge broke on day {self.model.steps}."
         content = {"message": text, "sender": 7, "recipients": [self.unique_id]}
         self.memory.add_to_memory("message", content)
-        self.memory.process_step()
+        if self.recalls:
+            self.memory.recall("the bridge", k=3)
 
 
-def entered(warm: int = 2) -> list[tuple[str, str]]:
-    """(file, function) of each function entered in a step with one event, in order.
+class Street(mesa.Model):
+    """A model of one listener."""
 
-    Args:
-        warm: so many steps come before, in which caches are filled.
-    """
-    model = mesa.Model(rng=1)
-    grades = ScriptedLLM(rules={"grade": lambda r: [3 for _ in r.inputs["events"]]})
-    configure(model, llm=grades, execution="blocking")
-    agent = Listener(model, CoTReasoning, "openai/test")
-    agent.memory = EpisodicMemory(agent)
-    for _ in range(warm):
-        model.step()
-        agent.hear()
-    model.step()
-    found: list[tuple[str, str]] = []
-    start = len(str(ROOT)) + 1
+    def __init__(self, recalls: bool, record: str | None) -> None:
+        super().__init__(rng=1)
+        grades = ScriptedLLM(rules={"grade": lambda r: [3 for _ in r.inputs["events"]]})
+        configure(self, llm=grades, execution="blocking", record=record)
+        self.listener = Listener(self, CoTReasoning, "openai/test")
+        self.listener.memory = EpisodicMemory(self.listener)
+        self.listener.recalls = recalls
 
-    def note(frame: Any, event: str, _: Any) -> None:
-        name = frame.f_code.co_filename
-        if event == "call" and name.startswith(str(ROOT)):
-            found.append((name[start:], frame.f_code.co_qualname))
+    def step(self) -> None:
+        """The listener's step."""
+        self.listener.step()
 
-    before = sys.getprofile()
-    sys.setprofile(note)
-    try:
-        agent.hear()
-    finally:
-        sys.setprofile(before)
-    (event,) = [r for r in agent.memory.current_records() if r.step == model.steps]
-    assert event.importance == 3, "the event was graded by the model"
+
+def entered(recalls: bool = True, recorded: bool = False) -> list[tuple[str, str]]:
+    """(file, function) of each function that one step enters, thread by thread."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = Street(recalls, str(Path(folder) / "run.sqlite") if recorded else None)
+        services = Services.of(model)
+
+        def step() -> None:
+            model.step()
+            if services.recorder:
+                services.flush()
+
+        for _ in range(WARM_UP_STEPS):
+            step()
+        found = _traced(step)
+        records = model.listener.memory.current_records()
+        if services.recorder:
+            services.recorder.close()
+    graded = [each.importance for each in records if each.step == model.steps]
+    assert graded == [3], "the model graded the event"
     return found
 
 
-def measure() -> dict[str, Any]:
+def _traced(work: Callable[[], None]) -> list[tuple[str, str]]:
+    found: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    start = len(str(PACKAGE)) + 1
+
+    def note(frame: Any, event: str, _: Any) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(str(PACKAGE)):
+            entry = (name[start:], frame.f_code.co_qualname)
+            found[threading.get_ident()].append(entry)
+
+    threading.setprofile_all_threads(note)
+    try:
+        work()
+    finally:
+        threading.setprofile_all_threads(None)
+    return [entry for thread in found.values() for entry in thread]
+
+
+def step_size(**kind: bool) -> dict[str, int]:
+    """Files, changes of file and functions of one step."""
+    files = [file for file, _ in entered(**kind)]
+    changes = sum(one != other for one, other in pairwise(files))
+    return {"files": len(set(files)), "changes": changes, "functions": len(files)}
+
+
+# -- the report -----------------------------------------------------------------------
+
+
+def measure(ids: bool = False) -> dict[str, Any]:
     """All numbers, by name."""
-    trees = modules()
-    graph = imports(trees)
-    passed = [file for file, _ in entered()]
-    top = [
-        path
-        for path in ROOT.iterdir()
-        if path.name != "__init__.py"
-        and (path.suffix == ".py" or any(path.glob("*.py")))
-    ]
+    trees, code = modules(), code_by_folder()
     return {
-        "names_at_the_top": len(top),
-        "circles_of_imports": circles(graph),
-        "longest_chain": chain(rooms(graph)),
-        "classes_below_memory": {m.__name__: below_memory(m) for m in MEMORIES},
-        "private_names_reached_for": private_names(trees),
-        "files_of_an_event": len(set(passed)),
-        "changes_of_file": sum(a != b for a, b in pairwise(passed)),
-        "functions_entered": len(passed),
+        "lines of code": sum(code.values()),
+        "lines of code by folder": code,
+        "lines of tests": lines_of("tests"),
+        **({"test ids": test_ids()} if ids else {}),
+        "lines of benchmarks": lines_of("benchmarks"),
+        "words of docs": words_of_docs(),
+        "public names": len(mesa_memory.__all__),
+        "class names used twice": repeated_classes(trees),
+        "circles of imports": circles(imports(trees)),
+        "crowded folders": crowded_folders(),
+        "one step": step_size(recalls=False),
+        "one step with a recall": step_size(),
+        "one step with a recall, recorded": step_size(recorded=True),
     }
 
 
 def main() -> None:
     """Prints the numbers."""
-    parser = argparse.ArgumentParser(description="How the package is built.")
+    parser = argparse.ArgumentParser(description="How large the package is.")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--trace", action="store_true", help="the way of the event")
+    parser.add_argument("--ids", action="store_true", help="count the tests, too")
+    parser.add_argument("--trace", action="store_true", help="the way of a step")
     given = parser.parse_args()
-    found = measure()
+    found = measure(given.ids)
     if given.json:
         print(json.dumps(found))
         return
     for name, value in found.items():
-        told = name.replace("_", " ")
-        if isinstance(value, list):
-            print(f"{told}: {len(value)}")
+        if isinstance(value, dict):
+            print(f"{name}: {len(value)}" if name in LISTS else f"{name}:")
+            for key, each in value.items():
+                print("   ", key, *(each if isinstance(each, list) else [each]))
+        elif isinstance(value, list):
+            print(f"{name}: {len(value)}")
             for each in value:
-                print("   ", *(each if isinstance(each, list | tuple) else [each]))
+                print("   ", *each)
         else:
-            print(f"{told}: {value}")
+            print(f"{name}: {value}")
     if given.trace:
         last = ""
         for file, function in entered():
