@@ -1,6 +1,6 @@
 """Facts in generated worlds: what is remembered of homes, offices, belongings and moods.
 
-    python -m benchmarks.facts [--worlds 20] [--steps 40] [--offline] [--json] [--mem0]
+    python -m benchmarks.facts [--worlds 20] [--steps 40] [--offline] [--json]
 
 In each step three neighbours tell an agent what has happened. What a sentence states is
 known, as the world has made it, so only what the memory does with it is measured: each
@@ -18,7 +18,7 @@ Peers: *episodic* is ``EpisodicMemory``; its reader is shown the ten best memori
 question, knows what each states, and believes the newest. *Judge* is what mem0's first
 version does, with our offline judge in the model's place: the statement is compared with
 the five nearest facts by embedding, and one that it is about is overwritten; it has no
-steps, speakers or evidence. ``--mem0`` runs mem0's own code, see ``mem0_peer``.
+steps, speakers or evidence.
 """
 
 import argparse
@@ -377,17 +377,14 @@ def _same(one: str | None, other: str | None) -> bool:
     return one is not None and other is not None and bare(one) == bare(other)
 
 
-def measure(
-    worlds: int, steps: int, offline: bool, systems: dict[str, Any] | None = None
-) -> dict[str, Any]:
+def measure(worlds: int, steps: int, offline: bool) -> dict[str, Any]:
     """Shares of right answers by system and kind, and how often a judge was asked."""
-    systems = SYSTEMS if systems is None else systems
-    right: dict[str, Counter] = {name: Counter() for name in systems}
-    total: dict[str, Counter] = {name: Counter() for name in systems}
+    right: dict[str, Counter] = {name: Counter() for name in SYSTEMS}
+    total: dict[str, Counter] = {name: Counter() for name in SYSTEMS}
     judged = stated = 0
     for seed in range(worlds):
         world = World.made(seed, steps)
-        for name, kind in systems.items():
+        for name, kind in SYSTEMS.items():
             system = kind(world, seed, offline)
             judged += getattr(system, "judged", 0)
             stated += getattr(system, "stated", 0)
@@ -396,7 +393,7 @@ def measure(
                 total[name][question] += 1
     shares = {
         name: {kind: right[name][kind] / max(total[name][kind], 1) for kind in KINDS}
-        for name in systems
+        for name in SYSTEMS
     }
     counts = {kind: total["facts"][kind] for kind in KINDS}
     return {"shares": shares, "questions": counts, "judged": judged / max(stated, 1)}
@@ -409,14 +406,8 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=40)
     parser.add_argument("--offline", action="store_true")
     parser.add_argument("--json", action="store_true")
-    parser.add_argument("--mem0", action="store_true", help="mem0's own code, too")
     given = parser.parse_args()
-    systems = dict(SYSTEMS)
-    if given.mem0:
-        from benchmarks.mem0_peer import Mem0
-
-        systems["mem0"] = Mem0
-    found = measure(given.worlds, given.steps, given.offline, systems)
+    found = measure(given.worlds, given.steps, given.offline)
     if given.json:
         print(json.dumps(found))
         return

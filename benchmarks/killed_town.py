@@ -17,7 +17,6 @@ import numpy as np
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.town import Citizen
 from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,
@@ -35,6 +34,7 @@ from mesa_memory import (
     register_policy,
 )
 from mesa_memory.runs.recording.rows import prompt_hash
+from tests.support.town import Citizen
 
 #: of a hundred prompts, so many get no answer, and as many one that says nothing
 DOWN, NONSENSE = 3, 2

@@ -27,7 +27,6 @@ from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from benchmarks.small_model import NAME, MissingModel, SmallModel
-from benchmarks.town import Citizen, Town
 from mesa_memory import (
     BadReply,
     ConversationMemory,
@@ -46,6 +45,7 @@ from mesa_memory import (
 )
 from mesa_memory.core.records import EVENT, EVICTED
 from mesa_memory.llm.cost.ledger import Usage
+from tests.support.town import Citizen, Town
 
 
 class Pausing(Citizen):

@@ -1,7 +1,6 @@
 """How the benchmarks show their rows."""
 
-import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.console import Console
@@ -21,19 +20,3 @@ def show(title: str, rows: Sequence[dict[str, Any]], digits: int = 2) -> None:
             )
         )
     Console(width=130).print(table)
-
-
-def show_limits(
-    title: str, found: Mapping[str, Sequence[float]], limits: Mapping[str, float]
-) -> None:
-    """Prints the median and the worst of what was measured, beside its limit if any."""
-    table = Table("measured", "median", "worst", "limit", title=title)
-    for name, values in found.items():
-        middle, worst = statistics.median(values), max(values)
-        limit = f"{limits[name]:,}" if name in limits else ""
-        table.add_row(name, *(f"{v:,.{_digits(v)}f}" for v in (middle, worst)), limit)
-    Console().print(table)
-
-
-def _digits(value: float) -> int:
-    return 0 if value >= 100 else 2

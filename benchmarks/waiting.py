@@ -31,7 +31,6 @@ from mesa_llm.parallel_stepping import step_agents_parallel
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.town import Citizen, Town
 from mesa_memory import (
     EpisodicMemory,
     LLMRequest,
@@ -46,6 +45,7 @@ from mesa_memory.llm.providers.litellm import litellm
 from mesa_memory.llm.schemas import json_schema
 from mesa_memory.tasks.consolidate import Summary
 from tests.support.openai_server import ServerProcess
+from tests.support.town import Citizen, Town
 
 MODEL = "openai/local"
 CONCURRENCY = 32

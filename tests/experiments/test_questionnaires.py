@@ -12,7 +12,6 @@ from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from pydantic import BaseModel
 
-from benchmarks.town import Town
 from mesa_memory import (
     BadReply,
     Budget,
@@ -35,6 +34,7 @@ from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY
 from tests.support.recorded_town import stream
+from tests.support.town import Town
 from tests.support.waiting import HUNG
 
 TYPED = [

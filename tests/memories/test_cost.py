@@ -5,7 +5,6 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.town import Citizen, Town
 from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
@@ -22,6 +21,7 @@ from mesa_memory import (
 )
 from tests.support.classes import EVERY
 from tests.support.openai_server import OpenAIServer
+from tests.support.town import Citizen, Town
 
 AGENTS, STEPS = 6, 15
 

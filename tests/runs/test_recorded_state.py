@@ -5,9 +5,9 @@ import random
 import pytest
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from benchmarks.town import Citizen
 from mesa_memory import Services, ShortTermMemory, open_run, resume
 from tests.support.recorded_town import RecordedTown
+from tests.support.town import Citizen
 
 AGENTS, STEPS = 30, 40
 

@@ -5,11 +5,11 @@ import sqlite3
 import numpy as np
 import pytest
 
-from benchmarks.town import Town
 from mesa_memory import EpisodicMemory, Services, configure, resume
 from mesa_memory.embedders import embedder
 from mesa_memory.errors import EmbedderError, ReplayMismatch, StoreCorrupt
 from tests.support.tables import assert_equal, tables
+from tests.support.town import Town
 
 
 class Remote:

@@ -297,18 +297,3 @@ def test_a_field_that_is_no_json_is_a_damaged_file(tmp_path, json):
             with pytest.raises(StoreCorrupt):
                 ask(7)
         assert run.prompt(7, 1).startswith("short memory")
-
-
-def test_the_benchmarks_big_run_can_be_asked_like_any_other(tmp_path):
-    from benchmarks.big_run import BigRun
-    from benchmarks.explorer import measure, questions
-
-    big = BigRun(agents=4, steps=12)
-    assert big.write(tmp_path / "big.sqlite") == 4 * (12 * 3 + 2)
-    with open_run(tmp_path / "big.sqlite") as run:
-        assert run.agents()["records"].sum() == big.records
-        assert len(run.provenance("3/episodic/summary/2")) == 32
-        assert run.differences(run) is None
-        assert set(questions(run)) == set(
-            measure(tmp_path / "big.sqlite", 4, times=2, cold=False)
-        )

@@ -6,7 +6,6 @@ python -m tests.support.recorded_town FILE STEPS
 import sys
 from typing import Any
 
-from benchmarks.town import Town
 from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
@@ -21,6 +20,7 @@ from mesa_memory import (
     configure,
 )
 from tests.support import layered
+from tests.support.town import Town
 
 
 def stream(agent: Any) -> EpisodicMemory:

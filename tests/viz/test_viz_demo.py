@@ -10,7 +10,6 @@ import threading
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.story import DRAWN
 from mesa_memory.cli import main
 from mesa_memory.runs import open_run
 from tests.support.browser import ROOT, Window, browser
@@ -18,6 +17,10 @@ from tests.support.browser import ROOT, Window, browser
 pytestmark = pytest.mark.slow
 
 DAYS = 12
+#: true once something is drawn in a chart
+DRAWN = """() => [...document.querySelectorAll("[aria-label^='Curves of'] canvas")].some(
+  canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height)
+    .data.some(value => value))"""
 
 
 class Demo:

@@ -4,9 +4,9 @@ import threading
 
 import pytest
 
-from benchmarks.town import Town
 from mesa_memory import STLTMemory, configure
 from mesa_memory.runtime.queue import CommitQueue
+from tests.support.town import Town
 from tests.support.waiting import HUNG
 
 

@@ -1,4 +1,4 @@
-"""The model all benchmarks share: agents on a ring that see, speak and act.
+"""The model that tests and benchmarks share: agents on a ring that see, speak and act.
 
 Each agent makes one observation, sends one message to a neighbour and acts once per
 step. Nothing reasons, so every request to the server is a memory's.
