@@ -78,21 +78,19 @@ def test_the_first_form_that_a_server_knows_is_found_and_remembered(known, way):
     assert (first.route.client, first.route.form) == (way, known)
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+@pytest.mark.parametrize("code", [400, 422])
+def test_a_refusal_is_understood_in_many_words(code):
+    cases = [
         "This response_format type is unavailable now",
         "'response_format.type' must be 'json_schema' or 'text'",
         "Unrecognized request argument supplied",
         "body.response_format: extra fields not permitted",
         "json_schema is not supported by this model",
         "Invalid schema for grammar",
-    ],
-)
-@pytest.mark.parametrize("code", [400, 422])
-def test_a_refusal_is_understood_in_many_words(said, code):
-    with Server("json_object", refusal=Behaviour.status(code, said)) as server:
-        assert ask(client(), asked(server)).route.form == "json_object"
+    ]
+    for said in cases:
+        with Server("json_object", refusal=Behaviour.status(code, said)) as server:
+            assert ask(client(), asked(server)).route.form == "json_object"
 
 
 def test_a_servers_error_for_a_form_moves_on_once_the_next_one_works():
@@ -134,17 +132,17 @@ REFUSALS = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_a_setting_that_is_refused_is_left_out_from_then_on(name):
-    values = {"temperature": 0.5, "seed": 7, "max_tokens": 300}
-    with Server("json_schema", settings=[(name, REFUSALS[name])]) as server:
-        llm = client(**values)
-        replies = [ask(llm, asked(server)) for _ in range(2)]
-    assert [reply.attempts for reply in replies] == [2, 1]
-    assert replies[1].route.without == (name,)
-    for other in values.keys() - {name}:
-        assert server.log[-1].body[other] == values[other]
-    assert name not in server.log[-1].body
+def test_a_setting_that_is_refused_is_left_out_from_then_on():
+    for name, refusal in REFUSALS.items():
+        values = {"temperature": 0.5, "seed": 7, "max_tokens": 300}
+        with Server("json_schema", settings=[(name, refusal)]) as server:
+            llm = client(**values)
+            replies = [ask(llm, asked(server)) for _ in range(2)]
+        assert [reply.attempts for reply in replies] == [2, 1]
+        assert replies[1].route.without == (name,)
+        for other in values.keys() - {name}:
+            assert server.log[-1].body[other] == values[other]
+        assert name not in server.log[-1].body
 
 
 def test_the_newer_name_of_a_limit_is_taken():

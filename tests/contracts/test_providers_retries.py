@@ -58,44 +58,44 @@ REJECTED = {
 }
 
 
-@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
-def test_a_passing_fault_is_tried_again(behaviour):
-    hangs = behaviour in HANGING.values()
-    # On a busy machine a good answer, too, may take longer than so short a time-out.
-    llm = client(timeout=0.5, attempts=100) if hangs else client()
-    with OpenAIServer(behave=sequence(behaviour)) as server:
-        reply = ask(llm, question(server))
-    assert reply.text == '{"summary": "Summary of: Write a summary."}'
-    assert reply.attempts >= 2 if hangs else reply.attempts == server.requests == 2
+def test_a_passing_fault_is_tried_again():
+    for behaviour in PASSING.values():
+        hangs = behaviour in HANGING.values()
+        # On a busy machine a good answer, too, may take longer than so short a time-out.
+        llm = client(timeout=0.5, attempts=100) if hangs else client()
+        with OpenAIServer(behave=sequence(behaviour)) as server:
+            reply = ask(llm, question(server))
+        assert reply.text == '{"summary": "Summary of: Write a summary."}'
+        assert reply.attempts >= 2 if hangs else reply.attempts == server.requests == 2
 
 
-@pytest.mark.parametrize("behaviour", PASSING.values(), ids=PASSING)
-def test_a_lasting_outage_ends_after_the_attempts(behaviour):
-    hangs = behaviour in HANGING.values()
-    with OpenAIServer(behave=always(behaviour)) as server:
-        with pytest.raises(
-            LLMUnavailable, match=r"no answer in 3 attempt\(s\)"
-        ) as info:
-            ask(client(**{"timeout": 0.2} if hangs else {}), question(server))
-        # An attempt may be given up before the server has seen it.
-        assert server.requests <= 3 if hangs else server.requests == 3
-    error = info.value
-    assert (error.agent, error.step, error.purpose) == (7, 3, "consolidate")
-    assert error.passing
-    assert "openai/test" in str(error)
-    assert server.base in str(error)
-    assert "Traceback" not in str(error)
+def test_a_lasting_outage_ends_after_the_attempts():
+    for behaviour in PASSING.values():
+        hangs = behaviour in HANGING.values()
+        with OpenAIServer(behave=always(behaviour)) as server:
+            with pytest.raises(
+                LLMUnavailable, match=r"no answer in 3 attempt\(s\)"
+            ) as info:
+                ask(client(**{"timeout": 0.2} if hangs else {}), question(server))
+            # An attempt may be given up before the server has seen it.
+            assert server.requests <= 3 if hangs else server.requests == 3
+        error = info.value
+        assert (error.agent, error.step, error.purpose) == (7, 3, "consolidate")
+        assert error.passing
+        assert "openai/test" in str(error)
+        assert server.base in str(error)
+        assert "Traceback" not in str(error)
 
 
-@pytest.mark.parametrize(("behaviour", "advice"), REJECTED.values(), ids=REJECTED)
-def test_a_refused_request_is_not_sent_again(behaviour, advice):
-    with OpenAIServer(behave=always(behaviour)) as server:
-        with pytest.raises(LLMRejected, match=advice) as info:
-            ask(client(), question(server))
-        assert server.requests == 1
-    assert not info.value.passing
-    assert "refuses the request" in str(info.value)
-    assert (info.value.agent, info.value.step) == (7, 3)
+def test_a_refused_request_is_not_sent_again():
+    for behaviour, advice in REJECTED.values():
+        with OpenAIServer(behave=always(behaviour)) as server:
+            with pytest.raises(LLMRejected, match=advice) as info:
+                ask(client(), question(server))
+            assert server.requests == 1
+        assert not info.value.passing
+        assert "refuses the request" in str(info.value)
+        assert (info.value.agent, info.value.step) == (7, 3)
 
 
 def test_a_refused_connection_is_tried_again():
@@ -208,9 +208,8 @@ def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once():
         assert server.requests == 1
 
 
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
+def test_retry_after_is_read_in_every_form():
+    cases = [
         ({"retry-after": "5"}, 5),
         ({"retry-after": "0.25"}, 0.25),
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
@@ -224,22 +223,20 @@ def test_a_retry_after_beyond_the_deadline_ends_the_request_at_once():
         ({"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}, 0),
         ({"retry-after": "Mon, 01 Jan 99999 00:00:00 GMT"}, 0),
         ({}, 0),
-    ],
-)
-def test_retry_after_is_read_in_every_form(headers, seconds):
-    error = SimpleNamespace(response=SimpleNamespace(headers=headers))
-    assert provider_errors.retry_after(error) == pytest.approx(
-        seconds, abs=seconds / 10
-    )
-    error = SimpleNamespace(response=None, litellm_response_headers=headers)
-    assert provider_errors.retry_after(error) == pytest.approx(
-        seconds, abs=seconds / 10
-    )
+    ]
+    for headers, seconds in cases:
+        error = SimpleNamespace(response=SimpleNamespace(headers=headers))
+        assert provider_errors.retry_after(error) == pytest.approx(
+            seconds, abs=seconds / 10
+        )
+        error = SimpleNamespace(response=None, litellm_response_headers=headers)
+        assert provider_errors.retry_after(error) == pytest.approx(
+            seconds, abs=seconds / 10
+        )
 
 
-@pytest.mark.parametrize(
-    ("said", "seconds"),
-    [
+def test_a_wait_in_words_is_read_in_every_form():
+    cases = [
         ("Please try again in 20ms. Visit https://…", 0.02),
         ("Please try again in 6m0s.", 360),
         ("Please try again in 2m59.56s. Need more tokens?", 179.56),
@@ -249,11 +246,10 @@ def test_retry_after_is_read_in_every_form(headers, seconds):
         ("Please try again in 3 minutes", 180),
         ("Try again later", 0),
         ("Please try again in 400 days", 0),
-    ],
-)
-def test_a_wait_in_words_is_read_in_every_form(said, seconds):
-    error = StateError(429, json.dumps({"error": {"message": said}}))
-    assert provider_errors.retry_after(error) == pytest.approx(seconds)
+    ]
+    for said, seconds in cases:
+        error = StateError(429, json.dumps({"error": {"message": said}}))
+        assert provider_errors.retry_after(error) == pytest.approx(seconds)
 
 
 @pytest.mark.parametrize("wait", ["Fri, 31 Dec 9999 23:59:59 GMT", "9999999999"])

@@ -53,9 +53,9 @@ def test_the_pictures_of_the_concepts_are_what_their_script_draws():
         assert f"_static/{name}" in page.read_text()
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.relative_to(DOCS).as_posix())
-def test_no_page_takes_longer_than_ten_minutes(page):
-    assert len(page.read_text(encoding="utf-8").split()) <= LONGEST
+def test_no_page_takes_longer_than_ten_minutes():
+    for page in PAGES:
+        assert len(page.read_text(encoding="utf-8").split()) <= LONGEST
 
 
 def test_every_link_in_the_repositorys_own_pages_leads_somewhere():

@@ -346,9 +346,8 @@ def test_layers_of_one_memory_share_events_that_count_once():
     assert metrics.holders(WELL)(place) == 1
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
+def test_wrong_arguments_are_refused():
+    cases = [
         (lambda: metrics.size_of(""), "layer must be a name"),
         (lambda: metrics.holders(3), "fact must be a text, a pattern"),
         (lambda: metrics.holders("the of"), "must have words"),
@@ -357,11 +356,10 @@ def test_layers_of_one_memory_share_events_that_count_once():
         (lambda: metrics.calls_for(), "name at least one purpose"),
         (lambda: metrics.impressions(Place(ShortTermMemory), "mood"), "'sentiment' or"),
         (lambda: metrics.forgetting(mesa.Model(), kinds="message"), "list of texts"),
-    ],
-)
-def test_wrong_arguments_are_refused(make, said):
-    with pytest.raises((TypeError, ValueError), match=said):
-        make()
+    ]
+    for make, said in cases:
+        with pytest.raises((TypeError, ValueError), match=said):
+            make()
 
 
 # -- replicates ------------------------------------------------------------------------

@@ -98,9 +98,8 @@ class Mood(BaseModel):
     strength: int
 
 
-@pytest.mark.parametrize(
-    ("question", "reply", "expected"),
-    [
+def test_an_answer_has_the_type_that_was_asked_for():
+    cases = [
         (TYPED[0], "Agent 99.", "Agent 99."),
         (TYPED[1], '{"answer": 3}', 3),
         (TYPED[1], '```json\n{"answer": "3"}\n```', 3),
@@ -112,10 +111,9 @@ class Mood(BaseModel):
             '{"word": "calm", "strength": 2}',
             {"word": "calm", "strength": 2},
         ),
-    ],
-)
-def test_an_answer_has_the_type_that_was_asked_for(question, reply, expected):
-    assert value(Place(ScriptedLLM(rules={"probe": reply})), question) == expected
+    ]
+    for question, reply, expected in cases:
+        assert value(Place(ScriptedLLM(rules={"probe": reply})), question) == expected
 
 
 def test_a_model_is_told_what_counts_as_an_answer():
@@ -251,9 +249,8 @@ def test_agents_are_asked_at_once_where_answers_take_their_time():
     ]
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
-    [
+def test_what_cannot_be_asked_is_refused():
+    cases = [
         (lambda: Question("", "Who?"), "name of a question"),
         (lambda: Question("who", " "), "text of a question"),
         (lambda: Question("who", "Who?", "yes"), "kind must be one of"),
@@ -273,11 +270,10 @@ def test_agents_are_asked_at_once_where_answers_take_their_time():
         (lambda: Questionnaire(TYPED[0], every=0), "every must be above 0"),
         (lambda: Questionnaire(TYPED[0], at=[-1]), "at must be >= 0"),
         (lambda: Questionnaire(TYPED[0], agents="all"), "agents must be a list"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(make, said):
-    with pytest.raises((TypeError, ValueError), match=said):
-        make()
+    ]
+    for make, said in cases:
+        with pytest.raises((TypeError, ValueError), match=said):
+            make()
 
 
 # -- no trace --------------------------------------------------------------------------

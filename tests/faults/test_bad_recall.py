@@ -39,28 +39,28 @@ WRONG_VECTORS = [
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-@pytest.mark.parametrize("vector", WRONG_VECTORS, ids=str)
-def test_a_wrong_vector_changes_nothing(vector):
-    index, _ = small()
-    before = state(index)
-    with pytest.raises(EmbedderError):
-        index.add(record(9), "text", vector, source="test")
-    with pytest.raises(EmbedderError):
-        index.recall("mill", vector=vector, source="test")
-    assert state(index) == before
-    assert record(9) not in index
+def test_a_wrong_vector_changes_nothing():
+    for vector in WRONG_VECTORS:
+        index, _ = small()
+        before = state(index)
+        with pytest.raises(EmbedderError):
+            index.add(record(9), "text", vector, source="test")
+        with pytest.raises(EmbedderError):
+            index.recall("mill", vector=vector, source="test")
+        assert state(index) == before
+        assert record(9) not in index
 
 
 @pytest.mark.filterwarnings("ignore:overflow")
-@pytest.mark.parametrize("vector", WRONG_VECTORS, ids=str)
-def test_one_wrong_vector_of_several_leaves_all_without(vector):
-    index, records = small(embedded=False)
-    with pytest.raises(EmbedderError):
-        index.embed_all(records, [[1, 0, 0], [0, 1, 0], vector], "test")
-    assert index.lacking() == records
-    assert (index.source, index.dim) == ("", 0)
-    index.embed_all(records, [[1, 0], [0, 1], [1, 1]], "another")
-    assert (index.source, index.dim) == ("another", 2)
+def test_one_wrong_vector_of_several_leaves_all_without():
+    for vector in WRONG_VECTORS:
+        index, records = small(embedded=False)
+        with pytest.raises(EmbedderError):
+            index.embed_all(records, [[1, 0, 0], [0, 1, 0], vector], "test")
+        assert index.lacking() == records
+        assert (index.source, index.dim) == ("", 0)
+        index.embed_all(records, [[1, 0], [0, 1], [1, 1]], "another")
+        assert (index.source, index.dim) == ("another", 2)
 
 
 def test_too_few_vectors_and_records_from_elsewhere_leave_all_without():
@@ -87,9 +87,8 @@ def test_vectors_of_two_embedders_never_meet():
     assert state(index) == before
 
 
-@pytest.mark.parametrize(
-    ("kept", "text", "error"),
-    [
+def test_a_record_that_cannot_be_ranked_is_refused_whole():
+    cases = [
         (record(9, math.nan), "text", ValueError),
         (record(9, math.inf), "text", ValueError),
         (record(9, 1, math.nan), "text", ValueError),
@@ -97,16 +96,15 @@ def test_vectors_of_two_embedders_never_meet():
         (record(9), b"text", TypeError),
         (record(0), "text", ValueError),
         (record(9, subject=[]), "text", TypeError),
-    ],
-)
-def test_a_record_that_cannot_be_ranked_is_refused_whole(kept, text, error):
-    index, _ = small()
-    before = state(index)
-    with pytest.raises(error):
-        index.add(kept, text, [1, 0, 0], source="test")
-    assert state(index) == before
-    index.add(record(10), "the next one", [0, 0, 1], source="test")
-    assert len(state(index)) == 4
+    ]
+    for kept, text, error in cases:
+        index, _ = small()
+        before = state(index)
+        with pytest.raises(error):
+            index.add(kept, text, [1, 0, 0], source="test")
+        assert state(index) == before
+        index.add(record(10), "the next one", [0, 0, 1], source="test")
+        assert len(state(index)) == 4
 
 
 def test_a_first_record_that_is_refused_does_not_settle_the_embedder():
@@ -125,10 +123,10 @@ def test_a_vector_of_zeros_is_like_nothing():
         assert math.isfinite(recalled.score)
 
 
-@pytest.mark.parametrize("k", [True, False, 2.5, 2.0, "3", [1], math.nan])
-def test_k_that_is_not_a_whole_number_is_a_type_error(k):
-    with pytest.raises(TypeError, match="k must be a whole number or None, got"):
-        small()[0].recall("mill", k)
+def test_k_that_is_not_a_whole_number_is_a_type_error():
+    for k in [True, False, 2.5, 2.0, "3", [1], math.nan]:
+        with pytest.raises(TypeError, match="k must be a whole number or None, got"):
+            small()[0].recall("mill", k)
 
 
 def test_k_may_be_none_at_all_any_kind_of_int_or_too_large_and_not_negative():
@@ -162,33 +160,30 @@ def test_a_preset_has_a_name_and_an_unknown_one_says_which_there_are():
             Scoring.preset(name)
 
 
-@pytest.mark.parametrize(
-    ("given", "error"),
-    [
+def test_arguments_that_make_no_sense_are_refused():
+    cases = [
         ({"now": math.nan}, "now must be a finite number"),
         ({"now": math.inf}, "now must be a finite number"),
         ({"query": 5}, "query must be a text"),
         ({"query": ["mill"]}, "query must be a text"),
         ({"scoring": "mesa_llm"}, "scoring must be a Scoring"),
         ({"kinds": 5}, "not iterable"),
-    ],
-)
-def test_arguments_that_make_no_sense_are_refused(given, error):
-    with pytest.raises((TypeError, ValueError), match=error):
-        small()[0].recall(**given)
+    ]
+    for given, error in cases:
+        with pytest.raises((TypeError, ValueError), match=error):
+            small()[0].recall(**given)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -0.1])
-@pytest.mark.parametrize(
-    "field", ["relevance", "importance", "recency", "speaker_boost", "before", "after"]
-)
-def test_no_weight_is_negative_endless_or_not_a_number(field, value):
-    weights = {field: value}
-    if field in ("before", "after"):
-        pair = (value, 0.1) if field == "before" else (0.1, value)
-        weights = {"context_weights": pair}
-    with pytest.raises(ValueError, match="weights must be 0 or more"):
-        Scoring(**weights)
+def test_no_weight_is_negative_endless_or_not_a_number(value):
+    cases = ["relevance", "importance", "recency", "speaker_boost", "before", "after"]
+    for field in cases:
+        weights = {field: value}
+        if field in ("before", "after"):
+            pair = (value, 0.1) if field == "before" else (0.1, value)
+            weights = {"context_weights": pair}
+        with pytest.raises(ValueError, match="weights must be 0 or more"):
+            Scoring(**weights)
 
 
 def test_filters_that_fit_nothing_give_nothing():
@@ -202,26 +197,28 @@ def test_filters_that_fit_nothing_give_nothing():
     assert len(index.recall("mill", without=[record(99)])) == 3
 
 
-@pytest.mark.parametrize("query", ["", " ", "?!…", "what is the", "_", "\x00", "́"])
-def test_a_query_without_words_is_no_trouble(query):
-    found = small()[0].recall(query, vector=[0, 0, 1], source="test")
-    assert found[0].record.id == "1/x/2"
-    assert all(r.parts["lexical"] == 0 for r in found)
+def test_a_query_without_words_is_no_trouble():
+    for query in ["", " ", "?!…", "what is the", "_", "\x00", "́"]:
+        found = small()[0].recall(query, vector=[0, 0, 1], source="test")
+        assert found[0].record.id == "1/x/2"
+        assert all(r.parts["lexical"] == 0 for r in found)
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
-        ("磨坊着火了", "磨坊"), ("الطاحونة تحترق", "الطاحونة"), ("Мельница горит", "мельница"),
-        ("alarm 🔥🔥 now", "🔥"), ("Mühle brennt", "MÜHLE"), ("방앗간에 불이 났다", "방앗간"),
-    ],
-)  # fmt: skip
-def test_other_scripts_and_pictograms_are_found_by_their_words(text, query):
-    index, _ = small(embedded=False)
-    index.add(record(9), text)
-    best = index.recall(query, 1)[0]
-    assert best.record.id == "1/x/9"
-    assert best.parts["lexical"] > 0
+def test_other_scripts_and_pictograms_are_found_by_their_words():
+    cases = [
+        ("磨坊着火了", "磨坊"),
+        ("الطاحونة تحترق", "الطاحونة"),
+        ("Мельница горит", "мельница"),
+        ("alarm 🔥🔥 now", "🔥"),
+        ("Mühle brennt", "MÜHLE"),
+        ("방앗간에 불이 났다", "방앗간"),
+    ]
+    for text, query in cases:
+        index, _ = small(embedded=False)
+        index.add(record(9), text)
+        best = index.recall(query, 1)[0]
+        assert best.record.id == "1/x/9"
+        assert best.parts["lexical"] > 0
 
 
 @pytest.mark.parametrize(

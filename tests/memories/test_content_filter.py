@@ -109,16 +109,18 @@ def derived(town):
 NEWS = ["It rains", "Ann sells bread", f"Carl was {BLOOD}", "The mill is new", "Fish!"]
 
 
-@pytest.mark.parametrize("refused", REFUSALS.values(), ids=REFUSALS)
-def test_the_other_events_get_their_grades_and_the_run_goes_on(refused):
-    with OpenAIServer(behave=filtering(refused)) as server:
-        town = Town(server.base, EpisodicMemory)
-        town.hear(*NEWS)
-        sent = server.requests
-        town.hear("It snows")
-        # The marked event is not asked about again.
-        assert server.requests == sent + 1
-        assert marks(town) == {text: BLOOD not in text for text in [*NEWS, "It snows"]}
+def test_the_other_events_get_their_grades_and_the_run_goes_on():
+    for refused in REFUSALS.values():
+        with OpenAIServer(behave=filtering(refused)) as server:
+            town = Town(server.base, EpisodicMemory)
+            town.hear(*NEWS)
+            sent = server.requests
+            town.hear("It snows")
+            # The marked event is not asked about again.
+            assert server.requests == sent + 1
+            assert marks(town) == {
+                text: BLOOD not in text for text in [*NEWS, "It snows"]
+            }
 
 
 @pytest.mark.parametrize("place", range(len(NEWS)))

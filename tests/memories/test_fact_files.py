@@ -108,9 +108,8 @@ def test_yaml_carries_speakers_steps_and_strength_to_another_agent():
     assert known(other) == [("Carl", "age", "7", True)]
 
 
-@pytest.mark.parametrize(
-    ("form", "text", "words"),
-    [
+def test_what_is_no_such_file_is_refused_and_changes_nothing():
+    cases = [
         ("markdown", 5, "must be a text in Markdown, got 5"),
         ("markdown", "- home: the mill", "stands under no heading"),
         ("markdown", "x" * 10_000_001, "at most 10000000"),
@@ -121,14 +120,13 @@ def test_yaml_carries_speakers_steps_and_strength_to_another_agent():
         ("yaml", "facts: [{subject: Carl}]", "must have subject, attribute and value"),
         ("yaml", "facts: [3]", "must have subject, attribute and value"),
         ("yaml", "!!python/object/apply:os.system [ls]", "are not YAML"),
-    ],
-)
-def test_what_is_no_such_file_is_refused_and_changes_nothing(form, text, words):
-    memory = memory_of(Village())
-    before = known(memory)
-    with pytest.raises((TypeError, ValueError), match=words):
-        getattr(memory, f"from_{form}")(text)
-    assert known(memory) == before
+    ]
+    for form, text, words in cases:
+        memory = memory_of(Village())
+        before = known(memory)
+        with pytest.raises((TypeError, ValueError), match=words):
+            getattr(memory, f"from_{form}")(text)
+        assert known(memory) == before
 
 
 LEVELS = [
@@ -137,9 +135,8 @@ LEVELS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_yaml_beyond_plain_data_is_refused():
+    cases = [
         "\n".join([*LEVELS, "facts: [{subject: Carl, attribute: home, value: *a8}]"]),
         "facts: &all [{subject: Carl, attribute: home, value: the inn}]",
         "base: &base {subject: Carl}\nfacts: [{<<: *base, attribute: a, value: b}]",
@@ -147,15 +144,14 @@ LEVELS = [
         "facts: [{subject: Carl, attribute: home, value: !!binary aGk=}]",
         "facts: " + "[" * 50_000,
         "facts: " + "{a: " * 5_000 + "b" + "}" * 5_000,
-    ],
-)
-def test_yaml_beyond_plain_data_is_refused(text):
-    memory = memory_of(Village())
-    before = known(memory)
-    with pytest.raises(ValueError, match="the facts are not YAML") as raised:
-        memory.from_yaml(text)
-    assert len(str(raised.value)) < 500
-    assert known(memory) == before
+    ]
+    for text in cases:
+        memory = memory_of(Village())
+        before = known(memory)
+        with pytest.raises(ValueError, match="the facts are not YAML") as raised:
+            memory.from_yaml(text)
+        assert len(str(raised.value)) < 500
+        assert known(memory) == before
 
 
 @pytest.mark.parametrize(
@@ -192,9 +188,8 @@ def test_a_file_of_many_facts_is_compared_in_one_pass():
     assert counts == {"new": 0, "changed": 5_000, "gone": 0}
 
 
-@pytest.mark.parametrize(
-    ("form", "text"),
-    [
+def test_a_file_without_facts_takes_them_away_only_if_asked_to():
+    cases = [
         ("markdown", ""),
         ("markdown", " \n\n"),
         ("markdown", "# What Agent 1 knows\n\n## Carl\n"),
@@ -202,18 +197,17 @@ def test_a_file_of_many_facts_is_compared_in_one_pass():
         ("markdown", "<!-- ## Carl\n- home: the mill -->"),
         ("yaml", "{}"),
         ("yaml", "summary: All is well."),
-    ],
-)
-def test_a_file_without_facts_takes_them_away_only_if_asked_to(form, text):
-    memory = memory_of(Village())
-    before = known(memory)
-    read = getattr(memory, f"from_{form}")
-    with pytest.raises(ValueError, match="allow_empty=True"):
-        read(text)
-    assert known(memory) == before
-    assert read(text, allow_empty=True)["gone"] == len(before)
-    assert known(memory) == []
-    assert read(text)["gone"] == 0, "there is nothing left to lose"
+    ]
+    for form, text in cases:
+        memory = memory_of(Village())
+        before = known(memory)
+        read = getattr(memory, f"from_{form}")
+        with pytest.raises(ValueError, match="allow_empty=True"):
+            read(text)
+        assert known(memory) == before
+        assert read(text, allow_empty=True)["gone"] == len(before)
+        assert known(memory) == []
+        assert read(text)["gone"] == 0, "there is nothing left to lose"
 
 
 @pytest.mark.parametrize("form", ["markdown", "yaml"])

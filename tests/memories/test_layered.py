@@ -272,28 +272,31 @@ def failing(purpose):
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("name", PURPOSES)
 def test_a_layer_that_fails_leaves_the_prompt_complete_but_for_its_own_section(
-    name, execution
+    execution,
 ):
-    street = Street(llm=failing(PURPOSES[name]), execution=execution)
-    sound = Street(llm=failing("none"), execution=execution)
-    for each in (street, sound):
-        lived(each, 6)
-    now, wanted = (s.first._composed() for s in (street, sound))
-    names = [section.name for section in wanted.sections]
-    for place, each in enumerate(names):
-        if each == name:
-            assert "(not up to date since step" in now.texts[place]
-            assert ": LLMUnavailable)" in now.texts[place]
-            assert "not up to date" not in wanted.texts[place]
-        elif each not in ("recent", "stream"):  # what is not summed up is shown there
-            assert now.texts[place] == wanted.texts[place]
-    for day in range(1, 7):
-        assert f"Day {day}: the bridge" in now.text
-    configure(street, llm="offline")
-    lived(street, 1)
-    assert "not up to date" not in street.first.get_prompt_ready()
+    for name, purpose in PURPOSES.items():
+        street = Street(llm=failing(purpose), execution=execution)
+        sound = Street(llm=failing("none"), execution=execution)
+        for each in (street, sound):
+            lived(each, 6)
+        now, wanted = (s.first._composed() for s in (street, sound))
+        names = [section.name for section in wanted.sections]
+        for place, each in enumerate(names):
+            if each == name:
+                assert "(not up to date since step" in now.texts[place]
+                assert ": LLMUnavailable)" in now.texts[place]
+                assert "not up to date" not in wanted.texts[place]
+            elif each not in (
+                "recent",
+                "stream",
+            ):  # what is not summed up is shown there
+                assert now.texts[place] == wanted.texts[place]
+        for day in range(1, 7):
+            assert f"Day {day}: the bridge" in now.text
+        configure(street, llm="offline")
+        lived(street, 1)
+        assert "not up to date" not in street.first.get_prompt_ready()
 
 
 class Deaf(Layer):
@@ -352,10 +355,10 @@ def test_only_memories_with_the_same_layers_are_swapped():
 # -- bad input -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("budget", [99, 0, -1, 2.5, True, "much", None])
-def test_a_budget_that_is_none_is_refused(budget):
-    with pytest.raises(ValueError, match="budget must be >= 100"):
-        Street(lambda agent: LayeredMemory(agent, budget=budget))
+def test_a_budget_that_is_none_is_refused():
+    for budget in [99, 0, -1, 2.5, True, "much", None]:
+        with pytest.raises(ValueError, match="budget must be >= 100"):
+            Street(lambda agent: LayeredMemory(agent, budget=budget))
 
 
 @pytest.mark.parametrize(

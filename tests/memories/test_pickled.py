@@ -122,27 +122,27 @@ def both_go_on(town, twin):
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("memory", README)
-def test_a_memory_that_was_pickled_with_its_agent_goes_on(memory, execution):
-    town = lived(README[memory], execution)
-    agent = pickle.loads(pickle.dumps(next(iter(town.agents))))
-    both_go_on(town, agent.model)
+def test_a_memory_that_was_pickled_with_its_agent_goes_on(execution):
+    for memory in README.values():
+        town = lived(memory, execution)
+        agent = pickle.loads(pickle.dumps(next(iter(town.agents))))
+        both_go_on(town, agent.model)
 
 
-@pytest.mark.parametrize("memory", README)
-def test_a_memory_of_a_copied_model_goes_on(memory):
-    town = lived(README[memory])
-    both_go_on(town, copy.deepcopy(town))
+def test_a_memory_of_a_copied_model_goes_on():
+    for memory in README.values():
+        town = lived(memory)
+        both_go_on(town, copy.deepcopy(town))
 
 
 @pytest.mark.parametrize("host", [MemoryModule, LayeredMemory])
-@pytest.mark.parametrize("kind", LAYERS, ids=lambda kind: kind.__name__)
-def test_a_layer_that_was_pickled_goes_on(kind, host):
-    layers = LAYERS[kind]()
-    if not any(isinstance(layer, Window) for layer in layers):
-        layers = [Window(), *layers]
-    town = lived(lambda agent: host(agent, layers=copy.deepcopy(layers)))
-    both_go_on(town, pickle.loads(pickle.dumps(town)))
+def test_a_layer_that_was_pickled_goes_on(host):
+    for made in LAYERS.values():
+        layers = made()
+        if not any(isinstance(layer, Window) for layer in layers):
+            layers = [Window(), *layers]
+        town = lived(lambda agent: host(agent, layers=copy.deepcopy(layers)))
+        both_go_on(town, pickle.loads(pickle.dumps(town)))
 
 
 def test_every_layer_of_the_package_is_in_this_table():

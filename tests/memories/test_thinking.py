@@ -40,24 +40,24 @@ def add(memory, kind, content):
     memory.process_step()
 
 
-@pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("kind", ["plan", "plan_execution", "action"])
-def test_of_a_plan_the_decision_is_shown_and_the_thinking_is_not(plan, kind):
-    memory = memory_of(ShortTermMemory)
-    add(memory, kind, {"content": plan})
-    shown = memory.get_prompt_ready()
-    assert GO in shown and "user wants" not in shown and "<|" not in shown
+def test_of_a_plan_the_decision_is_shown_and_the_thinking_is_not(kind):
+    for plan in PLANS:
+        memory = memory_of(ShortTermMemory)
+        add(memory, kind, {"content": plan})
+        shown = memory.get_prompt_ready()
+        assert GO in shown and "user wants" not in shown and "<|" not in shown
 
 
-@pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("kind", [EpisodicMemory, LongTermMemory])
-def test_the_thinking_of_a_plan_is_neither_graded_nor_summarised(plan, kind):
-    llm = ScriptedLLM(rules={"grade": {"grades": [3]}, "*": {"summary": GO}})
-    memory = memory_of(kind, llm)
-    add(memory, "plan", {"content": plan})
-    assert llm.history
-    for request in llm.history:
-        assert GO in request.prompt and "user wants" not in request.prompt
+def test_the_thinking_of_a_plan_is_neither_graded_nor_summarised(kind):
+    for plan in PLANS:
+        llm = ScriptedLLM(rules={"grade": {"grades": [3]}, "*": {"summary": GO}})
+        memory = memory_of(kind, llm)
+        add(memory, "plan", {"content": plan})
+        assert llm.history
+        for request in llm.history:
+            assert GO in request.prompt and "user wants" not in request.prompt
 
 
 def test_a_plan_that_never_ends_thinking_shows_none_of_it():

@@ -115,21 +115,27 @@ def test_answers_and_studies_are_kept_there(place, form):
     assert again.run("serial", progress=False).finished
 
 
-@pytest.mark.parametrize(
-    ("given", "store", "run"),
-    [
-        ("postgresql+psycopg://u:p@host/runs#3", "postgresql+psycopg://u:p@host/runs", "3"),
+def test_only_a_number_after_an_address_is_a_run():
+    cases = [
+        (
+            "postgresql+psycopg://u:p@host/runs#3",
+            "postgresql+psycopg://u:p@host/runs",
+            "3",
+        ),
         ("postgresql+psycopg://u:p#4@host/runs", None, None),
-        ("postgresql+psycopg://u:p#4@host/runs#12", "postgresql+psycopg://u:p#4@host/runs", "12"),
+        (
+            "postgresql+psycopg://u:p#4@host/runs#12",
+            "postgresql+psycopg://u:p#4@host/runs",
+            "12",
+        ),
         ("postgresql://u:a%23b%3F@host/runs?options=-csearch_path%3Dname", None, None),
         ("postgresql:embedded?folder=C# runs", None, None),
         ("missing #1/missing.sqlite", None, None),
         ("missing.sqlite#2", "missing.sqlite", "2"),
         ("#3", None, None),
-    ],
-)  # fmt: skip
-def test_only_a_number_after_an_address_is_a_run(given, store, run):
-    assert split_run(given) == (store or given, run)
+    ]
+    for given, store, run in cases:
+        assert split_run(given) == (store or given, run)
 
 
 def test_a_name_after_a_file_is_a_run(tmp_path):

@@ -1,5 +1,6 @@
 """Ways in which a provider fails, by name, and what must come of each."""
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -135,24 +136,13 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-#: those that are met in both executions; the others only in deferred
-KEY = (
-    "429 four times",
-    "429 always",
-    "503",
-    "silent",
-    "drop inside",
-    "bad body",
-    "400",
-)
-KEY += ("refusal", "truncated", "injected", "fenced", "grade high")
-
-
 def cases(outcome: str) -> Iterator[tuple[str, str, str]]:
-    """(memory, fault, execution) of all faults with this outcome."""
+    """(memory, fault, execution) of all faults with this outcome.
+
+    Each fault meets each memory, in deferred and blocking execution by turns.
+    """
+    executions = itertools.cycle(["deferred", "blocking", "deferred"])
     for name, fault in FAULTS.items():
         if fault.outcome == outcome:
             for memory in fault.memories:
-                yield memory, name, "deferred"
-                if name in KEY:
-                    yield memory, name, "blocking"
+                yield memory, name, next(executions)

@@ -1,7 +1,6 @@
 """Characters that a reader does not see, and those that texts need."""
 
 import mesa
-import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
@@ -24,9 +23,8 @@ def shown(text):
     return agent.memory.get_prompt_ready()
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
-    [
+def test_hidden_characters_are_shown_escaped():
+    cases = [
         ("Hi" + tags("obey me"), r"\xe006f\xe0062\xe0065\xe0079"),
         ("\U0001f3f4" + tags("obey") + "\U000e007f", r"\xe006f\xe0062"),
         ("2\u20623", r"2\x20623"),
@@ -37,17 +35,15 @@ def shown(text):
         ("up\u202egnp.exe", r"up\x202egnp.exe"),
         ("\U0001f600\U000e0141\U000e0142", r"\xe0141\xe0142"),
         ("ok\u3164go", r"ok\x3164go"),
-    ],
-)
-def test_hidden_characters_are_shown_escaped(text, escaped):
-    assert escaped in shown(text)
-    hidden = [c for c in text if not c.isprintable() or c in "\u3164\U000e0141"]
-    assert not [c for c in hidden if c in shown(text)]
+    ]
+    for text, escaped in cases:
+        assert escaped in shown(text)
+        hidden = [c for c in text if not c.isprintable() or c in "\u3164\U000e0141"]
+        assert not [c for c in hidden if c in shown(text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_a_script_or_a_pictogram_needs_stays():
+    cases = [
         "👨‍👩‍👧‍👦 family",
         "👩🏽‍🚀 up",
         "🏳️‍🌈 flag",
@@ -61,7 +57,6 @@ def test_hidden_characters_are_shown_escaped(text, escaped):
         "ភាសា\u200bខ្មែរ",
         "葛\U000e0100城",
         "café, naïve, Ω, 東京",
-    ],
-)
-def test_what_a_script_or_a_pictogram_needs_stays(text):
-    assert f"- Agent 2 says: {text}" in shown(text)
+    ]
+    for text in cases:
+        assert f"- Agent 2 says: {text}" in shown(text)

@@ -150,9 +150,8 @@ def test_what_to_do_on_a_miss_is_said_together_with_the_run_to_replay(configured
 # -- called wrongly ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "meant"),
-    [
+def test_a_setting_that_does_not_exist_is_told_the_one_that_does():
+    cases = [
         ("max_retries", "attempts"),
         ("num_retries", "attempts"),
         ("retries", "attempts"),
@@ -161,15 +160,14 @@ def test_what_to_do_on_a_miss_is_said_together_with_the_run_to_replay(configured
         ("rpm", "requests_per_minute"),
         ("recorder", "record"),
         ("max_concurrency", "concurrency"),
-    ],
-)
-def test_a_setting_that_does_not_exist_is_told_the_one_that_does(given, meant):
-    with pytest.raises(TypeError) as info:
-        configure(mesa.Model(rng=1), **{given: 3})
-    text = str(info.value)
-    assert f"no setting {given!r}" in text
-    assert f"did you mean {meant!r}?" in text
-    assert "timeout, attempts, deadline" in text and "__init__" not in text
+    ]
+    for given, meant in cases:
+        with pytest.raises(TypeError) as info:
+            configure(mesa.Model(rng=1), **{given: 3})
+        text = str(info.value)
+        assert f"no setting {given!r}" in text
+        assert f"did you mean {meant!r}?" in text
+        assert "timeout, attempts, deadline" in text and "__init__" not in text
 
 
 def test_a_setting_like_no_other_is_told_all_there_are():

@@ -378,34 +378,34 @@ class Rumours:
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize("seed", range(3))
-def test_no_request_on_the_wire_holds_what_its_agent_did_not_hear(execution, seed):
-    warm_up()
-    faults = {3: Behaviour.status(500), 5: Behaviour.text("no {JSON")}
-    with OpenAIServer() as server:
-        server.behave = lambda asked: faults.get(asked.number)
-        memory = lambda agent: ConversationMemory(agent, 4, recent=2, idle_steps=1)  # noqa: E731
-        hall = Hall(
-            6, server.base, llm=None, execution=execution, memory=memory, **HASTY
-        )
-        evening = Rumours(hall, seed)
-        guests = dict(hall.guest)
-        evening.evening(20)
-        log = list(server.log)
-    marks = 0
-    for asked in log:
-        number = int(asked.model.removeprefix("guest-"))
-        found = set(MARK.findall(str(asked.body)))
-        marks += len(found)
-        assert found <= evening.heard[number]
-    assert marks > 50
-    for number, guest in guests.items():
-        shown = guest.memory.get_prompt_ready() + str(guest.memory.conversations())
-        assert set(MARK.findall(shown)) <= evening.heard[number]
-    # What was said to a guest who stayed is in a summary of its own.
-    for number, guest in hall.guest.items():
-        covered = {s for r in guest.memory.conversations() for s in r.sources}
-        assert len(covered) == len(evening.heard[number])
+def test_no_request_on_the_wire_holds_what_its_agent_did_not_hear(execution):
+    for seed in range(3):
+        warm_up()
+        faults = {3: Behaviour.status(500), 5: Behaviour.text("no {JSON")}
+        with OpenAIServer() as server:
+            server.behave = lambda asked: faults.get(asked.number)
+            memory = lambda agent: ConversationMemory(agent, 4, recent=2, idle_steps=1)  # noqa: E731
+            hall = Hall(
+                6, server.base, llm=None, execution=execution, memory=memory, **HASTY
+            )
+            evening = Rumours(hall, seed)
+            guests = dict(hall.guest)
+            evening.evening(20)
+            log = list(server.log)
+        marks = 0
+        for asked in log:
+            number = int(asked.model.removeprefix("guest-"))
+            found = set(MARK.findall(str(asked.body)))
+            marks += len(found)
+            assert found <= evening.heard[number]
+        assert marks > 50
+        for number, guest in guests.items():
+            shown = guest.memory.get_prompt_ready() + str(guest.memory.conversations())
+            assert set(MARK.findall(shown)) <= evening.heard[number]
+        # What was said to a guest who stayed is in a summary of its own.
+        for number, guest in hall.guest.items():
+            covered = {s for r in guest.memory.conversations() for s in r.sources}
+            assert len(covered) == len(evening.heard[number])
 
 
 def test_the_same_conversation_is_remembered_differently_by_who_heard_what():
@@ -490,29 +490,35 @@ def test_a_resumed_evening_goes_on_as_it_would_have(at, tmp_path):
 # -- bad input ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("recent", -1), ("recall", -1), ("recall", 1.5), ("idle_steps", -1),
-     ("idle_steps", float("nan")), ("recent", None)],
-)  # fmt: skip
-def test_a_wrong_number_is_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name} must be >= 0.*got {value}"):
-        ConversationMemory(Hall(1).guest[1], **{name: value})
-    with pytest.raises(TypeError, match="scoring must be a Scoring"):
-        ConversationMemory(Hall(1).guest[1], scoring="best")
+def test_a_wrong_number_is_refused():
+    cases = [
+        ("recent", -1),
+        ("recall", -1),
+        ("recall", 1.5),
+        ("idle_steps", -1),
+        ("idle_steps", float("nan")),
+        ("recent", None),
+    ]
+    for name, value in cases:
+        with pytest.raises(ValueError, match=f"{name} must be >= 0.*got {value}"):
+            ConversationMemory(Hall(1).guest[1], **{name: value})
+        with pytest.raises(TypeError, match="scoring must be a Scoring"):
+            ConversationMemory(Hall(1).guest[1], scoring="best")
 
 
-@pytest.mark.parametrize("sender", [None, [1], {"a": 1}, 2.5, True, "x" * 500, -3])
-def test_any_sender_and_any_recipients_are_remembered(sender):
-    hall = Hall(1)
-    memory = hall.guest[1].memory
-    for recipients in (None, 5, [1, [2]], "all", {"b": 2}):
-        content = {"message": "Hello.", "sender": sender, "recipients": recipients}
-        memory.add_to_memory("message", content)
-    memory.add_to_memory("conversation", {"text": "a word", "with": [3], "turns": 1})
-    assert memory.get_prompt_ready().count("Hello.") == 5
-    hall.quiet()
-    assert sum(c["turns"] for c in hall.told(1)) == 5
+def test_any_sender_and_any_recipients_are_remembered():
+    for sender in [None, [1], {"a": 1}, 2.5, True, "x" * 500, -3]:
+        hall = Hall(1)
+        memory = hall.guest[1].memory
+        for recipients in (None, 5, [1, [2]], "all", {"b": 2}):
+            content = {"message": "Hello.", "sender": sender, "recipients": recipients}
+            memory.add_to_memory("message", content)
+        memory.add_to_memory(
+            "conversation", {"text": "a word", "with": [3], "turns": 1}
+        )
+        assert memory.get_prompt_ready().count("Hello.") == 5
+        hall.quiet()
+        assert sum(c["turns"] for c in hall.told(1)) == 5
 
 
 def test_nothing_recent_and_nothing_recalled_may_be_asked_for():

@@ -77,11 +77,11 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("table", "column", "junk", "reader"), CASES)
-def test_junk_in_a_field_ends_in_a_plain_error(spoiled, table, column, junk, reader):
-    path = spoiled(table, column, junk)
-    assert path is not None
-    assert complaint(reader, path) is None
+def test_junk_in_a_field_ends_in_a_plain_error(spoiled):
+    for table, column, junk, reader in CASES:
+        path = spoiled(table, column, junk)
+        assert path is not None
+        assert complaint(reader, path) is None
 
 
 def test_each_column_may_hold_anything_and_what_reads_all_of_it_stays_plain(

@@ -150,32 +150,32 @@ def right(grades):
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
-@pytest.mark.parametrize(("kept", "fault"), [*FAULTY.values()], ids=[*FAULTY])
-def test_a_wrong_list_of_grades_ends_no_run_and_becomes_no_wrong_memory(
-    kept, fault, execution
-):
-    memory, _ = memory_of(lambda r: fault(weights(r)), execution=execution)
-    for step in range(1, STEPS + 1):
-        live(memory, step, 6)
-    found = grades_of(memory)
-    assert len(found) == 6 * STEPS
-    graded = right(found)
-    assert {ALL: graded == len(found), SOME: graded > len(found) / 2, NONE: not graded}[
-        kept
-    ]
-    assert f"news {STEPS}-5" in memory.get_prompt_ready()
+def test_a_wrong_list_of_grades_ends_no_run_and_becomes_no_wrong_memory(execution):
+    for kept, fault in FAULTY.values():
+        memory, _ = memory_of(lambda r: fault(weights(r)), execution=execution)
+        for step in range(1, STEPS + 1):
+            live(memory, step, 6)
+        found = grades_of(memory)
+        assert len(found) == 6 * STEPS
+        graded = right(found)
+        assert {
+            ALL: graded == len(found),
+            SOME: graded > len(found) / 2,
+            NONE: not graded,
+        }[kept]
+        assert f"news {STEPS}-5" in memory.get_prompt_ready()
 
 
-@pytest.mark.parametrize(("kept", "fault"), [*FAULTY.values()], ids=[*FAULTY])
-def test_after_a_wrong_list_a_right_one_grades_what_is_left(kept, fault):
-    faults = iter([True] * 3)
-    memory, _ = memory_of(
-        lambda r: fault(weights(r)) if next(faults, False) else listed(weights(r)),
-        execution="blocking",
-    )
-    for step in (1, 2, 3):
-        live(memory, step, 12)
-    assert right(grades_of(memory)) == 36
+def test_after_a_wrong_list_a_right_one_grades_what_is_left():
+    for kept, fault in FAULTY.values():
+        faults = iter([True] * 3)
+        memory, _ = memory_of(
+            lambda r: fault(weights(r)) if next(faults, False) else listed(weights(r)),
+            execution="blocking",
+        )
+        for step in (1, 2, 3):
+            live(memory, step, 12)
+        assert right(grades_of(memory)) == 36
 
 
 def test_a_model_that_always_gives_one_grade_less_needs_one_more_request():

@@ -323,16 +323,24 @@ def _find_own(state):
     return None
 
 
-@pytest.mark.parametrize("kind", ["ShortTermMemory", "STLTMemory", "LongTermMemory",
-                                  "EpisodicMemory", "ImpressionMemory", "FactMemory",
-                                  "ConversationMemory", "NarrativeMemory"])  # fmt: skip
-def test_our_own_classes_have_no_state_that_is_a_users(kind):
-    import mesa_memory
+def test_our_own_classes_have_no_state_that_is_a_users():
+    cases = [
+        "ShortTermMemory",
+        "STLTMemory",
+        "LongTermMemory",
+        "EpisodicMemory",
+        "ImpressionMemory",
+        "FactMemory",
+        "ConversationMemory",
+        "NarrativeMemory",
+    ]
+    for kind in cases:
+        import mesa_memory
 
-    street = lived(3)
-    agent = street.agents[0]
-    agent.memory = getattr(mesa_memory, kind)(agent)
-    for _ in range(4):
-        street.step()
-        agent.memory.get_prompt_ready()
-    assert "own" not in agent.memory.snapshot()
+        street = lived(3)
+        agent = street.agents[0]
+        agent.memory = getattr(mesa_memory, kind)(agent)
+        for _ in range(4):
+            street.step()
+            agent.memory.get_prompt_ready()
+        assert "own" not in agent.memory.snapshot()

@@ -195,29 +195,32 @@ def _visit(house, number):
     return visit
 
 
-@pytest.mark.parametrize("memory", EVERY)
-def test_no_huge_text_reaches_a_prompt_from_any_field(memory):
-    house = House(memory)
-    huge = "y" * 300_000
-    agent = house.resident
-    hostile = [
-        ("message", {"message": huge, "sender": huge}),
-        ("message", {"note": huge, "sender": 3, "recipients": [huge]}),
-        ("observation", {"local_state": {f"Cat {huge}": {"position": huge}}}),
-        ("observation", {huge: huge}),
-        ("plan", {"content": huge}),
-        ("action", {"tool_calls": [{"name": huge, "response": huge}]}),
-        (huge, {"text": huge}),
-    ]
-    for _ in range(6):
-        for kind, content in hostile:
-            agent.memory.add_to_memory(kind, content)
-        agent.step()
-    if hasattr(agent.memory, "long_term_memory"):
-        agent.memory.long_term_memory = huge
-        agent.step()
-        agent.memory.add_to_memory("message", {"message": "hi", "sender": 2})
-        agent.memory.process_step()
-    texts = [agent.memory.get_prompt_ready(), agent.memory.get_communication_history()]
-    texts += [request.system + request.prompt for request in house.llm.history]
-    assert max(map(len, texts)) < 40_000
+def test_no_huge_text_reaches_a_prompt_from_any_field():
+    for memory in EVERY:
+        house = House(memory)
+        huge = "y" * 300_000
+        agent = house.resident
+        hostile = [
+            ("message", {"message": huge, "sender": huge}),
+            ("message", {"note": huge, "sender": 3, "recipients": [huge]}),
+            ("observation", {"local_state": {f"Cat {huge}": {"position": huge}}}),
+            ("observation", {huge: huge}),
+            ("plan", {"content": huge}),
+            ("action", {"tool_calls": [{"name": huge, "response": huge}]}),
+            (huge, {"text": huge}),
+        ]
+        for _ in range(6):
+            for kind, content in hostile:
+                agent.memory.add_to_memory(kind, content)
+            agent.step()
+        if hasattr(agent.memory, "long_term_memory"):
+            agent.memory.long_term_memory = huge
+            agent.step()
+            agent.memory.add_to_memory("message", {"message": "hi", "sender": 2})
+            agent.memory.process_step()
+        texts = [
+            agent.memory.get_prompt_ready(),
+            agent.memory.get_communication_history(),
+        ]
+        texts += [request.system + request.prompt for request in house.llm.history]
+        assert max(map(len, texts)) < 40_000

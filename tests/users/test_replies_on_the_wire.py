@@ -72,9 +72,8 @@ def test_a_packed_reply_is_read():
         assert "The dam broke." in remember(server).long_term_memory
 
 
-@pytest.mark.parametrize(
-    ("kind", "body"),
-    [
+def test_what_is_no_answer_ends_typed_and_becomes_no_memory():
+    cases = [
         ("text/html; charset=utf-8", b"<html><body>Please log in</body></html>"),
         ("text/plain", b"the dam broke, says the summary"),
         ("text/event-stream", b"data: the dam broke\n\n" * 1_000_000),
@@ -82,15 +81,14 @@ def test_a_packed_reply_is_read():
         ("application/json", b'["the dam broke"]'),
         ("application/json", b"null"),
         ("application/json", b'{"choices": [{"message": "the dam broke"}]}'),
-    ],
-)
-def test_what_is_no_answer_ends_typed_and_becomes_no_memory(kind, body):
-    with OpenAIServer(behave=always(Behaviour.raw(body, kind))) as server:
-        memory = remember(server, attempts=1)
-        assert not memory.long_term_memory
-        server.behave = None
-        memory.process_step()
-        assert "the dam broke" in server.log[-1].prompt
+    ]
+    for kind, body in cases:
+        with OpenAIServer(behave=always(Behaviour.raw(body, kind))) as server:
+            memory = remember(server, attempts=1)
+            assert not memory.long_term_memory
+            server.behave = None
+            memory.process_step()
+            assert "the dam broke" in server.log[-1].prompt
 
 
 @pytest.mark.parametrize("behaviour", [Behaviour.silent(), Behaviour.trickle(0.05)])

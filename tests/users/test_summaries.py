@@ -78,32 +78,30 @@ def in_scene(scene):
     return memory, llm, known, events
 
 
-@pytest.mark.parametrize(("scene", "summary"), GOOD)
-def test_a_good_summary_passes_at_once(scene, summary):
-    memory, llm, _, events = in_scene(scene)
-    llm.enqueue({"summary": summary})
-    happens(memory, events)
-    assert memory.long_term_memory == summary
-    assert len(llm.history) == 1
+def test_a_good_summary_passes_at_once():
+    for scene, summary in GOOD:
+        memory, llm, _, events = in_scene(scene)
+        llm.enqueue({"summary": summary})
+        happens(memory, events)
+        assert memory.long_term_memory == summary
+        assert len(llm.history) == 1
 
 
 @pytest.mark.parametrize("bare", [True, False], ids=["bare", "JSON"])
-@pytest.mark.parametrize(("scene", "finish", "text"), REFUSED)
-def test_a_non_answer_never_becomes_a_memory_and_the_events_stay(
-    scene, finish, text, bare
-):
-    memory, llm, known, events = in_scene(scene)
-    sent = text if bare else json.dumps({"summary": text})
-    llm.enqueue(Reply(sent, finish=finish), Reply(sent, finish=finish))
-    happens(memory, events)
-    assert memory.long_term_memory == known
-    for _, said in events:
-        assert said in memory.get_prompt_ready()
-    right = RIGHT[scene]
-    llm.enqueue({"summary": right})
-    happens(memory, [])
-    assert memory.long_term_memory == right
-    assert len(llm.history) == 3
+def test_a_non_answer_never_becomes_a_memory_and_the_events_stay(bare):
+    for scene, finish, text in REFUSED:
+        memory, llm, known, events = in_scene(scene)
+        sent = text if bare else json.dumps({"summary": text})
+        llm.enqueue(Reply(sent, finish=finish), Reply(sent, finish=finish))
+        happens(memory, events)
+        assert memory.long_term_memory == known
+        for _, said in events:
+            assert said in memory.get_prompt_ready()
+        right = RIGHT[scene]
+        llm.enqueue({"summary": right})
+        happens(memory, [])
+        assert memory.long_term_memory == right
+        assert len(llm.history) == 3
 
 
 @pytest.mark.parametrize(("scene", "finish", "text"), FILTERED)
@@ -121,31 +119,29 @@ def test_a_filtered_reply_never_becomes_a_memory_and_the_events_stay(
         assert said in memory.get_prompt_ready()
 
 
-@pytest.mark.parametrize("scene", SCENES)
-def test_a_greeting_is_sent_back_with_the_reason(scene):
-    memory, llm, _, events = in_scene(scene)
-    llm.enqueue("Hello! How can I assist you?", {"summary": RIGHT[scene]})
-    happens(memory, events)
-    assert memory.long_term_memory == RIGHT[scene]
-    assert "does not summarize" in llm.history[1].messages()[-1]["content"]
+def test_a_greeting_is_sent_back_with_the_reason():
+    for scene in SCENES:
+        memory, llm, _, events = in_scene(scene)
+        llm.enqueue("Hello! How can I assist you?", {"summary": RIGHT[scene]})
+        happens(memory, events)
+        assert memory.long_term_memory == RIGHT[scene]
+        assert "does not summarize" in llm.history[1].messages()[-1]["content"]
 
 
-@pytest.mark.parametrize(("scene", "text"), DOUBTFUL)
-def test_a_doubtful_summary_is_used_and_hides_neither_events_nor_the_one_before(
-    scene, text
-):
-    memory, llm, known, events = in_scene(scene)
-    llm.enqueue({"summary": text})
-    happens(memory, events)
-    assert len(llm.history) == 1
-    shown = memory.get_prompt_ready()
-    assert text in memory.long_term_memory and known in memory.long_term_memory
-    assert all(said in shown for _, said in events)
-    assert doubts_of(memory)[-1]
-    llm.enqueue({"summary": RIGHT[scene]})
-    happens(memory, [(2, "The rain has stopped.")])
-    told = [line for _, line in llm.history[1].inputs["lines"]]
-    assert all(any(said in line for line in told) for _, said in events)
+def test_a_doubtful_summary_is_used_and_hides_neither_events_nor_the_one_before():
+    for scene, text in DOUBTFUL:
+        memory, llm, known, events = in_scene(scene)
+        llm.enqueue({"summary": text})
+        happens(memory, events)
+        assert len(llm.history) == 1
+        shown = memory.get_prompt_ready()
+        assert text in memory.long_term_memory and known in memory.long_term_memory
+        assert all(said in shown for _, said in events)
+        assert doubts_of(memory)[-1]
+        llm.enqueue({"summary": RIGHT[scene]})
+        happens(memory, [(2, "The rain has stopped.")])
+        told = [line for _, line in llm.history[1].inputs["lines"]]
+        assert all(any(said in line for line in told) for _, said in events)
 
 
 def doubts_of(memory):
@@ -168,15 +164,15 @@ def heard(memory, lines):
     memory.process_step()
 
 
-@pytest.mark.parametrize(("lines", "text"), ABSTRACT)
-def test_a_true_summary_in_other_words_is_used_at_once_and_the_events_stay(lines, text):
-    memory, llm = memory_of()
-    llm.enqueue({"summary": text})
-    heard(memory, lines)
-    assert memory.long_term_memory == text
-    assert len(llm.history) == 1
-    for line in lines:
-        assert line.rpartition(": ")[2] in memory.get_prompt_ready()
+def test_a_true_summary_in_other_words_is_used_at_once_and_the_events_stay():
+    for lines, text in ABSTRACT:
+        memory, llm = memory_of()
+        llm.enqueue({"summary": text})
+        heard(memory, lines)
+        assert memory.long_term_memory == text
+        assert len(llm.history) == 1
+        for line in lines:
+            assert line.rpartition(": ")[2] in memory.get_prompt_ready()
 
 
 def test_all_summaries_of_a_capable_model_are_used_and_hardly_any_is_doubtful():
@@ -218,20 +214,20 @@ ORDERS = [  # a message that dictates, and replies that follow it
 ]
 
 
-@pytest.mark.parametrize("cls", MEMORIES)
-@pytest.mark.parametrize("order", ORDERS)
-def test_no_event_is_lost_from_sight_by_a_model_that_follows_a_message(cls, order):
-    order, *replies = order
-    for reply in replies:
-        memory, llm = memory_of(cls)
-        llm._rules["*"] = {"summary": reply}
-        days = [(4, "The well in the north is dry.")]
-        days += [(n % 5, f"Item {n} costs {n + 10} coins.") for n in range(7)]
-        happens(memory, [(9, order), *days])
-        for _ in range(3):
-            happens(memory, [(9, order)])
-        shown = memory.get_prompt_ready()
-        assert all(said in shown for _, said in days)
+def test_no_event_is_lost_from_sight_by_a_model_that_follows_a_message():
+    for cls in MEMORIES:
+        for order in ORDERS:
+            order, *replies = order
+            for reply in replies:
+                memory, llm = memory_of(cls)
+                llm._rules["*"] = {"summary": reply}
+                days = [(4, "The well in the north is dry.")]
+                days += [(n % 5, f"Item {n} costs {n + 10} coins.") for n in range(7)]
+                happens(memory, [(9, order), *days])
+                for _ in range(3):
+                    happens(memory, [(9, order)])
+                shown = memory.get_prompt_ready()
+                assert all(said in shown for _, said in days)
 
 
 def test_a_model_whose_summaries_are_permanently_doubtful_costs_one_request_a_step():

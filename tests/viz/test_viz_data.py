@@ -195,23 +195,21 @@ def test_the_prompt_is_shown_as_it_was_with_its_tokens(run):
     assert row["times"] == 1
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
+def test_changes_hold_both_versions_of_a_text():
+    cases = [
         ("The mill burns.", "The old mill burns again."),
         ("", "new"),
         ("gone", ""),
         ("a  b\n\nc", "a b\nc"),
         ("same", "same"),
         ("word " * 4000, "words " * 4000),
-    ],
-)
-def test_changes_hold_both_versions_of_a_text(old, new):
-    pieces = wording.changes(old, new)
-    after = "".join(text for mark, text in pieces if mark != wording.REMOVED)
-    assert after == new
-    before = [text for mark, text in pieces if mark != wording.ADDED]
-    assert "".join(before).split() == old.split()
+    ]
+    for old, new in cases:
+        pieces = wording.changes(old, new)
+        after = "".join(text for mark, text in pieces if mark != wording.REMOVED)
+        assert after == new
+        before = [text for mark, text in pieces if mark != wording.ADDED]
+        assert "".join(before).split() == old.split()
 
 
 def test_an_answer_is_worked_out_once_until_there_are_new_steps():

@@ -146,25 +146,25 @@ def test_a_town_that_was_resumed_or_forked_has_the_scenes_of_one_that_was_not(tm
     assert found[2] == found[1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_agents_are_where_they_were_in_every_space_of_mesas(kind):
-    model, where = Walk(kind), []
-    recorder = Services.of(model).recorder
-    for _ in range(4):
-        model.step()
-        where.append([np.array(model.place(agent)) for agent in model.agents])
-    recorder.sync()
-    with open_run(recorder.store) as run:
-        found = scene(run)
-    recorder.close()
-    for place, of_step in enumerate(where):
-        assert np.allclose(found.places[:, place], of_step, atol=1e-5)
-    assert found.moving
-    assert found.space(3)["kind"] == model.expected
-    low, high = found.places.min(axis=(0, 1)), found.places.max(axis=(0, 1))
-    left, bottom, right, top = frames.box(found, 3)
-    assert left <= low[0] <= high[0] <= right
-    assert bottom <= low[1] <= high[1] <= top
+def test_agents_are_where_they_were_in_every_space_of_mesas():
+    for kind in KINDS:
+        model, where = Walk(kind), []
+        recorder = Services.of(model).recorder
+        for _ in range(4):
+            model.step()
+            where.append([np.array(model.place(agent)) for agent in model.agents])
+        recorder.sync()
+        with open_run(recorder.store) as run:
+            found = scene(run)
+        recorder.close()
+        for place, of_step in enumerate(where):
+            assert np.allclose(found.places[:, place], of_step, atol=1e-5)
+        assert found.moving
+        assert found.space(3)["kind"] == model.expected
+        low, high = found.places.min(axis=(0, 1)), found.places.max(axis=(0, 1))
+        left, bottom, right, top = frames.box(found, 3)
+        assert left <= low[0] <= high[0] <= right
+        assert bottom <= low[1] <= high[1] <= top
 
 
 def test_agents_without_a_place_stand_on_a_circle(tmp_path):

@@ -34,10 +34,10 @@ SAME = [
 OTHER = [("Ann", "Anne"), ("José", "Jose"), ("Jean-Luc", "Jeanluc"), ("Ada 1", "Ada 2")]
 
 
-@pytest.mark.parametrize(("one", "other"), SAME)
-def test_two_forms_of_a_name_have_one_key(one, other):
-    assert name_key(one) == name_key(other)
-    assert name_key(name_key(one)) == name_key(one)
+def test_two_forms_of_a_name_have_one_key():
+    for one, other in SAME:
+        assert name_key(one) == name_key(other)
+        assert name_key(name_key(one)) == name_key(one)
 
 
 @pytest.mark.parametrize(("one", "other"), OTHER)

@@ -8,12 +8,12 @@ NAMES = ("password", "passwd", "pwd", "api_key", "apikey", "access_token")
 GIVEN = "q7Wf2Lr9Xc4Tz8"
 
 
-@pytest.mark.parametrize("name", [*NAMES, "client_secret"])
-@pytest.mark.parametrize("write", [str.lower, str.upper, str.title])
 @pytest.mark.parametrize("beside", ["", "In Zürich: ", "ſ "])
-def test_a_secret_that_is_given_by_name_is_taken_out(name, write, beside):
-    text = f"{beside}the server was given {write(name)}='{GIVEN}' and said no"
-    assert GIVEN not in scrub(text) and MARK in scrub(text)
+def test_a_secret_that_is_given_by_name_is_taken_out(beside):
+    for name in [*NAMES, "client_secret"]:
+        for write in [str.lower, str.upper, str.title]:
+            text = f"{beside}the server was given {write(name)}='{GIVEN}' and said no"
+            assert GIVEN not in scrub(text) and MARK in scrub(text)
 
 
 def test_letters_that_are_the_same_to_a_search_hide_no_secret():

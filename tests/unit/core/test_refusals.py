@@ -80,16 +80,16 @@ I'm not going to discuss prices with Agent 2.
 Agent 4 is helpful but said: I can't assist with that request.""".splitlines()
 
 
-@pytest.mark.parametrize("text", REFUSALS)
-def test_a_refusal_is_no_memory_whether_bare_or_typed(text):
-    assert refuses(text)
-    for reply in (text, json.dumps({"summary": text}), f"```\n{text}\n```"):
-        with pytest.raises(Unusable, match="refusal"):
-            read(Reply(reply), Summary, 4000)
+def test_a_refusal_is_no_memory_whether_bare_or_typed():
+    for text in REFUSALS:
+        assert refuses(text)
+        for reply in (text, json.dumps({"summary": text}), f"```\n{text}\n```"):
+            with pytest.raises(Unusable, match="refusal"):
+                read(Reply(reply), Summary, 4000)
 
 
-@pytest.mark.parametrize("text", MEMORIES)
-def test_what_an_agent_says_of_itself_is_no_refusal(text):
-    assert not refuses(text)
-    for reply in (text, json.dumps({"summary": text})):
-        assert read(Reply(reply), Summary, 4000).summary == text
+def test_what_an_agent_says_of_itself_is_no_refusal():
+    for text in MEMORIES:
+        assert not refuses(text)
+        for reply in (text, json.dumps({"summary": text})):
+            assert read(Reply(reply), Summary, 4000).summary == text

@@ -31,9 +31,8 @@ def opinion_of(**changes):
 # -- forms of a good reply -------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_summary_is_read_in_every_unambiguous_form():
+    cases = [
         JSON,
         f"  {JSON}\n\n",
         f"```json\n{JSON}\n```",
@@ -57,10 +56,9 @@ def opinion_of(**changes):
         TEXT,
         f"```\n{TEXT}\n```",
         f"```text\n{TEXT}\n```",
-    ],
-)
-def test_a_summary_is_read_in_every_unambiguous_form(text):
-    assert summary_of(text).strip() == TEXT
+    ]
+    for text in cases:
+        assert summary_of(text).strip() == TEXT
 
 
 FORMS = [
@@ -104,15 +102,15 @@ THOUGHTS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_almost_json_and_json_in_other_json_is_unpacked(form):
-    assert summary_of(form.replace("@", TEXT)) == TEXT
+def test_almost_json_and_json_in_other_json_is_unpacked():
+    for form in FORMS:
+        assert summary_of(form.replace("@", TEXT)) == TEXT
 
 
 @pytest.mark.parametrize("inner", ["@", '{"summary": "@"}'], ids=["text", "JSON"])
-@pytest.mark.parametrize("form", THOUGHTS)
-def test_thinking_and_marks_of_templates_are_no_part_of_a_summary(form, inner):
-    assert summary_of(form.replace("@", inner).replace("@", TEXT)) == TEXT
+def test_thinking_and_marks_of_templates_are_no_part_of_a_summary(inner):
+    for form in THOUGHTS:
+        assert summary_of(form.replace("@", inner).replace("@", TEXT)) == TEXT
 
 
 def test_thinking_inside_of_a_text_of_json_is_left_out():
@@ -173,9 +171,8 @@ def test_brackets_in_a_bare_summary_do_no_harm():
     assert summary_of(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "grades"),
-    [
+def test_grades_are_read():
+    cases = [
         ('{"grades": [3, 4]}', [3, 4]),
         ("[3, 4]", [3, 4]),
         ("Grades: [3, 4].", [3, 4]),
@@ -189,15 +186,13 @@ def test_brackets_in_a_bare_summary_do_no_harm():
         ('[{"Number": "1", "score": 3}, {"Number": "2", "score": 4}]', [3, 4]),
         ("1. 3\n2. 4", [3, 4]),
         ("Here they are:\n- Event 1: 3\n- Event 2: 4\n", [3, 4]),
-    ],
-)
-def test_grades_are_read(text, grades):
-    assert grades_of(text, len(grades)) == grades
+    ]
+    for text, grades in cases:
+        assert grades_of(text, len(grades)) == grades
 
 
-@pytest.mark.parametrize(
-    ("text", "grades"),
-    [
+def test_of_some_wrong_grades_the_good_ones_are_kept():
+    cases = [
         ('{"grades": [3, 7]}', [3, None]),
         ('{"grades": [3.5, 4]}', [None, 4]),
         (f'{{"grades": [{"9" * 400}, 4]}}', [None, 4]),
@@ -205,10 +200,9 @@ def test_grades_are_read(text, grades):
         ('{"grades": [{"event": 3, "grade": 2}]}', [None, None, 2]),
         ("1. 3\n2. 3.5\n3. 5", [3, None, 5]),
         ("3.5\n2. 4", [None, 4]),
-    ],
-)
-def test_of_some_wrong_grades_the_good_ones_are_kept(text, grades):
-    assert grades_of(text, len(grades)) == grades
+    ]
+    for text, grades in cases:
+        assert grades_of(text, len(grades)) == grades
 
 
 def test_an_impression_is_read():
@@ -223,9 +217,8 @@ def test_an_impression_is_read():
 # -- what is refused ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_nothing_is_no_summary():
+    cases = [
         None,
         "",
         " \n ",
@@ -242,16 +235,14 @@ def test_an_impression_is_read():
         '{"summary": "…"}',
         '{"summary": "None."}',
         '{"summary": "(empty)"}',
-    ],
-)
-def test_nothing_is_no_summary(text):
-    with pytest.raises(Unusable, match="empty"):
-        summary_of(text)
+    ]
+    for text in cases:
+        with pytest.raises(Unusable, match="empty"):
+            summary_of(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_a_broken_summary_is_refused_with_a_reason():
+    cases = [
         ("{}", "summary: Field required"),
         ('{"summary": null}', "summary: Input should be a valid string"),
         ('{"summary": ["a", "b"]}', "summary: Input should be a valid string"),
@@ -260,11 +251,10 @@ def test_nothing_is_no_summary(text):
         ('Here you are: {"summary": "They met', "no JSON object"),
         ('```json\n{"summary": "They met', "no JSON object"),
         ("[[[[", "no JSON object"),
-    ],
-)
-def test_a_broken_summary_is_refused_with_a_reason(text, reason):
-    with pytest.raises(Unusable, match=reason):
-        summary_of(text)
+    ]
+    for text, reason in cases:
+        with pytest.raises(Unusable, match=reason):
+            summary_of(text)
 
 
 @pytest.mark.parametrize("text", [JSON, TEXT, '{"summary": "Agents'])
@@ -279,9 +269,8 @@ def test_a_summary_that_is_too_long_is_refused(text):
         summary_of(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
+def test_wrong_grades_are_refused_with_a_short_reason():
+    cases = [
         ('{"grades": [99]}', "numbers from 1 to 5"),
         ('{"grades": [-3]}', "numbers from 1 to 5"),
         ('{"grades": [0, 3]}', "1 grades were asked for, 2 came"),
@@ -308,18 +297,16 @@ def test_a_summary_that_is_too_long_is_refused(text):
         ('{"grades": [' + "9" * 5000 + "]}", "no JSON object|numbers from 1"),
         (json.dumps({"grades": [99] * 5000}), "1 grades were asked for, 5000"),
         (json.dumps([{"event": n, "grade": 2} for n in range(5000)]), "each once"),
-    ],
-)
-def test_wrong_grades_are_refused_with_a_short_reason(text, reason):
-    with pytest.raises(Unusable, match=reason) as info:
-        grades_of(text, 1)
-    assert len(str(info.value)) < 500
-    assert str(info.value) in repair_prompt(str(info.value))
+    ]
+    for text, reason in cases:
+        with pytest.raises(Unusable, match=reason) as info:
+            grades_of(text, 1)
+        assert len(str(info.value)) < 500
+        assert str(info.value) in repair_prompt(str(info.value))
 
 
-@pytest.mark.parametrize(
-    ("changes", "reason"),
-    [
+def test_a_wrong_impression_is_refused():
+    cases = [
         ({"sentiment": 99}, "sentiment"),
         ({"sentiment": "warm"}, "sentiment"),
         ({"sentiment": None}, "sentiment"),
@@ -329,11 +316,10 @@ def test_wrong_grades_are_refused_with_a_short_reason(text, reason):
         ({"text": None}, "text"),
         ({"text": "x" * 401}, "at most 400"),
         ({"text": "I'm sorry, but I can't help with that."}, "refusal"),
-    ],
-)
-def test_a_wrong_impression_is_refused(changes, reason):
-    with pytest.raises(Unusable, match=reason):
-        opinion_of(**changes)
+    ]
+    for changes, reason in cases:
+        with pytest.raises(Unusable, match=reason):
+            opinion_of(**changes)
 
 
 # -- replies that are meant to be expensive -------------------------------------------------
@@ -341,9 +327,8 @@ def test_a_wrong_impression_is_refused(changes, reason):
 
 @pytest.mark.timeout(120)  # a second, or many minutes if it looks at each bracket anew
 @pytest.mark.parametrize("schema", [Summary, Grades])
-@pytest.mark.parametrize(
-    "unit",
-    [
+def test_a_reply_of_200_kb_is_refused_and_not_pondered(schema):
+    cases = [
         "[",
         "{",
         '{"',
@@ -370,15 +355,14 @@ def test_a_wrong_impression_is_refused(changes, reason):
         "<|channel|>final<|message|>",
         "[/INST]\n",
         "[THINK]",
-    ],
-)
-def test_a_reply_of_200_kb_is_refused_and_not_pondered(schema, unit):
-    text = (unit * (200_000 // len(unit) + 1))[:200_000]
-    for reply in (text, "```" + text, "x" + text, text + "}"):
-        try:
-            read(Reply(reply), schema, 4000)
-        except Unusable as reason:
-            assert len(str(reason)) < 500
+    ]
+    for unit in cases:
+        text = (unit * (200_000 // len(unit) + 1))[:200_000]
+        for reply in (text, "```" + text, "x" + text, text + "}"):
+            try:
+                read(Reply(reply), schema, 4000)
+            except Unusable as reason:
+                assert len(str(reason)) < 500
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,8 @@ def test_cached_tokens_are_found_wherever_a_provider_says_them(said, form):
     assert TokenCounts.of(form(SENT | said)) == TokenCounts(100, 7, 60)
 
 
-@pytest.mark.parametrize(
-    "usage",
-    [
+def test_what_is_not_said_is_unknown_and_not_zero():
+    cases = [
         None,
         {},
         {"prompt_tokens_details": None},
@@ -35,10 +34,9 @@ def test_cached_tokens_are_found_wherever_a_provider_says_them(said, form):
         {"prompt_tokens_details": {"cached_tokens": -1}},
         {"prompt_cache_hit_tokens": True},
         "usage",
-    ],
-)
-def test_what_is_not_said_is_unknown_and_not_zero(usage):
-    assert TokenCounts.of(usage) == TokenCounts()
+    ]
+    for usage in cases:
+        assert TokenCounts.of(usage) == TokenCounts()
 
 
 @pytest.mark.parametrize(
@@ -71,16 +69,14 @@ def test_no_more_is_cached_than_there_is():
     assert TokenCounts.of(said).cached == 100
 
 
-@pytest.mark.parametrize(
-    ("response", "tier"),
-    [
+def test_the_tier_is_the_one_that_was_served():
+    cases = [
         ({"service_tier": "flex"}, "flex"),
         ({"usage": {"service_tier": "standard"}}, "standard"),
         ({"service_tier": None, "usage": {}}, ""),
         (SimpleNamespace(service_tier="priority"), "priority"),
         ({"service_tier": 3}, ""),
         (None, ""),
-    ],
-)
-def test_the_tier_is_the_one_that_was_served(response, tier):
-    assert tier_of(response) == tier
+    ]
+    for response, tier in cases:
+        assert tier_of(response) == tier

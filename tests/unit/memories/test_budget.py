@@ -122,38 +122,38 @@ def cost(share, found):
     return lines + len(groups) * share.group_size
 
 
-@pytest.mark.parametrize("seed", range(1000))
-def test_of_any_sections_the_budget_holds_and_nothing_is_forgotten(seed):
-    dice = random.Random(seed)
-    shares, total = some(dice), dice.randrange(300)
-    fitted = fit(shares, total)
-    assert fitted == fit(shares, total), "the same gives the same"
-    assert sum(found.tokens for found in fitted) <= total
-    told = [
-        set(shares[n].items[place].keys)
-        for n, found in enumerate(fitted)
-        for place in found.shown
-    ]
-    keys = set().union(*told)
-    for share, found in zip(shares, fitted, strict=True):
-        assert not {*found.shown} & {*found.left_out}
-        if found.tokens:
-            room = found.cut[1] if found.cut else 0
-            assert found.tokens == cost(share, found) + share.frame + room
-        for place, item in enumerate(share.items):
-            if place in found.shown:
-                continue
-            shown_elsewhere = bool(item.keys) and keys.issuperset(item.keys)
-            assert shown_elsewhere != (place in found.left_out)
-        ranks = [(share.items[place].rank, place) for place in found.left_out]
-        if ranks and found.shown:
-            shown = [(share.items[place].rank, place) for place in found.shown]
-            assert max(ranks) < min(shown), "the lowest goes first"
+def test_of_any_sections_the_budget_holds_and_nothing_is_forgotten():
+    for seed in range(1000):
+        dice = random.Random(seed)
+        shares, total = some(dice), dice.randrange(300)
+        fitted = fit(shares, total)
+        assert fitted == fit(shares, total), "the same gives the same"
+        assert sum(found.tokens for found in fitted) <= total
+        told = [
+            set(shares[n].items[place].keys)
+            for n, found in enumerate(fitted)
+            for place in found.shown
+        ]
+        keys = set().union(*told)
+        for share, found in zip(shares, fitted, strict=True):
+            assert not {*found.shown} & {*found.left_out}
+            if found.tokens:
+                room = found.cut[1] if found.cut else 0
+                assert found.tokens == cost(share, found) + share.frame + room
+            for place, item in enumerate(share.items):
+                if place in found.shown:
+                    continue
+                shown_elsewhere = bool(item.keys) and keys.issuperset(item.keys)
+                assert shown_elsewhere != (place in found.left_out)
+            ranks = [(share.items[place].rank, place) for place in found.left_out]
+            if ranks and found.shown:
+                shown = [(share.items[place].rank, place) for place in found.shown]
+                assert max(ranks) < min(shown), "the lowest goes first"
 
 
-@pytest.mark.parametrize("seed", range(200))
-def test_whatever_there_is_room_for_is_shown(seed):
-    dice = random.Random(seed)
-    shares = some(dice)
-    fitted = fit(shares, 10**6)
-    assert all(not found.left_out and not found.cut for found in fitted)
+def test_whatever_there_is_room_for_is_shown():
+    for seed in range(200):
+        dice = random.Random(seed)
+        shares = some(dice)
+        fitted = fit(shares, 10**6)
+        assert all(not found.left_out and not found.cut for found in fitted)

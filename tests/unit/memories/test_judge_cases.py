@@ -244,22 +244,21 @@ def test_there_are_at_least_forty():
     assert len(CASES) >= 40
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_the_facts_are_right_with_scripted_replies(name):
-    case, expected = CASES[name]
-    llm = ScriptedLLM()
-    for said in case:
-        llm.enqueue({"facts": said.facts}, *said.more)
-    memory, records = lived(case, llm)
-    assert values(memory) == expected
-    assert memory.layers[1].waiting() == []
-    with pytest.raises(LookupError):
-        llm.complete(llm.history[-1])  # every reply was asked for
-    stated = sum(len(said.facts) for said in case if "nonsense" not in said.facts)
-    repeated = sum("only wrong" in name for _ in case)
-    assert len(records) >= stated - repeated, "each statement has left a record"
-    for record in records:
-        assert record.sources or record.closed_because == "refused"
+def test_the_facts_are_right_with_scripted_replies():
+    for name, (case, expected) in CASES.items():
+        llm = ScriptedLLM()
+        for said in case:
+            llm.enqueue({"facts": said.facts}, *said.more)
+        memory, records = lived(case, llm)
+        assert values(memory) == expected
+        assert memory.layers[1].waiting() == []
+        with pytest.raises(LookupError):
+            llm.complete(llm.history[-1])  # every reply was asked for
+        stated = sum(len(said.facts) for said in case if "nonsense" not in said.facts)
+        repeated = sum("only wrong" in name for _ in case)
+        assert len(records) >= stated - repeated, "each statement has left a record"
+        for record in records:
+            assert record.sources or record.closed_because == "refused"
 
 
 def test_at_least_thirty_are_right_without_a_model():

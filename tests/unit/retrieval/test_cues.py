@@ -9,9 +9,8 @@ from mesa_memory.retrieval.temporal import LONG, TimeConstraint
 JUST_BEFORE_40 = math.nextafter(40, 0)
 
 
-@pytest.mark.parametrize(
-    ("query", "body", "step"),
-    [
+def test_a_step_is_read_and_left_out_of_what_is_embedded():
+    cases = [
         ("Where was Ann at step 40?", "Where was Ann ?", 40),
         ("Around Step 40.5, who sang?", ", who sang?", 40.5),
         ("What of step 40 do you know?", "What of do you know?", 40),
@@ -23,33 +22,48 @@ JUST_BEFORE_40 = math.nextafter(40, 0)
         ("From step 4 to step 9?", "From step 4 to step 9?", None),
         ("Who takes the first step?", "Who takes the first step?", None),
         ("Who sells footstep 40?", "Who sells footstep 40?", None),
-    ],
-)
-def test_a_step_is_read_and_left_out_of_what_is_embedded(query, body, step):
-    cues = TimeConstraint.of(query)
-    assert (cues.body, cues.step, cues.present) == (body, step, False)
-    assert cues.before == ()
+    ]
+    for query, body, step in cases:
+        cues = TimeConstraint.of(query)
+        assert (cues.body, cues.step, cues.present) == (body, step, False)
+        assert cues.before == ()
 
 
-@pytest.mark.parametrize(
-    "when",
-    ["now", "right now", "nowadays", "today", "currently", "at present", "presently",
-     "these days", "at the moment", "at this moment", "Now", "current"],
-)  # fmt: skip
-def test_the_present_is_read(when):
-    cues = TimeConstraint.of(f"Where does Ann live {when}?")
-    assert cues.present
-    assert cues.body == "Where does Ann live ?"
+def test_the_present_is_read():
+    cases = [
+        "now",
+        "right now",
+        "nowadays",
+        "today",
+        "currently",
+        "at present",
+        "presently",
+        "these days",
+        "at the moment",
+        "at this moment",
+        "Now",
+        "current",
+    ]
+    for when in cases:
+        cues = TimeConstraint.of(f"Where does Ann live {when}?")
+        assert cues.present
+        assert cues.body == "Where does Ann live ?"
 
 
-@pytest.mark.parametrize(
-    "query",
-    ["Who gave the present?", "Which moment was best?", "Who knows these people?",
-     "Where does Ann live?", "Wo wohnt Ann jetzt?", "李明现在住在哪里？", "Où est Zoë ?", ""],
-)  # fmt: skip
-def test_without_words_of_time_a_question_is_taken_as_it_is(query):
-    assert TimeConstraint.of(query) == TimeConstraint.none(query)
-    assert TimeConstraint.of(query).body == query
+def test_without_words_of_time_a_question_is_taken_as_it_is():
+    cases = [
+        "Who gave the present?",
+        "Which moment was best?",
+        "Who knows these people?",
+        "Where does Ann live?",
+        "Wo wohnt Ann jetzt?",
+        "李明现在住在哪里？",
+        "Où est Zoë ?",
+        "",
+    ]
+    for query in cases:
+        assert TimeConstraint.of(query) == TimeConstraint.none(query)
+        assert TimeConstraint.of(query).body == query
 
 
 @pytest.mark.parametrize(

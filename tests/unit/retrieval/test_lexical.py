@@ -41,30 +41,28 @@ def naive(documents, query):
     return scored
 
 
-@pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("compacting", [False, True])
-def test_after_any_additions_and_removals_scores_are_those_of_the_formula(
-    seed, compacting
-):
-    draw = random.Random(seed)
-    index, living = LexicalIndex(), {}
-    for turn in range(150):
-        if living and draw.random() < 0.4:
-            number = draw.choice(list(living))
-            index.remove(number)
-            del living[number]
-        else:
-            text = " ".join(draw.choices(WORDS, k=draw.randrange(0, 9)))
-            living[index.add(text)] = text
-        if compacting and turn % 40 == 39:
-            kept = index.compact().tolist()
-            living = {new: living[old] for new, old in enumerate(kept)}
-    query = "Did the bridge at the mill burn in 1987, Anna?"
-    scored = index.scores(query)
-    expected = np.zeros(len(scored))
-    expected[list(living)] = naive(list(living.values()), query)
-    np.testing.assert_allclose(scored, expected, rtol=1e-5)
-    assert len(index) == len(living)
+def test_after_any_additions_and_removals_scores_are_those_of_the_formula(compacting):
+    for seed in range(5):
+        draw = random.Random(seed)
+        index, living = LexicalIndex(), {}
+        for turn in range(150):
+            if living and draw.random() < 0.4:
+                number = draw.choice(list(living))
+                index.remove(number)
+                del living[number]
+            else:
+                text = " ".join(draw.choices(WORDS, k=draw.randrange(0, 9)))
+                living[index.add(text)] = text
+            if compacting and turn % 40 == 39:
+                kept = index.compact().tolist()
+                living = {new: living[old] for new, old in enumerate(kept)}
+        query = "Did the bridge at the mill burn in 1987, Anna?"
+        scored = index.scores(query)
+        expected = np.zeros(len(scored))
+        expected[list(living)] = naive(list(living.values()), query)
+        np.testing.assert_allclose(scored, expected, rtol=1e-5)
+        assert len(index) == len(living)
 
 
 def test_a_removed_document_scores_nothing_and_can_be_removed_again():
@@ -84,23 +82,21 @@ def test_forms_of_a_word_match_and_function_words_do_not():
     assert not index.scores("what is the").any()
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
-    [
+def test_other_scripts_match_by_their_words():
+    cases = [
         ("我昨天在图书馆见到了李明", "图书馆"),
         ("التقيت أحمد في السوق", "أحمد"),
         ("Встретил Анну на рынке", "Анну"),
         ("Zoë kaufte Äpfel", "äpfel"),
         ("パン屋で火事があった", "火事"),
         ("help 🔥🚒 please", "🔥"),
-    ],
-)
-def test_other_scripts_match_by_their_words(text, query):
-    index = LexicalIndex()
-    index.add("nothing of the kind")
-    index.add(text)
-    scored = index.scores(query)
-    assert scored[0] == 0 < scored[1]
+    ]
+    for text, query in cases:
+        index = LexicalIndex()
+        index.add("nothing of the kind")
+        index.add(text)
+        scored = index.scores(query)
+        assert scored[0] == 0 < scored[1]
 
 
 def test_an_empty_index_an_empty_query_and_an_empty_document_are_no_trouble():

@@ -97,18 +97,23 @@ def test_mesa_llm_scoring_orders_as_mesa_llm_does(seed):
     assert numbers(found) == expected
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("relevance", -1), ("importance", float("nan")), ("recency", float("inf")),
-        ("decay", 0), ("decay", 1.1), ("lexical_share", 2), ("context_weights", (1,)),
-        ("context_weights", (-1, 0)), ("speaker_boost", -0.1), ("refresh", "daily"),
+def test_a_scoring_that_makes_no_sense_is_refused():
+    cases = [
+        ("relevance", -1),
+        ("importance", float("nan")),
+        ("recency", float("inf")),
+        ("decay", 0),
+        ("decay", 1.1),
+        ("lexical_share", 2),
+        ("context_weights", (1,)),
+        ("context_weights", (-1, 0)),
+        ("speaker_boost", -0.1),
+        ("refresh", "daily"),
         ("refresh_every", 0),
-    ],
-)  # fmt: skip
-def test_a_scoring_that_makes_no_sense_is_refused(field, value):
-    with pytest.raises(ValueError, match=field):
-        Scoring(**{field: value})
+    ]
+    for field, value in cases:
+        with pytest.raises(ValueError, match=field):
+            Scoring(**{field: value})
 
 
 @pytest.mark.parametrize(

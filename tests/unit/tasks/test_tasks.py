@@ -292,9 +292,8 @@ def test_a_prompt_that_is_no_text_is_told_before_anything_is_sent():
         mute.request({}, **WHOSE)
 
 
-@pytest.mark.parametrize(
-    ("given", "says"),
-    [
+def test_a_wrong_argument_is_told_and_nothing_is_registered():
+    cases = [
         ({"purpose": ""}, "purpose must be a text"),
         ({"purpose": 3}, "purpose must be a text"),
         ({"purpose": "reasoning"}, "'reasoning' is reserved"),
@@ -305,14 +304,13 @@ def test_a_prompt_that_is_no_text_is_told_before_anything_is_sent():
         ({"check": 3}, "check must be a function"),
         ({"offline": {"sky": "blue"}}, "offline must be a function"),
         ({"max_chars": 0}, "max_chars"),
-    ],
-)
-def test_a_wrong_argument_is_told_and_nothing_is_registered(given, says):
-    before = dict(registered())
-    right = {"purpose": "cloud", "schema": Weather, "system": "s", "prompt": looked}
-    with pytest.raises((TypeError, ValueError), match=says):
-        Task(**right | given)
-    assert dict(registered()) == before
+    ]
+    for given, says in cases:
+        before = dict(registered())
+        right = {"purpose": "cloud", "schema": Weather, "system": "s", "prompt": looked}
+        with pytest.raises((TypeError, ValueError), match=says):
+            Task(**right | given)
+        assert dict(registered()) == before
 
 
 def test_a_judged_chapter_is_complete_with_a_recap_and_else_goes_on():
@@ -352,28 +350,26 @@ def test_without_a_model_a_story_has_fewer_than_five_parts():
     assert story.count("•") == 3 and story.endswith("Fire number 19!")
 
 
-@pytest.mark.parametrize(
-    ("said", "summary", "doubt"),
-    [
+def test_a_summary_has_to_do_with_what_was_said_or_with_whom():
+    cases = [
         ("Hello!", "We greeted each other warmly.", ""),
         ("How are you today?", "We exchanged pleasantries.", ""),
         ("The bridge broke.", "Ada told me of a broken bridge.", ""),
         ("The bridge broke.", "I found Ada in a bad temper.", ""),
         ("The bridge broke.", "Hello! How can I help you?", None),
         ("The bridge broke.", "I sold a horse at the market.", NOTHING_SHARED),
-    ],
-)
-def test_a_summary_has_to_do_with_what_was_said_or_with_whom(said, summary, doubt):
-    inputs = {"me": "Agent 1", "others": "Ada (Agent 2)", "max_chars": 600}
-    for line in (f"Ada (Agent 2) says: {said}", f"You say: {said}"):
-        request = CONVERSATION.request(inputs | {"lines": [(1, line)]}, **WHOSE)
-        reply = json.dumps({"summary": summary})
-        if doubt is None:
-            with pytest.raises(BadReply, match="does not summarize"):
-                answered(CONVERSATION, request, reply, reply)
-        else:
-            assert answered(CONVERSATION, request, reply)[0].summary == summary
-            assert doubt_of(summary, request.inputs) == doubt
+    ]
+    for said, summary, doubt in cases:
+        inputs = {"me": "Agent 1", "others": "Ada (Agent 2)", "max_chars": 600}
+        for line in (f"Ada (Agent 2) says: {said}", f"You say: {said}"):
+            request = CONVERSATION.request(inputs | {"lines": [(1, line)]}, **WHOSE)
+            reply = json.dumps({"summary": summary})
+            if doubt is None:
+                with pytest.raises(BadReply, match="does not summarize"):
+                    answered(CONVERSATION, request, reply, reply)
+            else:
+                assert answered(CONVERSATION, request, reply)[0].summary == summary
+                assert doubt_of(summary, request.inputs) == doubt
 
 
 @pytest.mark.parametrize("task", [CONSOLIDATE, REFLECT, QUESTIONS, PROBE], ids=repr)

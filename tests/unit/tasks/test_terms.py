@@ -8,12 +8,12 @@ from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
 
 
-@pytest.mark.parametrize("sign", "–—‘’“”•…")
-def test_a_common_sign_parts_words_as_any_other_sign_does(sign):
-    text = f"{SAID}{sign} Step 4: {sign}Carla{sign}s boat {sign} won{sign}t"
-    other = text.replace(sign, "\u00a7")
-    assert plain_words(text) == plain_words(other)
-    assert Terms.of(text) == Terms.of(other)
+def test_a_common_sign_parts_words_as_any_other_sign_does():
+    for sign in "–—‘’“”•…":
+        text = f"{SAID}{sign} Step 4: {sign}Carla{sign}s boat {sign} won{sign}t"
+        other = text.replace(sign, "\u00a7")
+        assert plain_words(text) == plain_words(other)
+        assert Terms.of(text) == Terms.of(other)
 
 
 @pytest.mark.parametrize(
