@@ -20,10 +20,9 @@ OBJECT, SECRET, STORE = "$object", "$secret", "$store"
 UNKNOWN = "unknown"
 #: markers of values that are, in another form
 TUPLE, NUMBER, PATH, DICT = "$tuple", "$number", "$path", "$dict"
-GENERATOR, BITS, SEEDS, SCENARIO = "$generator", "$bits", "$seeds", "$scenario"
+GENERATOR, BITS, SEEDS = "$generator", "$bits", "$seeds"
 MARKS = frozenset(
-    {OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT}
-    | {GENERATOR, BITS, SEEDS, SCENARIO}
+    {OBJECT, SECRET, STORE, TUPLE, NUMBER, PATH, DICT, GENERATOR, BITS, SEEDS}
 )
 #: what any JSON reader takes as a whole number
 _EXACT = 2**53
@@ -130,6 +129,8 @@ def lost(value: Any) -> str | None:
             return "the model was made before mesa_memory was imported, so nobody knows"
         if mark == OBJECT:
             return f"an object ({part[OBJECT]}) cannot be recorded"
+        if mark in (BITS, SEEDS):
+            return f"an object ({_kind(part[mark])}) cannot be recorded"
         if mark == SECRET:
             return "it is a secret, and secrets are not recorded"
     return None

@@ -31,7 +31,7 @@ from mesa_memory import (
     resume,
     route_reasoning,
 )
-from mesa_memory.errors import HostChanged
+from mesa_memory.errors import HostChanged, ParameterError
 from mesa_memory.viz.data import activity, population
 from mesa_memory.viz.live.live_run import live_feed
 
@@ -257,15 +257,19 @@ class Rainy(mesa.Model):
 
 
 @pytest.mark.parametrize("given", [{}, {"scenario": Weather}, "made"])
-def test_a_scenario_is_made_again_as_it_was(given, tmp_path):
+def test_a_scenario_is_given_again_by_the_caller(given, tmp_path):
     file = tmp_path / "run.sqlite"
-    given = {"scenario": Weather(rng=5, rain=0.5)} if given == "made" else given
+    seeded = given == "made"
+    given = {"scenario": Weather(rng=5, rain=0.5)} if seeded else given
     model = Rainy(**given, record=file)
     model.run_for(4)
     end(model)
-    again = resume(Rainy, file)
+    with pytest.raises(ParameterError, match="scenario: an object"):
+        resume(Rainy, file)
+    again = resume(Rainy, file, scenario=Weather(rng=5, rain=model.scenario.rain))
     assert again.scenario.rain == model.scenario.rain
-    assert again.walker.luck == model.walker.luck
+    if seeded:
+        assert again.walker.luck == model.walker.luck
     for each in (model, again):
         each.run_for(4)
     end(again)

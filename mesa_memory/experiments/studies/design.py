@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory.core.arguments import SCENARIO, encode
+from mesa_memory.core.arguments import encode
 from mesa_memory.core.content import storable
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.validate import whole
@@ -15,7 +15,6 @@ from mesa_memory.errors import EmptyDesign
 from mesa_memory.experiments.changes import From
 from mesa_memory.experiments.studies.factors import Factor, label_of
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
-from mesa_memory.runs.recording import construction
 
 #: hexadecimal digits of a case's key
 KEY_DIGITS = 32
@@ -196,8 +195,8 @@ def _seeds(seeds: Any) -> tuple[Any, ...]:
 def _row(given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """An arm that was given whole: its parameters and their labels."""
     if isinstance(given, mesa_arguments.scenario_class()):
-        values = construction.written(given)[SCENARIO]["values"]
-        labels = {name: value for name, value in values.items() if name != "rng"}
+        _, values = mesa_arguments.scenario_parts(given)
+        labels = {name: encode(v) for name, v in values.items() if name != "rng"}
         return {"scenario": given}, labels
     if not isinstance(given, Mapping):
         raise TypeError(

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from mesa_memory.core.arguments import OBJECT, inside, mark_of
+from mesa_memory.core.arguments import OBJECT, encode, inside, mark_of
 from mesa_memory.errors import EmptyDesign
 from mesa_memory.experiments.changes import From
-from mesa_memory.runs.recording import construction
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ def label_of(name: str, value: Any) -> Any:
             return f"{value.__module__}:{qualified}"
     if isinstance(value, From) and "<" not in value.label:
         return value.label
-    label = construction.written(value)
+    label = encode(value)
     nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]
     if nameless:
         raise TypeError(

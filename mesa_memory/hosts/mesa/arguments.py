@@ -1,13 +1,17 @@
-"""Mesa: what a model was made with: its seed, its scenario, its arguments."""
+"""Mesa: the seed of a model, its scenario, and the arguments it was made with."""
 
-from collections.abc import Callable
+import inspect
 from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.arguments import OBJECT, encode, lost
 
 # -- the seed --------------------------------------------------------------------------
 
 
 def seed(model: Any) -> Any:
-    """What the model's random generators were made with; None if it does not say.
+    """The seed of a model's random generators; None if the model has none.
 
     In Mesa 4 that is the argument ``rng`` where it makes the model's generator, else
     the seed that Mesa derives from the state of that generator.
@@ -18,13 +22,11 @@ def seed(model: Any) -> Any:
     if not hasattr(scenario, "initial_rng_state"):
         return None
     given = (noted(model) or {}).get("rng")
-    if isinstance(given, int) and _makes(given, scenario.initial_rng_state):
-        return given
-    return scenario._stdlib_seed
+    return given if _makes(given, scenario.initial_rng_state) else scenario._stdlib_seed
 
 
-#: where a resumed model has what its run began with
-_BEGAN = "_mesa_memory_first_state"
+#: where a resumed model has the state with which its run began
+_FIRST_STATE = "_mesa_memory_first_state"
 
 
 def first_state(model: Any) -> Any:
@@ -32,22 +34,35 @@ def first_state(model: Any) -> Any:
 
     Of a resumed model it is that of its run, also if the model was made without a seed.
     """
-    if _BEGAN in getattr(model, "__dict__", {}):
-        return model.__dict__[_BEGAN]
+    if _FIRST_STATE in getattr(model, "__dict__", {}):
+        return model.__dict__[_FIRST_STATE]
     if hasattr(model, "_rng"):
         return model._rng
     return getattr(getattr(model, "scenario", None), "initial_rng_state", None)
 
 
 def begin_with(model: Any, state: Any) -> None:
-    """Says with which state a model counts as begun; see ``first_state``."""
-    model.__dict__[_BEGAN] = state
+    """Sets the ``first_state`` of a resumed model."""
+    model.__dict__[_FIRST_STATE] = state
 
 
-def _makes(given: int, state: Any) -> bool:
-    import numpy as np
+def rng_argument(model: Any) -> Any:
+    """The argument ``rng`` with which Mesa makes a model's generators again."""
+    number, state = seed(model), first_state(model)
+    return number if state is None or _makes(number, state) else generator(state)
 
-    return given >= 0 and np.random.default_rng(given).bit_generator.state == state
+
+def generator(state: Any) -> np.random.Generator:
+    """A generator of numpy in this state."""
+    source: Any = getattr(np.random, state["bit_generator"])(0)
+    source.state = state
+    return np.random.Generator(source)
+
+
+def _makes(number: Any, state: Any) -> bool:
+    if not isinstance(number, int | np.integer) or number < 0:
+        return False
+    return np.random.default_rng(number).bit_generator.state == state
 
 
 # -- scenarios -------------------------------------------------------------------------
@@ -65,7 +80,7 @@ def scenario_parts(scenario: Any) -> tuple[Any, dict[str, Any]]:
     if not hasattr(scenario, "initial_rng_state"):
         values = {k: v for k, v in vars(scenario).items() if k != "model"}
         return getattr(scenario, "_scenario_id", None), values
-    values = {"rng": _generator(scenario.initial_rng_state), **vars(scenario)}
+    values = {"rng": generator(scenario.initial_rng_state), **vars(scenario)}
     if scenario.replication_id is not None:
         values["replication_id"] = scenario.replication_id
     return scenario.scenario_id, values
@@ -78,60 +93,67 @@ def make_scenario(kind: Any, number: Any, values: dict[str, Any]) -> Any:
     return kind(**{name: number}, **values)
 
 
-def _generator(state: Any) -> Any:
-    import numpy as np
-
-    source: Any = getattr(np.random, state["bit_generator"])()
-    source.state = state
-    return np.random.Generator(source)
-
-
 # -- arguments -------------------------------------------------------------------------
 
 #: where a model has the arguments it was made with
-_NOTED = "_mesa_memory_arguments"
+_ARGUMENTS = "_mesa_memory_arguments"
+#: in place of an argument that cannot be given by name
+_POSITIONAL = {OBJECT: "positional argument"}
 
 
-def note_arguments(bound: Callable[[type, tuple, dict], Any]) -> None:
-    """From now on each model notes what it is made with; again does nothing.
+def note_arguments() -> None:
+    """From now on each model keeps the arguments it is made with, encoded.
 
-    Mesa's ``Model`` has no hook for this, so it is done in its ``__new__``.
-
-    Args:
-        bound: gives the arguments of a class as they are to be noted; None for none.
+    A class seldom keeps all of them as attributes, and Mesa has no hook that sees what
+    a subclass is made with, so this extends the ``__new__`` of ``mesa.Model``. Nothing
+    else of another package's constructors is changed.
     """
-    import inspect
-
     import mesa
 
-    if getattr(mesa.Model.__new__, "notes_arguments", False):
+    if "__new__" in vars(mesa.Model):
         return
 
-    def make(kind: type, /, *args: Any, **kwargs: Any) -> Any:
+    def make(kind: type, /, *args: Any, **given: Any) -> Any:
         own = super(mesa.Model, kind).__new__
-        model = own(kind) if own is object.__new__ else own(kind, *args, **kwargs)
-        given = bound(kind, args, kwargs)
-        if given is not None:
-            model.__dict__[_NOTED] = given
+        model = own(kind) if own is object.__new__ else own(kind, *args, **given)
+        model.__dict__[_ARGUMENTS] = _by_name(kind, args, given)
         return model
 
-    marked: Any = make
-    # Whoever asks for a bare Model's signature still wants that of its constructor.
-    marked.__signature__ = inspect.signature(mesa.Model.__init__)
-    marked.notes_arguments = True
-    mesa.Model.__new__ = marked
-
-
-def note(model: Any, given: dict[str, Any]) -> None:
-    """Says what a model counts as made with."""
-    model.__dict__[_NOTED] = given
+    # ``inspect.signature(mesa.Model)`` is that of its constructor, as before.
+    vars(make)["__signature__"] = inspect.signature(mesa.Model.__init__)
+    mesa.Model.__new__ = make  # type: ignore[method-assign]
 
 
 def noted(model: Any) -> dict[str, Any] | None:
-    """What a model noted; None if it did not."""
-    return vars(model).get(_NOTED)
+    """The encoded arguments of a model by name, with the defaults of its class.
+
+    None for a model that was made before this package was imported.
+    """
+    return vars(model).get(_ARGUMENTS)
 
 
-def notes_itself(model: Any) -> bool:
-    """True if the model's class notes what it is made with."""
-    return getattr(type(model).__new__, "notes_arguments", False)
+def parameters_of(kind: type) -> list[inspect.Parameter]:
+    """The arguments that a class takes; none if its constructor does not say."""
+    try:
+        return list(inspect.signature(kind.__init__).parameters.values())[1:]  # type: ignore[misc]
+    except (TypeError, ValueError):
+        return []
+
+
+def _by_name(kind: type, args: tuple, given: dict[str, Any]) -> dict[str, Any]:
+    try:
+        bound = inspect.signature(kind.__init__).bind(None, *args, **given)  # type: ignore[misc]
+    except (TypeError, ValueError):
+        return {}  # the constructor raises its own error
+    found: dict[str, Any] = {}
+    for each in parameters_of(kind):
+        value = bound.arguments.get(each.name, each.default)
+        if each.kind is each.VAR_KEYWORD:
+            more = bound.arguments.get(each.name, {})
+            found |= {name: encode(value) for name, value in more.items()}
+        elif each.kind in (each.VAR_POSITIONAL, each.POSITIONAL_ONLY):
+            if each.name in bound.arguments:
+                found[each.name] = _POSITIONAL
+        elif value is not each.default or lost(encode(value)) is None:
+            found[each.name] = encode(value)  # a default is there again by itself
+    return found

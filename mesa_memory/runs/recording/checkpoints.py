@@ -16,7 +16,6 @@ from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.layers.own_state import lost_state
 from mesa_memory.llm.cost.ledger import Usage
 from mesa_memory.memories.host.layer_names import memories_beside, memories_of
-from mesa_memory.runs.recording import parameters
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
@@ -51,7 +50,6 @@ def snapshot(model: Any) -> dict[str, Any]:
         "random": model.random.getstate(),
         "rng": model.rng.bit_generator.state,
         "first": mesa_arguments.first_state(model),
-        "changed": Opaque(parameters.changed(model)),
         "used": Opaque(_used(model)),
         "state": None if get_state is None else Opaque(get_state()),
     }
@@ -117,7 +115,6 @@ def restore(
     if own.get("first") is not None and not _SEEDS & given.keys():
         mesa_arguments.begin_with(model, own["first"])
     mesa.advance(model, own)
-    parameters.take_up(model, own.get("changed"), given)
     Services.of(model).ledger.go_on(
         {purpose: Usage(**counts) for purpose, counts in own.get("used", {}).items()}
     )

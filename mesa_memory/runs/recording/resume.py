@@ -11,13 +11,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from mesa_memory.core.snapshot import decode
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import RunInUse, StoreCorrupt
 from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.config import Attachment, Recording
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
-from mesa_memory.runs.recording.parameters import made_with, merged, refuse_changes
+from mesa_memory.runs.recording.parameters import made_with, merged
 from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
@@ -107,7 +106,7 @@ def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
     Raises:
         StoreError: if the store fails.
     """
-    return _begun(make, Attachment(store, run, PaidAnswers()), ([], {}))
+    return _begun(make, Attachment(store, run, PaidAnswers()), {})
 
 
 def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
@@ -133,7 +132,7 @@ def _resumed(
     if step is None and not _has_finished_step(store, run):
         return _begun_anew(model_class, begun, recorded, parameters, new)
     at, states = store.checkpoint(run, step)
-    with_ = _made_with(model_class, begun, recorded, states, parameters)
+    with_ = made_with(model_class, recorded, parameters, store.location)
     with _restored(model_class, begun, at, states, with_, parameters) as model:
         removed = store.truncate(run, at, new)
         _go_on(begun, run, at)
@@ -172,7 +171,7 @@ def fork(
     with _opened(location, run) as (store, chosen, recorded):
         at, states = store.checkpoint(chosen, step)
         begun = Attachment(store, chosen)
-        with_ = _made_with(model_class, begun, recorded, states, parameters)
+        with_ = made_with(model_class, recorded, parameters, store.location)
         with _restored(model_class, begun, at, states, with_, parameters) as model:
             new = merged(recorded, parameters)
             copy = copy_run(store, chosen, at, name, new)
@@ -193,19 +192,6 @@ def _opened(
     except BaseException:
         store.close()
         raise
-
-
-def _made_with(
-    model_class: Callable[..., Any],
-    begun: Attachment,
-    recorded: dict[str, Any],
-    states: dict[str, Any],
-    given: dict[str, Any],
-) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments to make the model with; raises before anything is changed."""
-    changed = decode(states.get("", {})).get("changed")
-    refuse_changes(changed, given, model_class)
-    return made_with(model_class, recorded, given, begun.store.location)
 
 
 def _hold(store: Any, run: int) -> None:
@@ -244,7 +230,7 @@ def _begun_anew(
 def _begun(
     model_class: Callable[..., Any],
     begun: Attachment,
-    with_: tuple[list[Any], dict[str, Any]],
+    with_: dict[str, Any],
 ) -> Any:
     """A new model of a run without steps; nobody writes the run if it cannot be made."""
     try:
@@ -261,7 +247,7 @@ def _restored(
     attachment: Attachment,
     step: float,
     states: dict[str, Any],
-    with_: tuple[list[Any], dict[str, Any]],
+    with_: dict[str, Any],
     given: dict[str, Any],
 ) -> Iterator[Any]:
     """A new model, put where the checkpoint was taken; nothing of it is written yet.
@@ -318,11 +304,11 @@ def _go_on(begun: Attachment, run: int, step: float) -> None:
 def _made(
     model_class: Callable[..., Any],
     attachment: Attachment,
-    with_: tuple[list[Any], dict[str, Any]],
+    with_: dict[str, Any],
 ) -> Any:
     """A new model, to be recorded in a run that is there already."""
     with attachment.expected():
-        model = model_class(*with_[0], **with_[1])
+        model = model_class(**with_)
     services = Services.of(model)
     if services.recorder is None:  # its constructor does not ask to be recorded
         recording = Recording(attachment.store.location)
