@@ -16,6 +16,7 @@ from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.columns import vector_text
 from mesa_memory.stores.postgres_faults import fault
+from mesa_memory.stores.postgres_locks import AdvisoryLocks
 from mesa_memory.stores.rows import texts
 from mesa_memory.stores.sql import SqlStore
 
@@ -34,7 +35,7 @@ class PostgresStore(SqlStore):
             pool_pre_ping=True,  # the server may have been started anew
             connect_args={"connect_timeout": 10},
         )
-        super().__init__(engine, location, options)
+        super().__init__(engine, location, options, AdvisoryLocks(engine))
         sa.event.listen(engine, "connect", self._set_up)
 
     def _set_up(self, connection: Any, _: Any) -> None:
@@ -84,11 +85,6 @@ class PostgresStore(SqlStore):
             values = {"run": run, "rows": text.decode()}
             changed += on.execute(_update(kind), values).rowcount
         return changed
-
-    def clock(self, on: sa.Connection) -> float:
-        """The server's clock."""
-        now = sa.text("SELECT extract(epoch FROM clock_timestamp())")
-        return float(on.scalar(now) or 0)
 
     def fault(self, error: DBAPIError) -> StoreError:
         """What an error of PostgreSQL means."""

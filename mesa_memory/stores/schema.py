@@ -252,19 +252,15 @@ vectors = Table(
     PrimaryKeyConstraint("run", "key"),
 )
 
-#: who writes a run, see ``leases``; no row if nobody does
+#: the writer of a run, see ``leases``; without a row, the run has no writer
 leases = Table(
     "leases",
     metadata,
     Column("run", Integer, primary_key=True, autoincrement=False),
     Column("token", Text, nullable=False),
     Column("host", Text, nullable=False),
-    Column("machine", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("born", Text, nullable=False),
-    Column("file", Text, nullable=False),
     Column("since", Text, nullable=False),
-    Column("beat", Double, nullable=False),
 )
 
 #: what was measured of a run's model at a step, and of its agents; the agent ``""`` is

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -13,11 +12,17 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from mesa_memory.core.text.redaction import cause, hide
-from mesa_memory.errors import RunInUse, StoreCorrupt, StoreError, StoreReadOnly
+from mesa_memory.errors import (
+    RunInUse,
+    StoreCorrupt,
+    StoreError,
+    StoreReadOnly,
+    StoreUnavailable,
+)
 from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch, Options, RunInfo
 from mesa_memory.stores.batches import CHANGES, Together, together
-from mesa_memory.stores.leases import Leases
+from mesa_memory.stores.leases import Leases, NoLocks, RunLocks
 from mesa_memory.stores.rows import Blobs, storable
 
 STATES = ("running", "finished", "stopped", "failed")
@@ -30,13 +35,20 @@ class SqlStore(ABC):
     database's errors mean.
     """
 
-    def __init__(self, engine: sa.Engine, location: str, options: Options) -> None:
+    def __init__(
+        self,
+        engine: sa.Engine,
+        location: str,
+        options: Options,
+        locks: RunLocks | None = None,
+    ) -> None:
         self.engine, self.location, self.options = engine, location, options
         self.read_only = options.read_only
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._seqs: dict[int, int] = {}
-        self._leases = Leases()
+        self._locks = NoLocks() if locks is None else locks
+        self._leases = Leases(self._locks)
 
     @abstractmethod
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
@@ -52,14 +64,6 @@ class SqlStore(ABC):
 
     def guard(self) -> None:  # noqa: B027 - a server cannot be moved away
         """Raises if the database is not the one that was opened."""
-
-    def clock(self, on: sa.Connection) -> float:
-        """Seconds since 1970, by the clock that all who write here share."""
-        return time.time()
-
-    def file_id(self) -> str:
-        """Tells a copied file from the original; the same for all of a server."""
-        return ""
 
     def rest(self) -> None:  # noqa: B027 - a server does that itself
         """Brings what waits in other files into the database's own."""
@@ -147,21 +151,21 @@ class SqlStore(ABC):
         if run not in self._leases.held:
             self._seqs.pop(run, None)
         try:
-            self._leases.confirm(on, run, self.file_id(), self.clock(on))
-        except RunInUse as error:
+            self._leases.confirm(on, run)
+        except (RunInUse, StoreUnavailable) as error:
             error.location = self.location
             raise
 
-    def is_written(self, on: sa.Connection, run: int) -> bool:
-        """True if a process that lives holds the lease of a run."""
-        return self._leases.held_by_any(on, run, self.file_id(), self.clock(on))
+    def has_writer(self, on: sa.Connection, run: int) -> bool:
+        """Whether a living process holds the lease of a run."""
+        return self._leases.has_writer(on, run)
 
     def release(self, run: int) -> None:
         """Gives a lease back; see ``Store``."""
         if run in self._leases.held:
             try:
                 with self.writing() as on:
-                    self._leases.release(on, run)
+                    self._leases.delete(on, run)
             finally:
                 self._leases.forget(run)
 
@@ -260,7 +264,7 @@ class SqlStore(ABC):
         with self.writing() as on:
             self.confirm(on, run)
             on.execute(sa.update(schema.runs).filter_by(id=run).values(state=state))
-            self._leases.release(on, run)
+            self._leases.delete(on, run)
         self._leases.forget(run)
         self.rest()
 
@@ -384,4 +388,5 @@ class SqlStore(ABC):
         for run in self._leases.held:
             with suppress(StoreError):  # a lease that nobody holds does not last
                 self.release(run)
+        self._locks.close()
         self.engine.dispose()

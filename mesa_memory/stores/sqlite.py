@@ -17,6 +17,7 @@ from mesa_memory.stores import schema, sqlite_file, versions
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.columns import Document, Embedding
+from mesa_memory.stores.leases import FileLocks
 from mesa_memory.stores.rows import Blobs, texts
 from mesa_memory.stores.sql import SqlStore
 from mesa_memory.stores.sqlite_faults import fault
@@ -51,7 +52,8 @@ class SqliteStore(SqlStore):
         engine = sa.create_engine(
             "sqlite://", creator=self._connect, poolclass=sa.QueuePool
         )
-        super().__init__(engine, location, options)
+        locks = FileLocks(path) if path else None
+        super().__init__(engine, location, options, locks)
         sa.event.listen(engine, "begin", _begin)
         # While one connection is open, a database in memory stays.
         self._anchor = None if path else self._connect()
@@ -120,11 +122,6 @@ class SqliteStore(SqlStore):
                 "Nothing more is written. Put it back, or record into a new file.",
                 location=self.location,
             )
-
-    def file_id(self) -> str:
-        """The file's number in its folder; a copy has another one."""
-        found = self._identity()
-        return "" if found is None else str(found[1])
 
     def rest(self) -> None:
         """Leaves no write-ahead log behind, if nobody else has the file open."""

@@ -225,7 +225,7 @@ class Studies:
             mine = mine.where(cases.c.run.is_not(None))
             dead = [
                 number for number, run in on.execute(mine).tuples()
-                if not self.store.is_written(on, run)
+                if not self.store.has_writer(on, run)
             ]  # fmt: skip
             nothing = {"reserved": NOTHING, "beyond": NOTHING}
             for start in range(0, len(dead), CHUNK):

@@ -6,13 +6,9 @@ import time
 from collections import deque
 from typing import Protocol
 
-from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import whole
-from mesa_memory.errors import RunInUse, StoreError
+from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch, Store
-from mesa_memory.stores.leases import BEAT
-
-logger = logger_of(__name__)
 
 #: number of waiting batches at which they are written: all of them go into one
 #: transaction, as neighbours change the same pages, and each page is written once
@@ -61,7 +57,6 @@ class Writer:
         self._closing = False
         self._hurry = 0  # how many wait for everything to be written
         self._urgent = False  # True if something waits that is to be written at once
-        self._beaten = time.monotonic()  # when the run's lease was confirmed last
         self._since = 0.0  # when the oldest that waits was put
         self._written = -FLUSH_INTERVAL_S
         self._asleep_until = 0.0  # of the thread; in the past while it is awake
@@ -78,11 +73,6 @@ class Writer:
         waiting = len(self._batches) - self._taken
         early = self._written + FLUSH_INTERVAL_S > time.monotonic()
         return waiting >= GROUP_BATCHES - 1 or not (self._taken or early)
-
-    def start(self) -> None:
-        """Starts the thread, which from now on shows that the run has a writer."""
-        with self._changed:
-            self._start()
 
     def note(self, batch: Batch) -> None:
         """Queues a batch that is to be written at once; neither waits nor raises.
@@ -186,47 +176,29 @@ class Writer:
     def _work(self) -> None:
         while True:
             with self._changed:
-                while not (self._ready() or self._silent()):
+                while not self._ready():
                     if self._closing:
                         return
                     self._sleep()
-                group = list(self._batches) if self._ready() else []
+                group = list(self._batches)
                 self._taken, self._urgent = len(group), False
             error: BaseException | None = None
             written = 0
             try:
-                written = self._write(group) if group else self._beat()
+                written = self._write(group)
             except BaseException as raised:  # whoever waits must learn of it
                 error = raised
             with self._changed:
                 for _ in range(written):
                     self._batches.popleft()
                 self._error, self._taken = error, 0
-                self._beaten = time.monotonic()
-                if group:
-                    self._written = self._beaten
+                self._written = time.monotonic()
                 self._changed.notify_all()
 
     def _sleep(self) -> None:
         self._asleep_until = due = self._due()
-        if self._error is None:
-            due = min(due, self._beaten + BEAT)
         self._changed.wait(None if due == math.inf else due - time.monotonic())
         self._asleep_until = 0.0
-
-    def _silent(self) -> bool:
-        """True if the last sign of life is so old that another one is due."""
-        return self._error is None and self._beaten + BEAT <= time.monotonic()
-
-    def _beat(self) -> int:
-        """Confirms the lease of the run; how many batches were written: none."""
-        try:
-            self.store.hold(self.run)
-        except RunInUse:
-            raise
-        except StoreError as error:  # the next batch will tell, if it lasts
-            logger.debug("the lease of a run could not be confirmed: %s", error)
-        return 0
 
     def _ready(self) -> bool:
         """True if there is something to write now."""

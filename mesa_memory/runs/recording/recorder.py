@@ -176,15 +176,13 @@ class Recorder(Collector):
             self.muted = muted
 
     def begin(self, answers: PaidAnswers | None = None) -> None:
-        """The run begins; it shows from now on that it has a writer.
+        """Begins the run.
 
         Args:
             answers: those that were given in a step that was not finished.
         """
         self.muted, self._watch.active = False, True
         self._answers = answers or self._answers
-        if self._writer is not None:
-            self._writer.start()
 
     def begin_at(self, run: int, step: float, answers: PaidAnswers) -> None:
         """The model has been put at the end of a recorded step; from here it goes on.
