@@ -137,7 +137,7 @@ class Leases:
         self._tokens[run] = str(values["token"])
 
     def has_writer(self, on: sa.Connection, run: int) -> bool:
-        """Whether a living writer, here or elsewhere, holds the lease of a run."""
+        """Tells if a living writer, here or elsewhere, holds the lease of a run."""
         if run in self._tokens:
             return True
         on.execute(sa.select(runs.c.id).filter_by(id=run).with_for_update())

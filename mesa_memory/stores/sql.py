@@ -157,7 +157,7 @@ class SqlStore(ABC):
             raise
 
     def has_writer(self, on: sa.Connection, run: int) -> bool:
-        """Whether a living process holds the lease of a run."""
+        """Tells if a living process holds the lease of a run."""
         return self._leases.has_writer(on, run)
 
     def release(self, run: int) -> None:
