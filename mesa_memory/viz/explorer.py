@@ -12,7 +12,7 @@ from mesa_memory.errors import MesaMemoryError
 from mesa_memory.runs import Run, open_run
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.data import layers
+from mesa_memory.viz.data.activity import occupancy
 from mesa_memory.viz.data.story import scene
 from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.serving import server
@@ -83,4 +83,4 @@ def _count(feed: Feed) -> None:
     with suppress(MesaMemoryError):  # the page itself will meet it, and say so
         source.grown(scene.scene)
         source.activity()
-        source.grown(layers.occupancy)
+        source.of(occupancy)

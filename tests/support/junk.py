@@ -148,7 +148,8 @@ def _look(path: str) -> None:
     """What the dashboard shows."""
     from mesa_memory.viz import explorer
     from mesa_memory.viz.data import agent as agents
-    from mesa_memory.viz.data import compare, layers, population, recall
+    from mesa_memory.viz.data import compare, recall
+    from mesa_memory.viz.data.activity import occupancy
     from mesa_memory.viz.data.contents import evidence, impressions
     from mesa_memory.viz.data.requests import cost
     from mesa_memory.viz.data.spread import corpus, spread
@@ -158,8 +159,8 @@ def _look(path: str) -> None:
         source, run = feed.source, feed.source.run
         found = source.activity()
         for measure in ("events", "importance", "cost"):
-            population.heat(found, measure)
-        source.grown(layers.occupancy)
+            found.measure(measure)
+        source.of(occupancy)
         source.grown(corpus.corpus)
         cost.spent(run).series("cost", True)
         cost.unpriced(run)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from mesa_memory import Services, open_run
-from mesa_memory.viz.data import agent, layers, population, reading, wording
-from mesa_memory.viz.data.activity import activity
+from mesa_memory.viz.data import agent, wording
+from mesa_memory.viz.data.activity import activity, occupancy
 from mesa_memory.viz.serving.run_feed import Feed
 from tests.support.playing import play
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
@@ -28,7 +28,7 @@ def run(request, tmp_path_factory):
 def test_the_heat_map_counts_what_the_run_holds(run):
     found = activity(run)
     assert found.agents == list(range(1, AGENTS + 1))
-    events = population.heat(found, "events").values
+    events = found.measure("events")
     assert events.shape == (AGENTS, STEPS)
     history = run.history(agent=3, as_records=True)
     raw = ("message", "observation", "action")
@@ -44,7 +44,7 @@ def test_the_heat_map_counts_what_the_run_holds(run):
 
 
 def test_the_mean_grade_of_no_event_is_not_a_number(run):
-    grades = population.heat(activity(run), "importance").values
+    grades = activity(run).measure("importance")
     assert np.isnan(grades).any()
     known = grades[~np.isnan(grades)]
     assert known.size
@@ -53,7 +53,7 @@ def test_the_mean_grade_of_no_event_is_not_a_number(run):
 
 def test_another_measure_is_refused_by_name(run):
     with pytest.raises(ValueError, match=r"measure is one of events, .*got 'joy'"):
-        population.heat(activity(run), "joy")
+        activity(run).measure("joy")
 
 
 def test_activity_that_grew_with_the_run_is_that_of_the_whole_run():
@@ -71,65 +71,13 @@ def test_activity_that_grew_with_the_run_is_that_of_the_whole_run():
     recorder.close()
 
 
-def test_layers_that_grew_with_the_run_are_those_of_the_whole_run():
-    town = RecordedTown("", record=True, n=6)
-    recorder = Services.of(town).recorder
-    grown = None
-    with open_run(recorder.store) as going:
-        for number in range(20):
-            town.step()
-            recorder.sync()
-            if number % 3:
-                grown = layers.occupancy(going, grown)
-        whole = layers.occupancy(going, None)
-        grown = layers.occupancy(going, grown)
-        assert grown.steps == whole.steps == going.steps
-        assert grown.series == whole.series
-        assert any(ended.any() for ended in grown.closed.values())
-        # Of an old step nothing is read again.
-        assert reading.opened(going, grown.ends[-2][1], None) != []
-        assert reading.opened(going, grown.ends[-1][1], None) == []
-    recorder.close()
-
-
-def test_layers_of_a_run_that_was_taken_back_are_counted_again():
-    town = RecordedTown("", record=True, n=4)
-    recorder = Services.of(town).recorder
-    for _ in range(6):
-        town.step()
-    recorder.sync()
-    with open_run(recorder.store) as going:
-        before = layers.occupancy(going)
-        recorder.close()
-        recorder.store.truncate(going.id, 3)
-        after = layers.occupancy(going, before)
-        assert after.steps == [1, 2, 3]
-        assert after.series == layers.occupancy(going).series
-
-
-def test_layers_count_what_came_after_the_last_step_once():
-    town = RecordedTown("", record=True, n=1)
-    recorder = Services.of(town).recorder
-    with open_run(recorder.store) as going:
-        town.step()
-        recorder.sync()
-        before = layers.occupancy(going)
-        town.citizens[0].memory.add_to_memory("observation", {"seen": "rain"})
-        recorder.close()
-        after = layers.occupancy(going, before)
-        assert after.series == layers.occupancy(going).series
-        kept = len(going.state(1, as_records=True))
-        assert sum(one["counts"][-1] for one in after.series) == kept
-        assert sum(one["counts"][-1] for one in before.series) == kept - 1
-
-
 def test_layers_hold_as_many_records_as_all_memories_together(run):
-    held = layers.occupancy(run)
+    held = occupancy(run)
     assert held.steps == run.steps
     for place in (0, 4, STEPS - 1):
         step = run.steps[place]
         kept = sum(len(run.state(a, step, as_records=True)) for a in range(1, 8))
-        assert sum(one["counts"][place] for one in held.series) == kept > 0
+        assert sum(numbers[place] for numbers in held.held.values()) == kept > 0
 
 
 def test_a_past_is_what_the_run_says_at_every_step(run):

@@ -101,8 +101,9 @@ def test_a_report_has_the_whole_run_of_the_chosen_agents(town, tmp_path):
             recalls = run.recalls(agent, as_records=True)
             assert len(person["recalls"]) == len({row["seq"] for row in recalls})
     for part in (
-        "ran for 8 recorded steps",
+        "was run once for 8 steps",
         "mesa-llm 0.",
+        "Records were ranked by a weighted sum",
         "Cost",
     ):
         assert part in text
@@ -131,13 +132,11 @@ def test_what_spreads_becomes_a_curve_and_tells_a_rumour_from_its_denial(
         )
     _, data = read(written.path)
     held, denied = data["measures"][:2]
-    assert (held["name"], denied["name"]) == (
-        "Remember it", "Remember the other text",
-    )  # fmt: skip
+    assert (held["classes"], denied["classes"]) == ([RUMOUR], [DENIAL])
     ((_, holders),), ((_, deniers),) = held["lines"], denied["lines"]
     # The correction comes on day 10.
     assert max(holders) > 1 and max(deniers[:9]) == 0 < max(deniers)
-    assert [sum(row) for row in held["agents"]] == holders
+    assert [sum(map(bool, row)) for row in held["agents"]] == holders
 
 
 def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
@@ -146,7 +145,9 @@ def test_agents_stand_where_the_model_has_them_with_what_it_says_of_them(
     with open_run(rumour) as run:
         _, data = read(write_report(run, tmp_path / "report.html").path)
     (spots,) = data["places"]  # nobody moves
-    assert len(spots) == 8 and all(0 <= x <= 1 and 0 <= y <= 1 for x, y in spots)
+    left, low, right, high = data["box"]
+    assert len(spots) == 16 and all(left <= x <= right for x in spots[::2])
+    assert all(low <= y <= high for y in spots[1::2])
     assert len(data["ties"]) > 7
     told = {measure["name"]: measure for measure in data["measures"]}
     belief, known = told["belief"], told["knows_rumour"]
@@ -244,7 +245,7 @@ def test_a_report_plays_from_the_disk_without_a_network(chromium, rumour, tmp_pa
         page.click("#play")
         window.until(lambda: window.text("#now") == "12 of 12")
         window.until(lambda: window.text("#play") == "Play")
-        assert page.locator("#town circle.held").count() > 1
+        assert page.locator("#town circle.class0").count() > 1
         assert " to " in window.text("#said")
         # By keyboard, too.
         page.focus("#slider")

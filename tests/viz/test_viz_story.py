@@ -86,8 +86,8 @@ def test_people_have_the_colour_of_what_they_believed(town):
             name = None if np.isnan(value) else found.classes[int(value)]
             assert name == of_day[agent]
     collected = scene(run).collected
-    for name, counts in found.counts():
-        assert counts == collected[f"believes_{name}"].tolist()
+    for name, counts in found.curves():
+        assert counts.tolist() == collected[f"believes_{name}"].tolist()
 
 
 def test_people_stand_where_their_network_puts_them(town):
@@ -210,9 +210,6 @@ def test_agents_without_a_memory_are_where_they_are_without_a_value():
     coloured = colouring.of_outcome(found, "mood")
     made = frames.frames(found.agents, coloured, found, [[]] * 4, 0)
     assert [frame["values"] for frame in made] == [[0, 0, None]] * 4
-    alone = found.of_memories()
-    assert alone.agents == [1, 2]
-    assert len(alone.places) == len(alone.outcomes["mood"]) == 2
 
 
 def test_places_of_steps_are_brought_together_as_stretches():

@@ -1,6 +1,7 @@
-"""How much every agent did in every step, as arrays that grow with the run."""
+"""Counts of what all agents did in every step, and of the records that layers held."""
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,23 +10,31 @@ import numpy as np
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import reading
 
-#: what is counted for each agent and step, in the order of the arrays
-COUNTED = (
+#: counts for each agent and step, in the order of the arrays
+COUNTS = (
     "events", "made", "grades", "graded", "recalls", "calls", "tokens", "cost",
     "unpriced",
 )  # fmt: skip
-#: number of newest steps that are read again: a grade may come some steps late
-REREAD_STEPS = 12
+#: measures of the heat map and the report: label, and the meaning of a number
+MEASURES = {
+    "events": ("Events", "events that reached the agent in the step"),
+    "importance": ("Importance", "mean grade of the step's events, 1 to 5"),
+    "made": ("Conclusions", "summaries, reflections, impressions made in the step"),
+    "recalls": ("Recalls", "times that memories were recalled in the step"),
+    "calls": ("Calls", "requests to a language model in the step"),
+    "tokens": ("Tokens", "tokens of these requests, both ways"),
+    "cost": ("Cost", "US dollars for these requests"),
+}
 
 
 @dataclass(frozen=True)
 class Activity:
-    """What happened per agent and step.
+    """Counts per agent and step.
 
     Attributes:
         agents: the unique ids, in order.
         steps: the finished steps.
-        counts: shape (COUNTED, agents, steps), float32. What came between two steps
+        counts: shape (COUNTS, agents, steps), float32. What came between two steps
             counts to the later one.
     """
 
@@ -34,22 +43,53 @@ class Activity:
     counts: np.ndarray
 
     def __getitem__(self, name: str) -> np.ndarray:
-        """One of ``COUNTED``, shape (agents, steps)."""
-        return self.counts[COUNTED.index(name)]
+        """One of ``COUNTS``, shape (agents, steps)."""
+        return self.counts[COUNTS.index(name)]
+
+    def measure(self, name: str) -> np.ndarray:
+        """One of ``MEASURES``, shape (agents, steps).
+
+        The mean grade of no event and the cost of a request without a price are NaN.
+
+        Raises:
+            ValueError: for another measure.
+        """
+        if name not in MEASURES:
+            raise ValueError(f"measure is one of {', '.join(MEASURES)}, got {name!r}")
+        if name == "importance":
+            return _mean(self["grades"], self["graded"])
+        if name == "cost":
+            return np.where(self["unpriced"] > 0, np.float32(np.nan), self["cost"])
+        return self[name]
+
+    def totals(self, step: float) -> dict[str, float | None]:
+        """The sums of a step over all agents; None if one is unknown."""
+        place = self.steps.index(step)
+        sums = Activity(
+            [None], [step], self.counts[:, :, [place]].sum(1, keepdims=True)
+        )
+        found = {name: float(sums.measure(name)[0, 0]) for name in MEASURES}
+        return {name: None if np.isnan(v) else v for name, v in found.items()}
+
+
+def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
+    return np.where(count > 0, total / np.maximum(count, 1), np.float32(np.nan))
 
 
 def activity(run: Run, before: Activity | None = None) -> Activity:
-    """What happened until now.
+    """Counts until now.
 
     Args:
-        before: what was found earlier; then only what is new is read.
+        before: an earlier result; then only newer steps are read.
     """
     ends = reading.ends(run)
     steps = [step for step, _ in ends]
     known = run.unique_ids
     agents = list(known.values())
-    first = _kept(before, agents, steps)
-    counts = np.zeros((len(COUNTED), len(agents), len(steps)), dtype=np.float32)
+    first = 0
+    if before is not None and before.agents == agents:
+        first = reading.settled(before.steps, steps)
+    counts = np.zeros((len(COUNTS), len(agents), len(steps)), dtype=np.float32)
     if before is not None and first:
         counts[:, :, :first] = before.counts[:, :, :first]
     since, after = ends[first - 1] if first else (float("-inf"), -1)
@@ -59,32 +99,34 @@ def activity(run: Run, before: Activity | None = None) -> Activity:
         (4, reading.recalled(run, since)),
         (5, reading.called(run, since)),
     ):
-        _add(counts[start:], rows, places, np.array(steps), first)
+        for agent, step, *numbers in rows:
+            column = bisect_left(steps, step)
+            if agent in places and first <= column < len(steps):
+                counts[start : start + len(numbers), places[agent], column] += numbers
     return Activity(agents, steps, counts)
 
 
-def _kept(before: Activity | None, agents: list[Any], steps: list[float]) -> int:
-    """How many steps need not be read again."""
-    if before is None or before.agents != agents:
-        return 0
-    old = before.steps
-    return max(0, len(old) - REREAD_STEPS) if steps[: len(old)] == old else 0
+@dataclass(frozen=True)
+class Occupancy:
+    """Number of records in the layers of all memories.
+
+    Attributes:
+        steps: the finished steps.
+        held: by layer and kind, in order, the number at the end of each step.
+    """
+
+    steps: list[float]
+    held: dict[tuple[str, str], list[int]]
 
 
-def _add(
-    counts: np.ndarray,
-    rows: Iterable[tuple],
-    places: dict[str, int],
-    times: np.ndarray,
-    first: int,
-) -> None:
-    """Adds rows of (agent, step, number, …) where they belong."""
-    rows = [row for row in rows if row[0] in places]
-    if not rows or not len(times):
-        return
-    agents, steps, *numbers = zip(*rows)
-    columns = np.searchsorted(times, np.array(steps, dtype=float))
-    usable = (columns >= first) & (columns < len(times))
-    at = np.array([places[name] for name in agents])[usable], columns[usable]
-    for layer, values in zip(counts, numbers):
-        np.add.at(layer, at, np.array(values, dtype=np.float32)[usable])
+def occupancy(run: Run) -> Occupancy:
+    """Number of records of each layer and kind; all kinds of events are ``"event"``."""
+    steps = run.steps
+    changes: dict[tuple[str, str], np.ndarray] = defaultdict(
+        lambda: np.zeros(len(steps) + 1, dtype=np.int64)
+    )
+    for sign, rows in ((1, reading.opened(run)), (-1, reading.closed(run))):
+        for layer, kind, step, count in rows:
+            changes[layer, kind][bisect_left(steps, step)] += sign * count
+    held = {key: numbers[:-1].cumsum() for key, numbers in sorted(changes.items())}
+    return Occupancy(steps, {key: numbers.tolist() for key, numbers in held.items()})

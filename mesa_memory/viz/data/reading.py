@@ -15,6 +15,19 @@ from mesa_memory.runs.state import COLUMNS
 from mesa_memory.stores import schema
 
 records, agents = schema.records, schema.agents
+#: newest steps that are read again: a grade or the end of a record may come later
+REREAD_STEPS = 12
+
+
+def settled(before: list[float], steps: list[float]) -> int:
+    """Number of the first steps that need not be read again.
+
+    Args:
+        before: steps that were read; 0 of them are settled if they were taken back.
+        steps: the finished steps.
+    """
+    same = steps[: len(before)] == before
+    return max(0, len(before) - REREAD_STEPS) if same else 0
 
 
 def ends(run: Run) -> list[tuple[float, int]]:
@@ -94,34 +107,25 @@ def called(run: Run, since: float) -> list[tuple]:
     return run.rows(_per_agent_and_step(run, wanted, log, since))
 
 
-def opened(run: Run, after: int, until: int | None) -> list[tuple]:
-    """Layer, kind, first step, and how many records have these.
+def opened(run: Run) -> list[tuple]:
+    """Layer, kind, first step, and the number of records that have these.
 
     All kinds of events are ``"event"``.
-
-    Args:
-        after, until: only of records with a higher ``seq``, and with no higher one.
     """
-    # All of them are read faster from end to end than through an index.
-    of_run = _of_agents(run, records) if after >= 0 else records.c.run + 0 == run.id
-    new = [of_run, records.c.seq > after]
-    if until is not None:
-        new.append(records.c.seq <= until)
-    return run.rows(_by_kind(records.c.valid_from, *new))
+    return _by_kind(run, records.c.valid_from)
 
 
-def closed(run: Run, since: float) -> list[tuple]:
-    """Layer, kind, last step, and how many records ended then; only after a step."""
-    # Any record may end, however old it is, and no index knows when.
-    of_run = records.c.run + 0 == run.id
-    return run.rows(_by_kind(records.c.valid_to, of_run, records.c.valid_to > since))
+def closed(run: Run) -> list[tuple]:
+    """Layer, kind, last step, and the number of records that ended then."""
+    return _by_kind(run, records.c.valid_to)
 
 
-def _by_kind(step: Any, *wanted: Any) -> Any:
+def _by_kind(run: Run, step: Any) -> list[tuple]:
     kind = case((was_not_derived(), "event"), else_=records.c.kind).label("kind")
     # PostgreSQL does not see that an expression with parameters is the same one.
-    rows = select(records.c.layer, kind, step).where(*wanted).subquery()
-    return select(*rows.c, func.count()).group_by(*rows.c)
+    rows = select(records.c.layer, kind, step.label("step"))
+    own = rows.where(records.c.run == run.id, step.is_not(None)).subquery()
+    return run.rows(select(*own.c, func.count()).group_by(*own.c))
 
 
 def _per_agent_and_step(run: Run, wanted: Any, log: Any, since: float) -> Any:

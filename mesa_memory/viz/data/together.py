@@ -56,9 +56,9 @@ def spent(run: Run, measure: str) -> dict[float, float]:
     return _known(found.steps, sums)
 
 
-def holders(run: Run, text: str, unlike: str, least: float) -> dict[float, float]:
+def holders(run: Run, text: str, unlike: str) -> dict[float, float]:
     """How many agents hold a memory like a text at each step; see ``data.spread``."""
-    held = spread.holding(spread.found(run, text, unlike), least)
+    held = spread.holding(spread.found(run, text, unlike), spread.MIN_SIMILARITY)
     return _known(held.steps, np.array(held.holders, dtype=float))
 
 

@@ -12,21 +12,14 @@ from mesa_memory import __version__
 from mesa_memory.core.content import one_line
 from mesa_memory.core.text.redaction import scrub, scrub_data
 from mesa_memory.runs import Run
-from mesa_memory.viz.data.agent import text_of
-from mesa_memory.viz.report.methods import methods
+from mesa_memory.viz.report.contents import Contents, contents
+from mesa_memory.viz.report.methods import methods_text
 from mesa_memory.viz.report.payload import as_json, payload
-from mesa_memory.viz.report.people import Person, person
-from mesa_memory.viz.report.population import Population, chosen_agents, population
-from mesa_memory.viz.report.sampling import Sample, samples
+from mesa_memory.viz.report.sampling import samples
 from mesa_memory.viz.templates import template
 
 #: bytes of a report that can still be sent by mail
-LARGEST = 5_000_000
-#: agents whose memory is shown if none are named
-PEOPLE = 6
-_COST = (
-    "calls", "tokens_in", "tokens_cached", "tokens_out", "cost", "latency", "failures",
-)  # fmt: skip
+MAX_BYTES = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -52,15 +45,15 @@ def write_report(
     about: str = "",
     unlike: str = "",
     title: str | None = None,
-    largest: int = LARGEST,
+    largest: int = MAX_BYTES,
     overwrite: bool = False,
 ) -> Written:
     """Writes one HTML file that shows a recorded run without a server or a network.
 
     It plays the story (who told what to whom), and has curves, the memory of chosen
     agents at every step, their recalls with the parts of each score, evidence trees,
-    cost, configuration and versions, and a methods text. All that agents said is shown as text; the file runs its own script
-    alone and loads nothing.
+    cost, configuration and versions, and a methods text. Texts of agents are shown as
+    text. The file runs its own script only, and loads nothing.
 
     Args:
         run: of ``open_run``.
@@ -68,16 +61,16 @@ def write_report(
         agents: unique ids or names of those whose memory is shown in full; None takes
             those with most to tell, at most 6.
         about: a text; its spread becomes a curve and the colour of the agents.
-        unlike: what is more similar to this text than to ``about`` does not count, such
-            as the denial of a rumour.
+        unlike: another text, such as the denial of a rumour. Memories that are more
+            similar to it than to ``about`` do not count.
         title: None is the run's name, or that of the model's class.
         largest: bytes. What would make the file larger is left out, and the file says
             so.
         overwrite: replace a file that exists.
 
     Raises:
-        ValueError: if the run has no finished step or no such agent, or if not even the
-            smallest report is small enough.
+        ValueError: if the run has no finished step or no such agent, or if the smallest
+            report is larger than allowed.
         FileExistsError: if there is such a file, and ``overwrite`` is False.
     """
     target = Path(path)
@@ -89,63 +82,43 @@ def write_report(
         raise ValueError(
             f"run {run.id} has no finished step yet; write the report after the first one"
         )
-    everyone = population(run, about, unlike)
-    listed = run.agents(as_records=True)
-    memories = {row["agent"]: str(row["memory"]) for row in listed}
-    chosen = chosen_agents(run, everyone, agents, PEOPLE)
-    people = [person(run, agent, memories.get(agent, "")) for agent in chosen]
-    said = {
+    found = contents(run, agents, about, unlike)
+    given = {
+        "run": run,
         "title": one_line(title or run.name or run.model.rpartition(".")[2]),
-        "facts": _facts(run, len(everyone.agents)),
+        "agents": len(run.unique_ids),
         "parameters": scrub_data(run.parameters),
-        "versions": run.versions,
         "cost": _cost(run),
-        "cost_columns": _COST,
-        "methods": scrub(methods(run, listed, people)),
+        "methods": scrub(methods_text(run, found.people)),
         "about": about.strip(),
         "made_with": __version__,
     }
-    text, notes = _fitting(everyone, people, said, largest)
+    text, notes = _fitting(found, given, largest)
     target.write_bytes(text)
     return Written(target, len(text), notes)
 
 
 def _fitting(
-    everyone: Population, people: Sequence[Person], said: dict[str, Any], largest: int
+    found: Contents, given: dict[str, Any], largest: int
 ) -> tuple[bytes, list[str]]:
-    """The page with as much as there is room for, and what it leaves out."""
-    whole: Sample | None = None
-    size, most = 0, (_longest(everyone, people), _recalled(people))
-    for sample in samples(len(people), len(everyone.steps)):
-        whole = whole or sample
-        notes = sample.notes(whole, *most)
-        text = _page(payload(everyone, people, sample), notes, said)
-        size = len(text)
-        if size <= largest:
+    """The largest page that is allowed, and what it leaves out."""
+    for sample in samples(len(found.people), len(found.messages)):
+        data, notes = payload(found, sample)
+        text = _page(data, notes, given)
+        if len(text) <= largest:
             return text, notes
     raise ValueError(
-        f"the smallest report of this run has {size:,} bytes, {largest:,} are allowed; "
-        "allow more"
+        f"the smallest report of this run has {len(text):,} bytes, {largest:,} are "
+        "allowed; allow more"
     )
 
 
-def _longest(everyone: Population, people: Sequence[Person]) -> int:
-    said = max((len(message.words) for message in everyone.messages), default=0)
-    rows = (row for one in people for row in one.past.rows)
-    return max(said, max((len(text_of(row)) for row in rows), default=0))
-
-
-def _recalled(people: Sequence[Person]) -> int:
-    recalls = (recall for one in people for recall in one.recalls)
-    return max((len(recall.candidates) for recall in recalls), default=0)
-
-
-def _page(data: dict[str, Any], notes: list[str], said: dict[str, Any]) -> bytes:
+def _page(data: dict[str, Any], notes: list[str], given: dict[str, Any]) -> bytes:
     folder = files("mesa_memory.viz.report")
     style = (folder / "report.css").read_text(encoding="utf-8")
     script = (folder / "report.js").read_text(encoding="utf-8")
     page = template("mesa_memory.viz.report", "report.html").render(
-        **said,
+        **given,
         notes=notes,
         style=style,
         script=script,
@@ -168,31 +141,8 @@ def _hash(text: str) -> str:
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
 
-def _facts(run: Run, agents: int) -> list[tuple[str, str]]:
-    steps = run.steps
-    found = [
-        ("Model", run.model),
-        ("Run", f"{run.id}" + (f" ({run.name})" if run.name else "")),
-        ("State", run.status),
-        ("Random seed", run.seed),
-        ("Agents", str(agents)),
-        ("Steps", f"{len(steps)} ({steps[0]:g} to {steps[-1]:g})"),
-    ]
-    return [(name, one_line(str(value))) for name, value in found if value is not None]
-
-
 def _cost(run: Run) -> list[dict[str, Any]]:
+    """The sums by purpose and model, and the total; empty without a request."""
     rows = run.cost(("purpose", "model"), as_records=True)
     total = run.cost((), as_records=True)[0] | {"purpose": "total", "model": ""}
-    return [_shown(row) for row in ([*rows, total] if rows else [])]
-
-
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    numbers = {
-        name: f"{row[name]:,}" for name in _COST if name not in ("cost", "latency")
-    }
-    unknown = f"unknown for {row['unpriced']}"
-    price = unknown if row["cost"] is None else f"{row['cost']:.4f}"
-    purpose, model = row["purpose"] or "", row["model"] or ""
-    named = {"purpose": scrub(purpose), "model": scrub(model)}
-    return named | numbers | {"cost": price, "latency": f"{row['latency']:.1f}"}
+    return scrub_data([*rows, total] if rows else [])

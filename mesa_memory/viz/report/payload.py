@@ -1,39 +1,45 @@
 """The data that a report's page draws, as plain lists and short names."""
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from mesa_memory.core.content import cut
+from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.redaction import scrub
+from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data.agent import text_of
-from mesa_memory.viz.report.measures import Measure
-from mesa_memory.viz.report.people import Person, recall_row, record_row
-from mesa_memory.viz.report.population import Population
+from mesa_memory.viz.data.recall import Recall
+from mesa_memory.viz.data.story.colouring import Colouring
+from mesa_memory.viz.data.story.frames import box, flat, plain
+from mesa_memory.viz.report.contents import Contents, Person
 from mesa_memory.viz.report.sampling import Sample
+
+#: lines of a network that are drawn
+MAX_TIES = 2000
 
 
 class Texts:
     """Numbers of texts, so that each is written once.
 
     Args:
-        chars: what is longer is cut.
+        chars: longer texts are cut.
+
+    Attributes:
+        cut: whether a text was cut.
     """
 
     def __init__(self, chars: int) -> None:
         self._chars = chars
         self._numbers: dict[str, int] = {}
+        self.cut = False
 
-    def number(self, text: str) -> int:
-        """The number of a text."""
+    def number(self, text: str | None) -> int | None:
+        """The number of a text; None for None."""
+        if text is None:
+            return None
+        self.cut = self.cut or len(text) > self._chars
         shown = scrub(cut(text, self._chars))
         return self._numbers.setdefault(shown, len(self._numbers))
-
-    def optional(self, text: str | None) -> int | None:
-        """The number of a text; None for none."""
-        return None if text is None else self.number(text)
 
     @property
     def all(self) -> list[str]:
@@ -41,93 +47,125 @@ class Texts:
         return list(self._numbers)
 
 
-def payload(
-    everyone: Population, people: Sequence[Person], sample: Sample
-) -> dict[str, Any]:
-    """What the page is given as JSON.
-
-    Args:
-        people: those that were chosen; the sample says how many are taken.
-    """
-    texts = Texts(sample.chars)
-    places = {agent: place for place, agent in enumerate(everyone.agents)}
-    taken = [_person(one, places, texts, sample) for one in people[: sample.people]]
-    return {
-        "steps": everyone.steps,
-        "agents": [[str(one), everyone.names.get(one)] for one in everyone.agents],
-        "places": _places(everyone, sample),
-        "ties": everyone.stage.ties,
-        "messages": _messages(everyone, texts, sample),
-        "measures": [_measure(measure) for measure in everyone.measures],
-        "people": taken,
+def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]:
+    """The page's data, and in sentences what it leaves out."""
+    seen, texts = found.scene, Texts(sample.chars)
+    agents, steps = seen.agents, seen.steps
+    last = len(steps) - 1
+    numbers = {agent: number for number, agent in enumerate(agents)}
+    taken = [sample.takes(place, len(steps)) for place in range(len(steps))]
+    moving = seen.placed and seen.moving
+    ties = seen.space(last).get("ties") if seen.placed else None
+    curves = [_measure(one, meaning) for one, meaning in found.measures]
+    data = {
+        "steps": steps,
+        "agents": [[str(agent), found.names.get(agent)] for agent in agents],
+        "box": box(seen, last),
+        "places": [
+            flat(agents, seen, place) if take or not moving else None
+            for place, take in enumerate(taken if moving else taken[:1])
+        ],
+        "ties": [t for t in ties or () if isinstance(t, list) and len(t) == 4][
+            :MAX_TIES
+        ],
+        "messages": [
+            _messages(of_step, numbers, texts) if take else None
+            for of_step, take in zip(found.messages, taken)
+        ],
+        "measures": [
+            *curves,
+            *(
+                _curves(name, "collected by the model", [("", values)])
+                for name, values in seen.collected.items()
+            ),
+        ],
+        "people": [
+            _person(one, numbers, texts, sample)
+            for one in found.people[: sample.people]
+        ],
         "texts": texts.all,
     }
+    recalls = [one for person in found.people for one in person.recalls]
+    dropped = any(len(one.candidates) > sample.candidates for one in recalls)
+    return data, sample.notes(len(found.people), texts.cut, dropped)
 
 
 def _messages(
-    everyone: Population, texts: Texts, sample: Sample
-) -> list[list[Any] | None]:
-    """For each step the messages as [sender, text, recipients]; None if left out."""
-    steps = len(everyone.steps)
-    found: list[list[Any] | None] = [
-        [] if sample.takes(place, steps) else None for place in range(steps)
+    of_step: list[Any], numbers: dict[Any, int], texts: Texts
+) -> list[list[Any]]:
+    """[sender, text, recipients] of the messages of a step."""
+    heard: dict[tuple[Any, str], list[int]] = {}
+    for one in of_step:
+        heard.setdefault((one.sender, one.text), []).append(numbers[one.recipient])
+    return [
+        [numbers[sender], texts.number(text), recipients]
+        for (sender, text), recipients in heard.items()
     ]
-    for message in everyone.messages:
-        row = found[message.place]
-        if row is not None:
-            number = texts.number(message.words)
-            row.append([message.sender, number, list(message.recipients)])
-    return found
 
 
-def _places(everyone: Population, sample: Sample) -> list[Any]:
-    """Where everybody is, once or for each step; None for steps that are left out."""
-    places = everyone.stage.places
-    if len(places) == 1:
-        return places
-    taken = (sample.takes(n, len(places)) for n in range(len(places)))
-    return [spots if take else None for spots, take in zip(places, taken)]
+def _measure(one: Colouring, meaning: str) -> dict[str, Any]:
+    words = [scrub(word) for word in one.classes]
+    # 0 is an agent without a class.
+    values = one.values + 1 if words else one.values
+    agents = [plain(column) for column in values.T]
+    found = _curves(one.label, meaning, one.curves())
+    return found | {"classes": words, "agents": agents}
 
 
-def _measure(measure: Measure) -> dict[str, Any]:
-    values = measure.of_agents
+def _curves(name: str, meaning: str, lines: list[tuple[str, Any]]) -> dict[str, Any]:
     return {
-        "name": scrub(measure.name),
-        "hint": scrub(measure.hint),
-        "lines": [[scrub(label), _numbers(line)] for label, line in measure.lines],
-        "classes": [scrub(word) for word in measure.classes],
-        "agents": None if values is None else [_numbers(row) for row in values.T],
+        "name": scrub(name),
+        "hint": scrub(meaning),
+        "lines": [[scrub(label), plain(values)] for label, values in lines],
+        "classes": [],
+        "agents": None,
     }
-
-
-def _numbers(values: np.ndarray) -> list[float | int | None]:
-    """Numbers as JSON has them, short; NaN is None."""
-    rounded = np.round(values.astype(float), 4).tolist()
-    return [None if v != v else int(v) if v == int(v) else v for v in rounded]
 
 
 def _person(
-    one: Person, places: dict[Any, int], texts: Texts, sample: Sample
+    one: Person, numbers: dict[Any, int], texts: Texts, sample: Sample
 ) -> dict[str, Any]:
     rows = one.past.rows
-    known = {row["id"]: place for place, row in enumerate(rows)}
+    places = {row["id"]: place for place, row in enumerate(rows)}
     return {
-        "agent": places[one.agent],
+        "agent": numbers[one.agent],
         "memory": one.memory,
+        # In the order of the constants at the beginning of report.js.
         "records": [
-            record_row(
-                row,
+            [
+                row["kind"],
+                row["layer"],
+                row["step"],
+                row["valid_from"],
+                row["valid_to"],
+                texts.number(row["closed_because"]),
                 texts.number(text_of(row)),
-                known,
-                texts.optional(row["closed_because"]),
-            )
+                row["importance"],
+                int(row["origin"] == DERIVED),
+                [places.get(source, -1) for source in source_ids(row)],
+            ]
             for row in rows
         ],
-        "recalls": [
-            recall_row(found, known, sample.candidates, texts.optional(found.query))
-            for found in one.recalls
-        ],
+        "recalls": [_recall(one, places, texts, sample) for one in one.recalls],
     }
+
+
+def _recall(
+    one: Recall, places: dict[str, int], texts: Texts, sample: Sample
+) -> list[Any]:
+    """A recall for ``recallLine`` in report.js; an unknown record has place -1."""
+    weights = one.weighing(None)
+    candidates = [
+        [
+            places.get(each.id, -1),
+            round(each.score, 4),
+            int(each.shown),
+            [round(weight * part, 4) for weight, part in zip(weights, each.parts)],
+        ]
+        for each in one.candidates[: sample.candidates]
+    ]
+    query, total = texts.number(one.query), len(one.candidates)
+    return [one.step, one.purpose, query, list(one.names), total, candidates]
 
 
 def as_json(value: Any) -> str:

@@ -33,13 +33,15 @@
 
   // -- the town: who is where, and who told whom what -------------------------------
 
-  const scaled = (value) => EDGE + value * (SIZE - 2 * EDGE);
+  const [left, low, right, high] = data.box, span = Math.max(right - left, high - low) || 1;
+  const scaled = (value) => SIZE / 2 + (value / span) * (SIZE - 2 * EDGE);
+  const spotOf = (x, y) => [scaled(x - (left + right) / 2), scaled((low + high) / 2 - y)];
   function at(agent) {
     // Of a step that is left out, the places of the last one before it.
     let place = data.places.length > 1 ? now.place : 0;
     while (place && !data.places[place]) place -= 1;
-    const spot = (data.places[place] || [])[agent];
-    return spot ? spot.map(scaled) : null;
+    const [x, y] = (data.places[place] || []).slice(2 * agent, 2 * agent + 2);
+    return x === null || x === undefined ? null : spotOf(x, y);
   }
   const radius = Math.max(4, Math.min(15, 700 / Math.max(data.agents.length, 1)));
   const circles = [], labels = [], arrows = svg("g", {});
@@ -49,7 +51,10 @@
       svg("path", { d: "M0 0L10 5L0 10z" }));
     const town = svg("svg", { viewBox: `0 0 ${SIZE} ${SIZE}`, role: "group", "aria-label": "Agents, and what they tell each other" },
       svg("defs", {}, head),
-      ...data.ties.map(([x1, y1, x2, y2]) => svg("line", { class: "tie", x1: scaled(x1), y1: scaled(y1), x2: scaled(x2), y2: scaled(y2) })), arrows);
+      ...data.ties.map((tie) => {
+        const [[x1, y1], [x2, y2]] = [spotOf(tie[0], tie[1]), spotOf(tie[2], tie[3])];
+        return svg("line", { class: "tie", x1, y1, x2, y2 });
+      }), arrows);
     data.agents.forEach((agent, place) => {
       const circle = svg("circle", { r: radius, onclick: () => choose(place) }, svg("title", {}, called(place)));
       const label = svg("text", {}, data.agents.length <= 60 ? (agent[1] || agent[0]).slice(0, 4) : "");

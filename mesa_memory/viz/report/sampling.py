@@ -1,15 +1,18 @@
-"""How much of a run a report holds, so that it stays small enough to be sent."""
+"""Limits of a report's contents, so that the file stays small enough to be sent."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+#: characters of a text and candidates of a recall, most first
+_SIZES = ((10_000, 1000), (600, 12), (160, 5), (120, 3))
+
 
 @dataclass(frozen=True)
 class Sample:
-    """How much is taken.
+    """Limits of a report's contents.
 
     Attributes:
-        chars: of each text, the rest is cut.
+        chars: of each text; the rest is cut.
         candidates: of each recall.
         every: messages are taken of every n-th step, counted back from the last one.
         people: agents whose memory is shown.
@@ -24,13 +27,13 @@ class Sample:
         """True if the messages of the step at ``place`` of ``steps`` are taken."""
         return (steps - 1 - place) % self.every == 0
 
-    def notes(self, whole: "Sample", longest: int, recalled: int) -> list[str]:
-        """What is left out, in sentences.
+    def notes(self, people: int, cut: bool, dropped: bool) -> list[str]:
+        """The omissions, in sentences.
 
         Args:
-            whole: what would be taken if there were room.
-            longest: characters of the longest text.
-            recalled: candidates of the longest recall.
+            people: agents that were chosen.
+            cut: whether a text was cut.
+            dropped: whether a candidate of a recall is left out.
         """
         found = []
         if self.every > 1:
@@ -38,22 +41,13 @@ class Sample:
                 f"Messages are shown for one step in {self.every}, counted back from "
                 "the last one; curves and colours show all steps."
             )
-        if self.people < whole.people:
-            found.append(
-                f"The memories of {self.people} of {whole.people} chosen agents are "
-                "shown."
-            )
-        if recalled > self.candidates:
-            found.append(
-                f"Of each recall the best {self.candidates} candidates are shown."
-            )
-        if longest > self.chars:
+        if self.people < people:
+            found.append(f"The memories of {self.people} of {people} agents are shown.")
+        if dropped:
+            found.append(f"Each recall shows its best {self.candidates} candidates.")
+        if cut:
             found.append(f"Texts are cut after {self.chars} characters.")
         return found
-
-
-#: characters of a text and candidates of a recall, most first
-_SIZES = ((10_000, 1000), (600, 12), (300, 8), (160, 5), (120, 3))
 
 
 def samples(people: int, steps: int) -> Iterator[Sample]:
@@ -65,7 +59,6 @@ def samples(people: int, steps: int) -> Iterator[Sample]:
     """
     for chars, candidates in _SIZES:
         yield Sample(chars, candidates, 1, people)
-    chars, candidates = _SIZES[-1]
     every = 2
     while every <= max(steps // 4, 1):
         yield Sample(chars, candidates, every, people)

@@ -5,7 +5,7 @@ from typing import Any
 import solara
 
 from mesa_memory.viz.background_count import use_prepared
-from mesa_memory.viz.data import layers, population
+from mesa_memory.viz.data.activity import MEASURES, Occupancy, occupancy
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.nothing import NoMemories
@@ -13,9 +13,9 @@ from mesa_memory.viz.widgets import Chart, Choose, Fact, Heatmap, Section
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES
 from mesa_memory.viz.widgets.timeline import number
 
-FACTS = {name: label.lower() for name, (label, _) in population.MEASURES.items()}
+FACTS = {name: label.lower() for name, (label, _) in MEASURES.items()}
 FACTS["importance"] = "mean importance"
-LABELS = {name: label for name, (label, _) in population.MEASURES.items()}
+LABELS = {name: label for name, (label, _) in MEASURES.items()}
 
 
 @solara.component
@@ -35,7 +35,7 @@ def Sums(source: Source, selection: Selection) -> Any:
     step = selection.step(source)
     if step is None:
         return
-    sums = population.totals(source.activity(), step)
+    sums = source.activity().totals(step)
     card = Section(f"Step {number(step)}", hint="all agents together")
     with card, solara.Div(classes=["mm-row"]):
         Fact("agents", str(len(source.agent_ids)))
@@ -46,16 +46,14 @@ def Sums(source: Source, selection: Selection) -> Any:
 @solara.component
 def Map(source: Source, selection: Selection) -> Any:
     """A cell for each agent and step; a click chooses both."""
-    measure = selection.option("measure", "events", population.MEASURES)
+    measure = selection.option("measure", "events", MEASURES)
     counted = source.activity()
-    heat = solara.use_memo(
-        lambda: population.heat(counted, measure), [id(counted), measure]
-    )
-    agents = [source.called(agent) for agent in heat.agents]
-    label, meaning = population.MEASURES[measure]
+    values = solara.use_memo(lambda: counted.measure(measure), [id(counted), measure])
+    agents = [source.called(agent) for agent in counted.agents]
+    label, meaning = MEASURES[measure]
 
     def pick(row: int, column: int) -> None:
-        selection.choose(agent=heat.agents[row], step=heat.steps[column])
+        selection.choose(agent=counted.agents[row], step=counted.steps[column])
 
     with Section(f"{label} by agent and step", hint=meaning):
         Choose(
@@ -64,18 +62,18 @@ def Map(source: Source, selection: Selection) -> Any:
             LABELS,
             lambda value: selection.set_option("measure", value),
         )
-        if not heat.values.size:
+        if not values.size:
             NoMemories()
             return
         step, agent = selection.step(source), selection.agent(source)
         Heatmap(
-            heat.values,
+            values,
             agents,
-            [number(step) for step in heat.steps],
-            row=heat.agents.index(agent) if agent in heat.agents else -1,
-            column=heat.steps.index(step) if step in heat.steps else -1,
+            [number(step) for step in counted.steps],
+            row=counted.agents.index(agent) if agent in counted.agents else -1,
+            column=counted.steps.index(step) if step in counted.steps else -1,
             on_pick=pick,
-            label=f"Heat map: {meaning}, {len(agents)} agents by {len(heat.steps)} steps",
+            label=f"Heat map: {meaning}, {len(agents)} agents by {len(counted.steps)} steps",
             file=f"population-{measure}",
         )
 
@@ -83,11 +81,11 @@ def Map(source: Source, selection: Selection) -> Any:
 @solara.component
 def Layers(source: Source, selection: Selection) -> Any:
     """How many records of each kind the layers held, step by step."""
-    held = source.grown(layers.occupancy)
+    held = source.of(occupancy)
     option = solara.use_memo(lambda: _areas(held), [id(held)])
     step = selection.step(source)
     with Section("Layers over time", hint="records held at the end of each step"):
-        if not held.opened:
+        if not held.held:
             NoMemories()
             return
         Chart(
@@ -98,10 +96,10 @@ def Layers(source: Source, selection: Selection) -> Any:
         )
 
 
-def _areas(held: layers.Layers) -> dict[str, Any]:
+def _areas(held: Occupancy) -> dict[str, Any]:
     series = [
         {
-            "name": one["name"],
+            "name": f"{layer}: {kind}",
             "type": "line",
             "stack": "all",
             "step": "middle" if len(held.steps) < 60 else False,
@@ -109,9 +107,9 @@ def _areas(held: layers.Layers) -> dict[str, Any]:
             "areaStyle": {"opacity": 0.55},
             "color": COLOURS[n % len(COLOURS)],
             "lineStyle": {"type": DASHES[n // len(COLOURS) % len(DASHES)]},
-            "data": one["counts"],
+            "data": numbers,
         }
-        for n, one in enumerate(held.series)
+        for n, ((layer, kind), numbers) in enumerate(held.held.items())
     ]
     steps = [number(step) for step in held.steps]
     return {

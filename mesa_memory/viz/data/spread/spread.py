@@ -20,6 +20,8 @@ from mesa_memory.viz.data.spread.groups import Groups, Ticks
 WORDS_SHARE = 0.5
 #: most words of a query that are looked for
 QUERY_WORDS = 24
+#: similarity from which on a text counts, unless somebody chooses another one
+MIN_SIMILARITY = 0.6
 NO_TICKS: Ticks = MappingProxyType({})
 #: sentences that are compared at a time, in single precision
 BLOCK_SENTENCES = 16_384

@@ -1,12 +1,11 @@
-"""What the agents of a picture are coloured by: one value for each agent and step."""
+"""Colours of agents: one value for each agent and step."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from mesa_memory.viz.data import population
-from mesa_memory.viz.data.activity import Activity
+from mesa_memory.viz.data.activity import MEASURES, Activity
 from mesa_memory.viz.data.spread.spread import Holding
 from mesa_memory.viz.data.story.scene import Scene
 
@@ -43,19 +42,21 @@ class Colouring:
             and np.array_equal(self.values[:, :steps], before.values, equal_nan=True)
         )
 
-    def counts(self) -> list[tuple[str, list[int]]]:
-        """How many agents had each of ``classes``, for each step."""
-        return [
-            (name, (self.values == place).sum(axis=0).tolist())
-            for place, name in enumerate(self.classes)
-        ]
+    def curves(self) -> list[tuple[str, np.ndarray]]:
+        """Label and values by step: agents of each class, or the mean of the numbers.
 
-    def means(self) -> list[float | None]:
-        """The mean of the numbers, for each step; None without any."""
+        The mean is NaN at a step without a number.
+        """
+        if self.classes:
+            return [
+                (name, (self.values == place).sum(axis=0))
+                for place, name in enumerate(self.classes)
+            ]
         known = np.isfinite(self.values)
-        many = known.sum(axis=0)
-        sums = np.where(known, self.values, 0).sum(axis=0, dtype=float)
-        return [float(s / n) if n else None for s, n in zip(sums, many)]
+        count = known.sum(axis=0)
+        total = np.where(known, self.values, 0).sum(axis=0, dtype=float)
+        mean = np.where(count > 0, total / np.maximum(count, 1), np.nan)
+        return [(f"mean {self.label.lower()}", mean)]
 
 
 def of_outcome(scene: Scene, name: str) -> Colouring:
@@ -79,13 +80,13 @@ def of_outcome(scene: Scene, name: str) -> Colouring:
 
 
 def of_measure(activity: Activity, measure: str) -> Colouring:
-    """By one of ``population.MEASURES``.
+    """By one of ``MEASURES``.
 
     Raises:
         ValueError: for another measure.
     """
-    heat = population.heat(activity, measure)
-    return Colouring(population.MEASURES[measure][0], heat.agents, heat.values)
+    values = activity.measure(measure)
+    return Colouring(MEASURES[measure][0], activity.agents, values)
 
 
 def of_text(held: Holding, text: str) -> Colouring:

@@ -42,12 +42,12 @@ def frames(
         at = first + n
         if at >= colouring.values.shape[1]:
             break
-        column = _plain(colouring.values[:, at])
+        column = plain(colouring.values[:, at])
         found.append(
             {
                 "place": at,
                 "values": [column[row[a]] if a in row else None for a in agents],
-                "spots": _flat(spots(agents, scene, at)) if moving else None,
+                "spots": flat(agents, scene, at) if moving else None,
                 "messages": [
                     [place[m.sender], place[m.recipient], shorten(m.text, WORDS_CHARS)]
                     for m in of_step
@@ -79,16 +79,12 @@ def box(scene: Scene, place: int) -> list[float]:
     return [*low.tolist(), *high.tolist()]
 
 
-def _flat(places: np.ndarray) -> list[float | None]:
-    return _plain(places.ravel(), 4)
-
-
 def flat(agents: Sequence[Any], scene: Scene, place: int) -> list[float | None]:
     """``spots`` in one list, x and y of one agent after the other."""
-    return _flat(spots(agents, scene, place))
+    return plain(spots(agents, scene, place).ravel(), 4)
 
 
-def _plain(values: np.ndarray, digits: int = 3) -> list[float | None]:
-    """Numbers as JSON has them: NaN is None, whole ones are short."""
+def plain(values: np.ndarray, digits: int = 3) -> list[float | None]:
+    """Numbers for JSON: NaN becomes None, and whole numbers become int."""
     rounded = np.round(values.astype(float), digits).tolist()
     return [None if v != v else int(v) if v == int(v) else v for v in rounded]

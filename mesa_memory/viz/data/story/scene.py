@@ -3,7 +3,7 @@
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -55,18 +55,6 @@ class Scene:
         first = self.places[:, :1]
         return not np.array_equal(
             np.broadcast_to(first, self.places.shape), self.places, equal_nan=True
-        )
-
-    def of_memories(self) -> "Scene":
-        """The same without ``others``."""
-        count = len(self.agents) - len(self.others)
-        outcomes = {name: values[:count] for name, values in self.outcomes.items()}
-        return replace(
-            self,
-            agents=self.agents[:count],
-            others=[],
-            places=self.places[:count],
-            outcomes=outcomes,
         )
 
     def space(self, place: int) -> dict[str, Any]:

@@ -14,8 +14,6 @@ from mesa_memory.viz.widgets import Chart, Choose, Empty, SearchBox, Section
 from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.timeline import number
 
-#: what counts as like a text, as in the Spread view
-LEAST = 0.6
 TEXT = "text"
 
 
@@ -119,7 +117,7 @@ def _read(
 ) -> tuple[list[float], list[data.Band]]:
     def values(one: Source) -> dict[float, float]:
         if what == TEXT:
-            return one.of(data.holders, text, unlike, LEAST)
+            return one.of(data.holders, text, unlike)
         if what in data.SPENT:
             return one.of(data.spent, what)
         return one.of(data.collected).get(what.removeprefix("model:"), {})

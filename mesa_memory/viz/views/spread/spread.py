@@ -25,8 +25,6 @@ from mesa_memory.viz.widgets import (
 )
 from mesa_memory.viz.widgets.timeline import number
 
-#: similarity from which on a text counts, unless another is chosen
-LEAST = 0.6
 #: agents times steps of a run whose texts are read at once
 QUICK = 1_000
 ALL = "all"
@@ -113,10 +111,10 @@ def Spread(source: Source, selection: Selection, text: str) -> Any:
 def _least(selection: Selection) -> float:
     """The chosen similarity, two digits, within 0 and 1."""
     try:
-        value = float(selection.option("spread_least", f"{LEAST}"))
+        value = float(selection.option("spread_least", f"{data.MIN_SIMILARITY}"))
     except ValueError:
-        return LEAST
-    return round(value, 2) if 0 <= value <= 1 else LEAST
+        return data.MIN_SIMILARITY
+    return round(value, 2) if 0 <= value <= 1 else data.MIN_SIMILARITY
 
 
 @solara.component

@@ -76,17 +76,14 @@ def _option(
     steps: list[float], told: Scene, found: Colouring, key: str, counts: list[str]
 ) -> dict[str, Any]:
     size = len(steps)
-    if key == COLOURS and found.classes:
-        lines = [
-            curves.line(n, name, values[:size])
-            for n, (name, values) in enumerate(found.counts())
-        ]
-        return curves.over_steps(steps, "agents", lines)
     if key == COLOURS:
-        means = found.means()[:size]
-        lines = [curves.line(0, f"mean {found.label.lower()}", means)]
-        known = any(value is not None for value in means)
-        return curves.over_steps(steps, "mean", lines if known else [])
+        lines = [
+            curves.line(n, name, _plain(values[:size]))
+            for n, (name, values) in enumerate(found.curves())
+            if np.isfinite(values).any()
+        ]
+        unit = "agents" if found.classes else "mean"
+        return curves.over_steps(steps, unit, lines)
     names = counts if key == COUNTS else [key.removeprefix("model:")]
     lines = [
         curves.line(n, name, _plain(told.collected[name][:size]))

@@ -6,7 +6,7 @@ import solara
 
 from mesa_memory.viz.background_count import use_prepared
 from mesa_memory.viz.background_query import use_answer
-from mesa_memory.viz.data import population
+from mesa_memory.viz.data.activity import MEASURES as COUNTED
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import colouring as data
 from mesa_memory.viz.data.story import frames, scene
@@ -27,12 +27,10 @@ from mesa_memory.viz.widgets.timeline import number
 
 #: what agents may be coloured by besides the outcomes and measures
 TEXT = "text"
-#: similarity from which on a text counts, as in the Spread view
-LEAST = 0.6
 #: agents times steps of a run whose texts are read at once
 QUICK = 1_000
 #: those by what memories did
-MEASURES = {f"memory:{name}": label for name, (label, _) in population.MEASURES.items()}
+MEASURES = {f"memory:{name}": label for name, (label, _) in COUNTED.items()}
 
 
 @solara.component
@@ -128,7 +126,7 @@ def _holding(run: Any, text: str) -> Colouring | None:
     """Who holds a memory like a text; None for a blank one."""
     if not text:
         return None
-    held = spread.holding(spread.found(run, text), LEAST)
+    held = spread.holding(spread.found(run, text), spread.MIN_SIMILARITY)
     return data.of_text(held, text)
 
 

@@ -1,0 +1,112 @@
+"""Everything of a run that a report shows, read once with the functions of the dashboard."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.runs import Run
+from mesa_memory.viz.data.activity import MEASURES, Activity, activity
+from mesa_memory.viz.data.agent import Past, past
+from mesa_memory.viz.data.recall import Recall, recalls, understood
+from mesa_memory.viz.data.spread import spread
+from mesa_memory.viz.data.story.colouring import (
+    Colouring,
+    of_measure,
+    of_outcome,
+    of_text,
+)
+from mesa_memory.viz.data.story.said import Message, said
+from mesa_memory.viz.data.story.scene import Scene, scene
+
+#: number of agents whose memory is shown if none are named
+MAX_PEOPLE = 6
+
+
+@dataclass(frozen=True)
+class Person:
+    """An agent whose memory is in the report.
+
+    Attributes:
+        agent: its unique id.
+        memory: class of its memory.
+        past: every record it ever had.
+        recalls: in order.
+    """
+
+    agent: Any
+    memory: str
+    past: Past
+    recalls: list[Recall]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a report shows.
+
+    Attributes:
+        names: names of the agents that have one.
+        messages: of each step.
+        measures: each with its meaning.
+        people: those whose memory is shown.
+    """
+
+    scene: Scene
+    names: dict[Any, str]
+    messages: list[list[Message]]
+    measures: list[tuple[Colouring, str]]
+    people: list[Person]
+
+
+def contents(
+    run: Run, agents: Sequence[Any] | None = None, about: str = "", unlike: str = ""
+) -> Contents:
+    """Reads a run.
+
+    Args:
+        agents: unique ids or names of those whose memory is shown; None takes the first
+            who held the text, then the most active ones.
+        about, unlike: see ``write_report``.
+
+    Raises:
+        ValueError: if the run has no such agent; names those it has.
+    """
+    counted, seen = activity(run), scene(run)
+    texts = (about.strip(), unlike.strip())
+    found = spread.compared(run, *texts) if texts[0] else ()
+    held = [spread.holding(one, spread.MIN_SIMILARITY) for one in found if one]
+    meaning = "agents that remember something like this text"
+    measures = [(of_text(one, text), meaning) for one, text in zip(held, texts)]
+    measures += [
+        (of_outcome(seen, name), "an outcome of the model's agents")
+        for name in seen.outcomes
+    ]
+    measures += [
+        (of_measure(counted, name), meaning)
+        for name, (_, meaning) in MEASURES.items()
+        if np.nan_to_num(counted.measure(name)).any()
+    ]
+    memories = {row["agent"]: row["memory"] for row in run.agents(as_records=True)}
+    if agents is None:
+        chosen = _most_active(counted, held[0] if held else None)
+    else:
+        known = run.unique_ids
+        chosen = list(dict.fromkeys(known[run.name_of(agent)] for agent in agents))
+    people = [_person(run, agent, str(memories.get(agent, ""))) for agent in chosen]
+    messages = said(run, 0, len(run.steps))
+    return Contents(seen, run.names, messages, measures, people)
+
+
+def _most_active(counted: Activity, held: spread.Holding | None) -> list[Any]:
+    """Half of them the first who held the text, then those with most to tell."""
+    busy = (counted["events"] + counted["made"] + counted["recalls"]).sum(axis=1)
+    early = [n for n in held.order if held.counts[n].any()] if held else []
+    order = [*early[: MAX_PEOPLE // 2], *np.argsort(-busy, kind="stable").tolist()]
+    return [counted.agents[n] for n in dict.fromkeys(order)][:MAX_PEOPLE]
+
+
+def _person(run: Run, agent: Any, memory: str) -> Person:
+    remembered = past(run, agent)
+    found = [understood(row, remembered) for row in recalls(run, agent)]
+    return Person(agent, memory, remembered, found)
