@@ -15,7 +15,7 @@
     ├── ParameterError        a run's model needs an argument that its file cannot give
     ├── MemoryMismatch        a run has another class of memory than the new model
     ├── UnknownMemory         a name leads to no class of memory
-    ├── UndeclaredState       a layer changed an attribute that it does not declare
+    ├── UndeclaredState       a resumed run would lose an attribute that a step has set
     ├── NoSeed                a model does not say what its random numbers begin with
     ├── StoreError            a store of recorded runs cannot do what was asked
     │   ├── StoreFull         no room is left on the disk
@@ -199,7 +199,10 @@ class MemoryMismatch(MesaMemoryError, ValueError):
 
 
 class UndeclaredState(MesaMemoryError, TypeError):
-    """A layer changed an attribute in a step, and its ``state`` does not name it."""
+    """A resumed run would lose an attribute of a layer or a memory.
+
+    It was set in a step and ``state`` does not name it, or it cannot be recorded.
+    """
 
 
 class UnknownMemory(MesaMemoryError, ValueError):

@@ -14,8 +14,8 @@ from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.declared_state import declared_state, records_of, take_up
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.own_state import packed, records_in, unpacked
 
 
 class Layer:
@@ -39,6 +39,8 @@ class Layer:
             taken already gets a number.
         state: names of the attributes that a snapshot keeps: records and plain data.
             What a layer needs to go on after a crash is in them, and nothing else.
+        restored: names of the attributes that ``snapshot`` and ``restore`` of the class
+            keep in a form of their own.
         context: what the memory gives its layers; set by ``join``.
         part: under which its records are numbered, if others make some at the same
             time; set by the memory.
@@ -53,6 +55,7 @@ class Layer:
     volatility = 0.5
     part: Part | None = None
     state: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     context: LayerContext
 
     # -- to be overridden -----------------------------------------------------------
@@ -93,8 +96,7 @@ class Layer:
 
         A record may be given more than once, and may be closed already.
         """
-        for name in self.state:
-            yield from records_in(getattr(self, name, None))
+        return records_of(self)
 
     def history(self) -> Iterable[MemoryRecord]:
         """Closed records that it can still show, such as earlier revisions."""
@@ -106,7 +108,7 @@ class Layer:
 
     def snapshot(self) -> dict[str, Any]:
         """What its records do not say of its state; by default the ``state``."""
-        return {name: packed(getattr(self, name, None)) for name in self.state}
+        return declared_state(self)
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up a snapshot in place of what it holds now.
@@ -114,9 +116,7 @@ class Layer:
         Args:
             shelf: the memory's records at the time of the snapshot.
         """
-        for name in self.state:
-            if name in snapshot:
-                setattr(self, name, unpacked(snapshot[name]))
+        take_up(self, snapshot)
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """A snapshot as if everything in it had happened ``later`` steps later.

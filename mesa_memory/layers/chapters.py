@@ -78,6 +78,10 @@ class Chapters(Layer):
     """
 
     name, heading, volatility = "chapters", "Chapters", 0.1
+    restored = (
+        *("told", "complete", "groups", "began"),
+        *("_count", "_size", "_judged", "_known"),
+    )
 
     def __init__(
         self,

@@ -1,7 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from itertools import chain
 from typing import Any, Protocol
 
@@ -24,9 +23,9 @@ from mesa_memory.core.subjects import counterpart, with_ids
 from mesa_memory.core.text.thinking import decision
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names
+from mesa_memory.layers.declared_state import held_by
 from mesa_memory.layers.flags import LAID_OUT, SETTLING, UNNOTICED
 from mesa_memory.layers.history import MessageHistory
-from mesa_memory.layers.own_state import own_records
 
 
 class Outside(Protocol):
@@ -79,7 +78,7 @@ class LayerContext:
         filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
-        undeclared: attributes of layers that no snapshot keeps, and that were told.
+        undeclared: attributes that no snapshot keeps, as far as they were reported.
         met: the clock when the model's ``names`` took note of the agent last.
         budget_used: what became of the budget of a text that is being read, for the
             recorder; None if it has none.
@@ -261,7 +260,7 @@ class LayerContext:
         if layer is None or not others:
             return set()
         groups = self.commit.groups if self.commit else ()
-        held = [each.records() for each in others] + [events for _, events in groups]
+        held = [*map(held_by, others)] + [events for _, events in groups]
         return set(records).intersection(chain.from_iterable(held))
 
     def supersede(
@@ -290,9 +289,8 @@ class LayerContext:
         if not set(current).difference(self._held()):  # nearly always
             return {}
         found = {record.id: record for record in current}
-        for find in (self._held, partial(own_records, self.outside.memory)):
-            for record in find() if found else ():
-                found.pop(record.id, None)
+        for record in self._held():
+            found.pop(record.id, None)
         return found
 
     def close_dropped(self) -> None:
@@ -308,7 +306,8 @@ class LayerContext:
             for _, events in commit.groups:
                 held += events
         for layer in self.outside.memory.layers:
-            held += layer.records()
+            held += held_by(layer)
+        held += self.outside.memory.records()
         return held
 
     # -- what is said, and asked ----------------------------------------------------

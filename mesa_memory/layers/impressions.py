@@ -68,6 +68,7 @@ class Impressions(Layer):
     """
 
     name, heading = "impressions", "Impressions of those present"
+    restored = ("known",)
     most = MOST
 
     def __init__(

@@ -75,6 +75,7 @@ class RunningSummary(Layer):
     """
 
     name, heading, volatility = "summary", "What happened before", 0.3
+    restored = ("current", "former", "_folds", "_made", "_refused")
     kind = "summary"  #: of its records
     task = CONSOLIDATE  #: what is asked
     summary_chars = 4000

@@ -41,6 +41,7 @@ class Window(Layer):
     """
 
     name = "window"
+    restored: tuple[str, ...] = ("held", "covered", "ahead")
 
     def __init__(
         self, capacity: int | None = 5, until: Callable[[Any], bool] | None = None

@@ -1,7 +1,7 @@
 """The memory stream: events with importance, recalled by what they are about."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -104,7 +104,6 @@ class EpisodicMemory(Recallable, MemoryModule):
         parts = self._grader, self._recollection, self._reflector
         self._stream = EventStream(*parts, capacity)
         self._recalls = Recalls(self, self._recollection)
-        self._loose: dict = {}
         super().__init__(
             agent,
             llm_model,
@@ -151,15 +150,6 @@ class EpisodicMemory(Recallable, MemoryModule):
         """``grade_event_importance``, for event loops."""
         grade = EpisodicMemory.grade_event_importance
         return await asyncio.to_thread(grade, self, type, content)
-
-    @property
-    def step_content(self) -> dict:
-        """A buffer of Mesa-LLM's that episodic memory does not use."""
-        return self._loose
-
-    @step_content.setter
-    def step_content(self, content: Mapping) -> None:
-        self._loose = dict(content)
 
     @property
     def memory_entries(self) -> Stream:

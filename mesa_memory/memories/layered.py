@@ -76,6 +76,7 @@ class LayeredMemory(MemoryModule):
     """
 
     layer = "layered"
+    restored = ("_faults", "budget", "_shares")
     budget = 2000
     _shares: Mapping[str, float] = {}
     _recalls: Mapping[str, Recalls] = {}

@@ -96,6 +96,7 @@ class Waiting(Window):
         newest: the entry of the newest step, also when the summary has it.
     """
 
+    restored: tuple[str, ...] = (*Window.restored, "newest")
     newest: Any = None
 
     def begin(self, now: float, waiting: Sequence[MemoryRecord]) -> None:

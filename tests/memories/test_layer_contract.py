@@ -4,8 +4,17 @@ import copy
 
 import pytest
 
-from mesa_memory import Layer, LayeredMemory, MemoryModule, RunningSummary, Window
+from mesa_memory import (
+    EpisodicMemory,
+    Layer,
+    LayeredMemory,
+    MemoryModule,
+    RunningSummary,
+    STLTMemory,
+    Window,
+)
 from mesa_memory.core.records import REASONS
+from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
 from mesa_memory.errors import UndeclaredState
 from tests.support.fleet import Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
@@ -176,19 +185,127 @@ class Saving(Appending):
         self.seen = list(snapshot["seen"])
 
 
+class Nested(Setting):
+    def __init__(self):
+        super().__init__()
+        self.wrong = {"ada": [0, 0]}
+
+    def admit(self, step, events):
+        self.wrong["ada"][1] += 1
+
+
+class Ending(Setting):
+    def step_ends(self, now):
+        self.ended = now
+
+
+class Marking(Window):
+    """Adds an attribute to a layer that has a snapshot of its own."""
+
+    def admit(self, step, events):
+        super().admit(step, events)
+        self.marked = events[-1]
+
+
 @both_hosts
 @pytest.mark.parametrize(
-    ("kind", "name"), [(Lazy, "mood"), (Counting, "most"), (Appending, "seen")]
-)
+    ("kind", "name"),
+    [(Lazy, "mood"), (Counting, "most"), (Appending, "seen"), (Nested, "wrong"),
+     (Ending, "ended"), (Marking, "marked")],
+)  # fmt: skip
 def test_state_that_is_not_declared_is_told_once_at_the_first_step(host, kind, name):
     town, ann = town_of(host, lambda: [Window(), kind()], 1)
     town.tell(ann, "Hello.")
-    with pytest.raises(UndeclaredState, match=f"{name!r}.* state of {kind.__name__}"):
+    write = f"write state = .*{name!r}.*in {kind.__name__}"
+    with pytest.raises(UndeclaredState, match=write):
         town.advance()
     for day in range(3):
         town.tell(ann, f"Day {day}.")
         town.advance()
+    assert "Hello." in ann.memory.get_prompt_ready()
     assert "Day 2." in ann.memory.get_prompt_ready()
+
+
+class Remembering:
+    def remember(self):
+        yield from super().remember()
+        self.mood = "calm"
+
+
+class Beginning:
+    def step_begins(self, now, waiting):
+        super().step_begins(now, waiting)
+        self.expected = len(waiting)
+
+
+class Closing:
+    def step_ends(self, now):
+        super().step_ends(now)
+        self.seen = {"steps": [now]}
+
+
+def town_with(base, way, **members):
+    """A town of one agent whose memory is of a user's class."""
+    town = Town("short_term", 1, llm="offline", execution="blocking")
+    (ann,) = town.citizens
+    ann.memory = type("Mine", (way, base), members)(ann)
+    return town, ann
+
+
+@pytest.mark.parametrize(
+    "base", [MemoryModule, LayeredMemory, STLTMemory, EpisodicMemory]
+)
+@pytest.mark.parametrize(
+    ("way", "name"),
+    [(Remembering, "mood"), (Beginning, "expected"), (Closing, "seen")],
+)
+def test_undeclared_state_of_a_memory_is_told_once_too(base, way, name):
+    town, ann = town_with(base, way)
+    told = []
+    for day in range(3):
+        town.tell(ann, f"Day {day}.")
+        for begins in (True, False):
+            try:
+                ann.memory.process_step(pre_step=begins)
+            except UndeclaredState as error:
+                told.append(str(error))
+        town.steps += 1
+    assert len(told) == 1 and f"state = ({name!r},) in Mine" in told[0]
+    assert len(ann.memory.messages()) == 3
+    town, ann = town_with(base, way, state=(name,))
+    town.tell(ann, "Hello.")
+    for begins in (True, False):
+        ann.memory.process_step(pre_step=begins)
+    kept = getattr(ann.memory, name)
+    state = encode(ann.memory.snapshot())
+    setattr(ann.memory, name, None)
+    records = InMemoryRecords({r.id: r for r in ann.memory.held_records()})
+    ann.memory.restore(decode(state, records), records)
+    assert getattr(ann.memory, name) == kept
+
+
+@both_hosts
+def test_declared_state_of_a_class_that_extends_ours_is_kept(host):
+    class Kept(Marking):
+        state = ("marked",)
+
+    town, ann = town_of(host, lambda: [Kept(1)], 1)
+    for day in range(3):
+        town.tell(ann, f"Day {day}.")
+        town.advance()
+    (layer,) = ann.memory.layers
+    marked = layer.marked
+    layer.held.clear()  # only the state holds the record now
+    town.tell(ann, "Another day.")
+    layer.admit = lambda step, events: None
+    town.advance()
+    assert marked.current and marked in ann.memory.current_records()
+    assert layer.marked is marked
+    state = encode(ann.memory.snapshot())
+    layer.marked = None
+    records = InMemoryRecords({marked.id: marked})
+    ann.memory.restore(decode(state, records), records)
+    assert layer.marked is marked
 
 
 @both_hosts

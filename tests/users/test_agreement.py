@@ -26,8 +26,6 @@ from mesa_memory import (
 from mesa_memory.examples.rumor.memories import NoMemory
 from tests.support import layered
 
-pytestmark = pytest.mark.filterwarnings("ignore:the run is recorded, but not all")
-
 
 class Nothing(MemoryModule):
     """Overrides nothing, so it keeps nothing."""
@@ -38,7 +36,7 @@ class Nothing(MemoryModule):
 class LastThree(MemoryModule):
     """Keeps a list of its own, from which it drops what is old."""
 
-    layer = "last_three"
+    layer, state = "last_three", ("kept",)
 
     def __init__(self, agent):
         super().__init__(agent)
@@ -73,9 +71,14 @@ class Shelved(MemoryModule):
         return
         yield
 
+    def records(self):
+        return [*super().records(), *self.shelf.places.values()]
+
 
 class Marked(ShortTermMemory):
     """Holds on to what the window has let go of."""
+
+    state = ("marked",)
 
     def __init__(self, agent):
         super().__init__(agent, n=2)

@@ -66,6 +66,8 @@ FEELING = Task(
 class MoodMemory(ShortTermMemory):
     """Asks itself after each step how it feels."""
 
+    state = ("mood", "moods")
+
     def __init__(self, agent):
         super().__init__(agent, n=3)
         self.mood, self.moods = "calm", []
@@ -203,6 +205,7 @@ class WishMemory(ShortTermMemory):
     """Asks one task without an offline answer, and one for plain text."""
 
     found = ()
+    state = ("found",)
 
     def remember(self):
         wish = yield from self.ask(WISH, thing="a new bridge")

@@ -20,11 +20,11 @@ from mesa_memory import (
     OfflineLLM,
     Services,
     ShortTermMemory,
-    STLTMemory,
     configure,
     register_policy,
     resume,
 )
+from mesa_memory.errors import UndeclaredState
 from tests.support.street import Neighbour
 
 
@@ -58,6 +58,8 @@ def talk(turn):
 
 class Diary(ShortTermMemory):
     """Thinks about its mood once a step, and keeps what it felt."""
+
+    state = ("mood", "moods", "seen", "places", "latest", "worst", "first", "marked")
 
     def __init__(self, agent):
         super().__init__(agent, n=3)
@@ -105,19 +107,8 @@ class Street(mesa.Model):
         self.agents.shuffle_do("step")
 
 
-class Holder(Diary):
-    """Holds what no file can."""
-
-    def __init__(self, agent):
-        super().__init__(agent)
-        self.callback = talk
-        self.inner = STLTMemory(agent)
-        self.api_key = "sk-very-secret-123456"
-        self.page = "https://example.org/page"
-
-
 class Telling(Diary):
-    """Tells itself what a file cannot hold."""
+    """Keeps itself what a file cannot hold."""
 
     def __init__(self, agent):
         super().__init__(agent)
@@ -133,7 +124,6 @@ class Telling(Diary):
 
 KINDS = {
     "diary": Diary,
-    "holder": Holder,
     "telling": Telling,
     "episodic": EpisodicMemory,
 }
@@ -245,21 +235,29 @@ def test_the_state_of_a_class_of_ones_own_comes_back_on_resume(tmp_path):
         configure(again, record=None)
 
 
-def test_what_cannot_be_kept_is_told_by_class_and_attribute(tmp_path):
-    file = tmp_path / "run.sqlite"
-    street = Street(rng=1, memory="holder")
-    configure(street, record=str(file))
-    with pytest.warns(UserWarning, match="Holder") as told:
-        street.step()
-    configure(street, record=None)
-    (text,) = [str(warning.message) for warning in told if "Holder" in str(warning)]
-    for name in ("callback (", "inner (", "api_key (", "page (", "snapshot()"):
-        assert name in text
-    assert "mood (" not in text
-    assert b"very-secret" not in file.read_bytes()
+def test_state_that_cannot_be_kept_is_told_at_the_first_step():
+    for name, value, reason in (
+        ("callback", talk, "an object (talk)"),
+        ("table", np.zeros(3), "an object (ndarray)"),
+        ("inner", [{"deep": object()}], "an object (object)"),
+        ("api_key", "sk-very-secret-123456", "a secret"),
+        ("server_url", "https://example.org", "an address"),
+    ):
+
+        class Holder(Diary):
+            state = (*Diary.state, name)
+
+        street = Street(rng=1)
+        for agent in street.agents:
+            agent.memory = Holder(agent)
+            setattr(agent.memory, name, value)
+        with pytest.raises(UndeclaredState, match=f"Holder names '{name}'") as told:
+            street.step()
+        assert reason in str(told.value) and "snapshot()" in str(told.value)
+        assert "very-secret" not in str(told.value)
 
 
-def test_a_class_that_tells_its_state_itself_is_not_warned_about(tmp_path):
+def test_a_class_with_a_snapshot_of_its_own_decides_what_is_kept(tmp_path):
     file = str(tmp_path / "run.sqlite")
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
@@ -315,32 +313,9 @@ def test_a_file_cannot_set_what_is_not_a_users_own(tmp_path):
 
 def _find_own(state):
     if isinstance(state, dict):
-        if "own" in state:
-            return state["own"]
+        if "state" in state and "staging" in state:
+            return state["state"]
         return next(
             (f for v in state.values() if (f := _find_own(v)) is not None), None
         )
     return None
-
-
-def test_our_own_classes_have_no_state_that_is_a_users():
-    cases = [
-        "ShortTermMemory",
-        "STLTMemory",
-        "LongTermMemory",
-        "EpisodicMemory",
-        "ImpressionMemory",
-        "FactMemory",
-        "ConversationMemory",
-        "NarrativeMemory",
-    ]
-    for kind in cases:
-        import mesa_memory
-
-        street = lived(3)
-        agent = street.agents[0]
-        agent.memory = getattr(mesa_memory, kind)(agent)
-        for _ in range(4):
-            street.step()
-            agent.memory.get_prompt_ready()
-        assert "own" not in agent.memory.snapshot()

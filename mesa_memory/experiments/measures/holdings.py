@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.layers.declared_state import held_by
 from mesa_memory.memories.host.layer_names import memories_of
 from mesa_memory.memories.host.memory_module import MemoryModule
 
@@ -77,7 +78,7 @@ def _by_layer(memory: MemoryModule) -> dict[str, list[MemoryRecord]]:
     with memory.peek():
         memory.settle()
         with memory.alone():
-            found = {each.name: _current(each.records()) for each in memory.layers}
+            found = {each.name: _current(held_by(each)) for each in memory.layers}
             context = memory.layer_context
             arrived = [event for _, events in context.pending() for event in events]
             return found | {PENDING: _current(arrived)}

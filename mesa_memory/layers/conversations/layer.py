@@ -62,6 +62,7 @@ class Conversations(Layer):
     """
 
     name, heading, volatility = "conversations", "Conversations before", 0.6
+    restored = ("talks", "held", "_made", "_fresh", "_refused")
 
     def __init__(
         self,

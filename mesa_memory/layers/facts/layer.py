@@ -66,6 +66,7 @@ class Facts(Layer):
     """
 
     name, heading, volatility = "facts", "What is known", 0.4
+    restored = ("unread", "brief", "table", "_reading", "_refused", "_given_up")
 
     def __init__(
         self,

@@ -72,6 +72,10 @@ class EventStream(Layer):
     """
 
     name, heading, volatility = "stream", "Most important memories", 1.0
+    restored = (
+        *("_fresh", "_known", "_tries", "_hard", "_unable", "_misfits"),
+        *("_asked", "_given_up"),
+    )
 
     def __init__(
         self,

@@ -13,6 +13,7 @@ from mesa_memory.core.snapshot import InMemoryRecords, RecordLookup, decode
 from mesa_memory.core.snapshot import held as held_in
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.layers.base import Layer
+from mesa_memory.layers.declared_state import held_by, layer_snapshot, restore_layer
 from mesa_memory.memories.host.interventions import changed_by_hand, copy_of
 from mesa_memory.memories.host.memory_module import MemoryModule
 
@@ -68,7 +69,7 @@ def take_over(
     layers = _chosen(memory, past, names)
     _check_empty(memory, layers)
     with changed_by_hand(memory, CARRY_OVER) as detail:
-        empty = {layer.name: layer.snapshot() for layer in layers}
+        empty = {layer.name: layer_snapshot(layer) for layer in layers}
         try:
             found = [_held(layer, past) for layer in layers]
             copies = _copied(memory, past, layers, found)
@@ -76,7 +77,7 @@ def take_over(
                 _put(layer, own, copies, memory.layer_context.now - past.step)
         except (LookupError, TypeError, AttributeError, ValueError) as error:
             for layer in layers:
-                layer.restore(empty[layer.name], InMemoryRecords({}))
+                restore_layer(layer, empty[layer.name], InMemoryRecords({}))
             memory.layer_context.close_dropped()
             raise MemoryMismatch(
                 f"{', '.join(layer.name for layer in layers)} of {past.source} cannot "
@@ -110,7 +111,7 @@ def _chosen(
 
 def _check_empty(memory: MemoryModule, layers: Iterable[Layer]) -> None:
     memory.settle()
-    full = [layer.name for layer in layers if any(True for _ in layer.records())]
+    full = [layer.name for layer in layers if any(True for _ in held_by(layer))]
     if full:
         raise ValueError(
             f"{', '.join(full)} of agent {memory.agent.unique_id} holds something "
@@ -132,8 +133,8 @@ def _held(layer: Layer, past: PastMemory) -> _Held:
     """
     part = {k: v for k, v in past.parts[layer.name].items() if k != "trail"}
     state = decode(part, past.records)
-    layer.restore(state, past.records)
-    known = [*held_in(state), *layer.records()]
+    restore_layer(layer, state, past.records)
+    known = [*held_in(state), *held_by(layer)]
     return _Held(part, {record.id: record for record in known})
 
 
@@ -186,7 +187,7 @@ def _put(
     shelf = _OfLayer(copies, own.records)
     new = {old: copies[old].id for old in own.records}
     state = layer.moved(decode(_renamed(own.state, new), shelf), later)
-    layer.restore(state, shelf)
+    restore_layer(layer, state, shelf)
 
 
 def _renamed(state: Any, names: Mapping[str, str]) -> Any:

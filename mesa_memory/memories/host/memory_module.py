@@ -298,7 +298,7 @@ class MemoryModule(MemoryReads):
         """One batch, as of the time when it was committed."""
         context = self.layer_context
         settle(context, commit)
-        watch = StateWatch(self.layers)
+        watch = StateWatch((self, *self.layers))
         for step, events in commit.groups:
             for layer in self.layers:
                 layer.admit(step, events)
@@ -312,8 +312,10 @@ class MemoryModule(MemoryReads):
         # The user's clock is read first: whoever adds an event never waits for it.
         now, stands = context.now, not pre_step and not clock(self.agent.model)
         with self._alone:
+            watch = StateWatch((self, *self.layers))
             if pre_step:
                 self.step_begins(now, context.inbox.freeze(now))
+                watch.check(context.undeclared)
                 return
             self.step_ends(now)
             self._work.max_failures = services.failures_allowed
@@ -321,6 +323,7 @@ class MemoryModule(MemoryReads):
             self._work.put(Commit(now, groups, context.log.bus.next_place()))
             if stands:  # nobody moves the clock: the agent's steps count
                 context.lived += 1
+            watch.check(context.undeclared)  # the step's events are in the queue
 
     def _commit_finished(self, now: float) -> None:
         """Commits earlier steps of an agent whose step hooks are not called."""
@@ -376,8 +379,8 @@ class MemoryModule(MemoryReads):
     def snapshot(self) -> dict[str, Any]:
         """What its records do not say of its state; taken between two steps.
 
-        Attributes that a subclass adds are in it, as far as they are plain data or
-        records; for anything else, extend this method and ``restore``.
+        The attributes that ``state`` names are in it; for others, extend this method
+        and ``restore``.
 
         The work of finished steps must have been joined (``Services.flush``).
         """

@@ -1,7 +1,7 @@
 """What an agent reads of its memory: recent steps, messages, sections of a prompt."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter
 from typing import Any
@@ -15,6 +15,7 @@ from mesa_memory.core.validate import whole as whole_number
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer, entries_of
 from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.declared_state import records_of
 from mesa_memory.layers.entry import Message
 from mesa_memory.layers.flags import LAID_OUT, UNNOTICED, Layout
 from mesa_memory.layers.history import as_text
@@ -31,12 +32,17 @@ class MemoryReads(Memory):
 
     Attributes:
         layers: what the memory is made of.
+        state: names of the attributes that a snapshot keeps: records and plain data.
+        restored: names of the attributes that ``snapshot`` and ``restore`` of the class
+            keep in a form of their own, or that users change between two steps.
         layer_context: what the layers are given.
         steady: whether what it knows beyond the recent steps changes less often than
             they do; a laid-out request shows what changes more often later.
     """
 
     layers: tuple[Layer, ...] = ()
+    state: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
     layer_context: LayerContext
     steady = True
     _state: MemoryState
@@ -181,6 +187,14 @@ class MemoryReads(Memory):
         earlier = context.history.earlier(shown.ids, block)
         return as_text(earlier, context, block)
 
+    def records(self) -> Iterable[MemoryRecord]:
+        """The records that it holds besides its layers: those in its ``state``.
+
+        A record that neither a layer nor this holds is closed. A class that holds some
+        in an object of its own extends this.
+        """
+        return records_of(self)
+
     def current_records(self) -> list[MemoryRecord]:
         """The records that are held and whose lifetime is open, oldest first.
 
@@ -219,8 +233,8 @@ class MemoryReads(Memory):
         """Closes the records that this memory does not hold any more.
 
         Called after each batch, and at the end of each recorded step of the model. A
-        record is held by a layer, or by the attributes that a user's class adds; the
-        message history alone holds none.
+        record is held by a layer or by the ``state`` of the memory; the message history
+        alone does not hold it.
         """
         with self.alone():
             self.layer_context.close_dropped()

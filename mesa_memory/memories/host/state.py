@@ -13,7 +13,13 @@ from mesa_memory.core.snapshot import (
     held,
     look_up,
 )
-from mesa_memory.layers.own_state import own_records, own_state, take_up
+from mesa_memory.layers.declared_state import (
+    declared_state,
+    held_by,
+    layer_snapshot,
+    restore_layer,
+    take_up,
+)
 from mesa_memory.memories.host.layer_names import layers_of, set_layers
 
 
@@ -31,8 +37,9 @@ class MemoryState:
         """See ``MemoryModule``; each layer's part stands under the layer's name."""
         memory, context = self._memory, self._memory.layer_context
         work, log = context.outside.work, context.log
-        parts = {layer.name: layer.snapshot() for layer in memory.layers}
-        own, left = own_state(memory), context.names.departed()
+        parts = {layer.name: layer_snapshot(layer) for layer in memory.layers}
+        own = declared_state(memory)
+        left = context.names.departed()
         leaving = [[key, *told] for key, told in context.leaving.items()]
         return {
             "layer": log.layer,
@@ -47,7 +54,7 @@ class MemoryState:
             **({"before": dict(context.before)} if context.before else {}),
             **({"leaving": leaving} if leaving else {}),
             **({"parts": parts} if parts else {}),
-            **({"own": own} if own else {}),
+            **({"state": own} if own else {}),
             **({"names": left} if left else {}),
         }
 
@@ -77,12 +84,11 @@ class MemoryState:
         context.history.log.clear()
         context.history.log.extend(newest)
         log.adopt(shelf.current(), partial(look_up, shelf))
-        # An older file had the state of all layers in one, under the same names.
         parts = snapshot.get("parts", {})
         for layer in memory.layers:
             own = RecordsOfPart(shelf, layer.name) if context.shared else shelf
-            layer.restore(parts.get(layer.name, snapshot), own)
-        take_up(memory, snapshot.get("own", {}))
+            restore_layer(layer, parts[layer.name], own)
+        take_up(memory, snapshot.get("state", {}))
 
     def current(self) -> list[MemoryRecord]:
         """The records that are held and whose lifetime is open, oldest first."""
@@ -99,9 +105,9 @@ class MemoryState:
         layers = self._memory.layers
         found = [
             *held(self._memory.snapshot()),
-            *own_records(self._memory),
+            *self._memory.records(),
             *self._memory.layer_context.history.log,
-            *(record for layer in layers for record in layer.records()),
+            *(record for layer in layers for record in held_by(layer)),
             *(record for layer in layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)

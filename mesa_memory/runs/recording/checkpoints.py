@@ -6,14 +6,13 @@ takes it up in ``set_state(state)``, which also makes and removes agents.
 
 import re
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
-from mesa_memory.layers.own_state import lost_state
 from mesa_memory.llm.cost.ledger import Usage
 from mesa_memory.memories.host.layer_names import memories_beside, memories_of
 from mesa_memory.runtime.services import Services
@@ -58,21 +57,6 @@ def snapshot(model: Any) -> dict[str, Any]:
         for key, memory in memories(model).items()
     }
     return {MODEL: own, **found}
-
-
-def warn_of_lost(memories: Iterable[Any]) -> None:
-    """Warns, by class and attribute, of state that a resumed run would not have."""
-    found = {type(memory): lost_state(memory) for memory in memories}
-    for kind, lost in found.items():
-        if lost:
-            named = "; ".join(f"{name} ({why})" for name, why in lost.items())
-            warnings.warn(
-                f"the run is recorded, but not all that {kind.__name__} holds: {named}. "
-                f"When the run is resumed, this is as {kind.__name__}.__init__ makes "
-                "it. To keep it, hold it as plain data (numbers, text, lists, dicts) "
-                "or as records, or add it in snapshot() and take it up in restore().",
-                stacklevel=2,
-            )
 
 
 def warn_of_beside(model: Any, known: set[str]) -> None:

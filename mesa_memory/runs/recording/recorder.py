@@ -23,7 +23,6 @@ from mesa_memory.runs.recording.checkpoints import (
     memories,
     snapshot,
     warn_of_beside,
-    warn_of_lost,
 )
 from mesa_memory.runs.recording.collector import Collector
 from mesa_memory.runs.recording.config import Recording
@@ -77,7 +76,6 @@ class Recorder(Collector):
         self._flush, self._recording = flush, recording
         self._known: set[str] = set()  # agents that are written
         self._beside = set[str]()  # attributes of the model with memories, warned of
-        self._looked = False  # True once memories were asked what they cannot keep
         self._asked = False  # True if a model was asked since the last finished step
         self._answers = PaidAnswers()
         # Rows of the others, who may be gone when the step ends.
@@ -333,9 +331,6 @@ class Recorder(Collector):
     def _snapshot(self, step: float) -> dict[str, Any]:
         """What the run can go on from; the next one comes after a rest."""
         began = time.thread_time()
-        if not self._looked:
-            self._looked = True
-            warn_of_lost(memories(self._model()).values())
         warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
         rest = min(LONGEST_REST_S, REST_PER_CHECKPOINT * (time.thread_time() - began))

@@ -54,6 +54,7 @@ class Gathering(EpisodicMemory):
 
     flows = staticmethod(lambda memory: [])
     outcomes = None
+    restored = ("outcomes",)
 
     def remember(self):
         self.outcomes = yield from gather(self.flows(self))

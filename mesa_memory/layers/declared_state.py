@@ -1,0 +1,160 @@
+"""The attributes that a layer or a memory names in ``state``, as a snapshot keeps them.
+
+Numbers, text, lists, tuples, dicts, sets, deques and records of the same memory are kept
+at any depth. Other objects need ``snapshot`` and ``restore`` of the class. Secrets and
+addresses are neither written to a file nor taken from one, as it may be a stranger's.
+"""
+
+import math
+from collections import deque
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from mesa_memory.core.content import plain
+from mesa_memory.core.records import MemoryRecord
+from mesa_memory.core.snapshot import RecordLookup
+from mesa_memory.core.text.addresses import is_address
+from mesa_memory.core.text.redaction import secret_name
+from mesa_memory.errors import UndeclaredState
+
+#: the containers of several items, by the name under which a snapshot has them
+_CONTAINERS: dict[str, type] = {
+    "list": list,
+    "tuple": tuple,
+    "set": set,
+    "frozenset": frozenset,
+    "deque": deque,
+}
+_NAMES = {kind: name for name, kind in _CONTAINERS.items()}
+
+
+class _NotKeptError(Exception):
+    """A value that a snapshot cannot keep; the message says why."""
+
+
+def declared_state(thing: Any) -> dict[str, Any]:
+    """The attributes that the ``state`` of a layer or a memory names, for a snapshot.
+
+    Raises:
+        UndeclaredState: for a value that cannot be kept.
+    """
+    found: dict[str, Any] = {}
+    if not thing.state:
+        return found
+    context = getattr(thing, "layer_context", None) or thing.context
+    owner = (context.agent.unique_id, context.layer)
+    for name in thing.state:
+        try:
+            _check_name(name)
+            found[name] = _packed(owner, getattr(thing, name, None))
+        except (_NotKeptError, RecursionError) as error:
+            reason = (
+                str(error) if isinstance(error, _NotKeptError) else "it holds itself"
+            )
+            kind = type(thing).__name__
+            raise UndeclaredState(
+                f"the state of {kind} names {name!r}, which cannot be recorded: {reason}. "
+                f"Hold it as plain data (numbers, text, lists, dicts) or as records, or "
+                f"let {kind} extend snapshot() and restore()."
+            ) from None
+    return found
+
+
+def take_up(thing: Any, kept: Mapping[str, Any]) -> None:
+    """Sets the attributes that ``state`` names as ``declared_state`` gave them.
+
+    A record that was erased since is left out.
+    """
+    for name in thing.state:
+        if name in kept:
+            setattr(thing, name, _unpacked(kept[name]))
+
+
+def records_of(thing: Any) -> Iterator[MemoryRecord]:
+    """The records in the attributes that ``state`` names, at any depth."""
+    for name in thing.state:
+        yield from _records_in(getattr(thing, name, None))
+
+
+def layer_snapshot(layer: Any) -> dict[str, Any]:
+    """A layer's ``snapshot``, with its ``state`` also where a class of ours has its own."""
+    return declared_state(layer) | layer.snapshot()
+
+
+def restore_layer(layer: Any, part: Mapping[str, Any], shelf: RecordLookup) -> None:
+    """Lets a layer take up what ``layer_snapshot`` gave."""
+    take_up(layer, part)
+    layer.restore(part, shelf)
+
+
+def held_by(layer: Any) -> Iterator[MemoryRecord]:
+    """The records that a layer holds, with those in its ``state``."""
+    yield from layer.records()
+    yield from records_of(layer)
+
+
+def _records_in(value: Any) -> Iterator[MemoryRecord]:
+    if isinstance(value, MemoryRecord):
+        yield value
+    elif isinstance(value, Mapping):
+        for pair in value.items():
+            yield from _records_in(pair)
+    elif isinstance(value, list | tuple | set | frozenset | deque):
+        for item in value:
+            yield from _records_in(item)
+
+
+def _check_name(name: str) -> None:
+    if secret_name(name):
+        raise _NotKeptError("it is a secret, and secrets are not recorded")
+    if is_address("x", name):
+        raise _NotKeptError("it is an address, and addresses are not taken from a file")
+
+
+def _packed(owner: tuple[Any, str], value: Any) -> Any:
+    """A value as JSON, with the records themselves; text is never taken for a mark."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    kind = type(value)
+    if value is None or kind in (bool, int):
+        return value
+    if kind is str:
+        return plain(value)
+    if kind is float:
+        return value if math.isfinite(value) else {"float": repr(value)}
+    if kind is MemoryRecord:
+        if (value.agent, value.layer) != owner:
+            raise _NotKeptError("it holds a record of another memory")
+        return value
+    if kind is dict:
+        items = value.items()
+        return {"dict": [[_packed(owner, part) for part in pair] for pair in items]}
+    if kind in (set, frozenset):  # their own order changes from process to process
+        try:
+            value = sorted(value, key=lambda item: (type(item).__name__, item))
+        except TypeError:
+            raise _NotKeptError("it holds a set whose items have no order") from None
+    if kind in _NAMES:
+        limit = {"most": value.maxlen} if kind is deque else {}
+        return {_NAMES[kind]: [_packed(owner, item) for item in value], **limit}
+    named = getattr(value, "__qualname__", None) or kind.__qualname__
+    raise _NotKeptError(f"it holds an object ({named})")
+
+
+def _unpacked(kept: Any) -> Any:
+    if not isinstance(kept, Mapping):
+        return kept
+    if "float" in kept:
+        return float(kept["float"])
+    if "dict" in kept:
+        pairs = [[_unpacked(part) for part in pair] for pair in kept["dict"]]
+        return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
+    for name, kind in _CONTAINERS.items():
+        if name in kept:
+            items = [_unpacked(item) for item in kept[name]]
+            return deque(items, kept.get("most")) if kind is deque else kind(items)
+    raise ValueError(
+        f"an attribute of a memory is {kept!r:.80}, which cannot be restored"
+    )
