@@ -41,9 +41,8 @@ class Conversations(Layer):
 
     The first message opens a conversation. It closes once more than ``idle_steps``
     steps have passed without one, when a participant leaves the model, or by
-    ``close``. Then the agent writes its own summary, from what it said and heard
-    itself; those of several conversations are written concurrently. Until there is one,
-    the words stay.
+    ``close``. Then the agent writes its own summary, from what it said and heard; those
+    of several conversations are written concurrently. Until then the words stay.
 
     Args:
         short_term_turns: how many of a conversation's newest messages are shown.

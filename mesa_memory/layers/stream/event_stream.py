@@ -73,9 +73,8 @@ class EventStream(Layer):
 
     name, heading, volatility = "stream", "Most important memories", 1.0
     restored = (
-        *("_fresh", "_known", "_tries", "_hard", "_unable", "_misfits"),
-        *("_asked", "_given_up"),
-    )
+        "_fresh", "_known", "_tries", "_hard", "_unable", "_misfits", "_asked", "_given_up",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -176,13 +175,11 @@ class EventStream(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """What of the stream is not its current records."""
-        strangers: list[tuple[int, Any]] = []
-        if set(map(type, self.held)) - {Entry}:  # there hardly ever are any
-            strangers = [
-                (position, entry_snapshot(entry))
-                for position, entry in enumerate(self.held)
-                if not isinstance(entry, Entry)
-            ]
+        strangers = [
+            (position, entry_snapshot(entry))
+            for position, entry in enumerate(self.held)
+            if not isinstance(entry, Entry)
+        ]
         own = [entry.events[0] for entry in self.held if isinstance(entry, Entry)]
         return {
             **({"held": own} if self.context.shared else {}),
