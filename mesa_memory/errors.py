@@ -149,7 +149,7 @@ class MemoryStalled(MesaMemoryError):
             f"agent {cause.agent}, step {cause.step}: {cause.purpose} has failed for "
             f"{pending_steps} step(s) in a row ({Exception.__str__(cause)}). Nothing "
             "is lost: repair the cause and go on, or allow more with "
-            "configure(model, max_pending_steps=…, on_failure='retry')."
+            "configure(model, max_pending_steps=…, on_failure='continue')."
         )
 
     def __reduce__(self) -> tuple:

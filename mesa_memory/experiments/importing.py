@@ -6,10 +6,7 @@ from pathlib import Path
 from typing import Any
 
 #: models that have a name of their own
-MODELS = {
-    "rumor": "mesa_memory.examples.rumor.model:RumorModel",
-    "diffusion": "mesa_memory.examples.rumor.diffusion:DiffusionModel",
-}
+MODELS = {"rumor": "mesa_memory.examples.rumor.model:RumorModel"}
 
 
 def importable(folder: Path) -> None:

@@ -2,12 +2,9 @@
 
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mesa_memory.core.content import cut
-
-if TYPE_CHECKING:
-    from mesa_memory.runs.run import Run
 
 #: agents that are listed
 LISTED_AGENTS = 20
@@ -16,7 +13,7 @@ VALUE_CHARS = 120
 _COLUMNS = ("agent", "name", "class", "memory", "records", "first_step", "last_step")
 
 
-def as_html(run: "Run") -> str:
+def as_html(run: Any) -> str:
     """A run as HTML; all that it holds stands there as text."""
     steps, agents = run.steps, run.agents(as_records=True)
     facts = {

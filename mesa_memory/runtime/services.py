@@ -65,7 +65,7 @@ class Services:
         forecaster: says what a request will cost.
         bus: who observes the records of the run, and their order.
         max_pending_steps: failing steps in a row before the run stops.
-        on_failure: ``"retry"``, or ``"raise"`` to stop at the first failure.
+        on_failure: ``"continue"``, or ``"raise"`` to stop at the first failure.
         recorder: writes the run into a store; None records nothing.
         replay: answers every request from a recorded run; None asks the model.
         answers: answers of providers that are kept in a file; None keeps none.
@@ -89,7 +89,7 @@ class Services:
         self.forecaster = Forecaster()
         self.bus = RecordBus()
         self.max_pending_steps = 10
-        self.on_failure = "retry"
+        self.on_failure = "continue"
         self.recorder: RunRecorder | None = None
         self.replay: Any = stand_in.current()
         self.answers: AnswerCache | None = None

@@ -261,7 +261,7 @@ def test_nobody_talks_for_ever():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_agents": 2}, "n_agents must be a whole number of at least 3, got 2"),
+        ({"n_agents": 2}, "n_agents must be >= 3 and a whole number, got 2"),
         ({"degree": 1}, "degree must be"),
         ({"correction_step": 0}, "correction_step must be"),
         ({"memory": "elephant"}, "no memory 'elephant': choose from .*none"),

@@ -184,7 +184,7 @@ def test_without_a_cache_each_agent_asks_for_itself(server):
 def test_if_the_first_fails_another_asks_in_its_turn(file):
     refuse = Behaviour.status(400, "not today")
     with OpenAIServer(behave=sequence(refuse), latency=0.05) as server:
-        choir = Choir(server.base, cache=file, on_failure="retry")
+        choir = Choir(server.base, cache=file, on_failure="continue")
         with pytest.raises(Exception, match="not today"):
             choir.hear("The mill burns.")
         assert len(prompts(server)) == 2

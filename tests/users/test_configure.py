@@ -83,7 +83,7 @@ def configured():
         ({"llm": None}, {"llm"}),
         ({"execution": "deferred"}, {"execution"}),
         ({"max_pending_steps": 5}, {"max_pending_steps"}),
-        ({"on_failure": "retry"}, {"on_failure"}),
+        ({"on_failure": "continue"}, {"on_failure"}),
         ({"embedder": "static"}, {"embedder"}),
         ({"record": None}, {"recorder"}),
         ({"record": False}, {"recorder"}),

@@ -11,7 +11,8 @@ import networkx as nx
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
-from mesa_memory import Recording, configure, draw, metrics, register_policy
+from mesa_memory import configure, draw, metrics, register_policy
+from mesa_memory.core.validate import whole
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
@@ -39,7 +40,6 @@ class RumorModel(Model):
 
     Attributes:
         opinions: what each person, by unique id, knew at the end of the step.
-        person: class of the people.
         own_memories: by name, those that are known here alone.
 
     Raises:
@@ -47,7 +47,6 @@ class RumorModel(Model):
             provider, or a missing API key.
     """
 
-    person: type[Townsperson] = Townsperson
     own_memories = memories.OWN
 
     def __init__(
@@ -64,27 +63,17 @@ class RumorModel(Model):
         replay: Any = None,
     ) -> None:
         super().__init__(rng=rng)
-        given = {
-            "n_agents": n_agents,
-            "memory": memory,
-            "llm": llm,
-            "correction_step": correction_step,
-            "degree": degree,
-            "api_base": api_base,
-            "rng": rng,
-        }
-        _at_least("n_agents", n_agents, 3)
-        _at_least("degree", degree, 2)
+        whole("n_agents", n_agents, 3)
+        whole("degree", degree, 2)
         if correction_step is not None:
-            _at_least("correction_step", correction_step, 1)
+            whole("correction_step", correction_step)
         self.correction_step = correction_step
-        recording = _recording(record, given)
-        services = {"execution": execution, "record": recording, "replay": replay}
+        services = {"execution": execution, "record": record, "replay": replay}
         services["outcomes"] = ("belief",)
         llm_model = _speaker(self, llm, services)
         self.grid = self._town(n_agents, degree)
         for cell in self.grid.all_cells:
-            self.person(self, cell, memory, llm_model, api_base)
+            Townsperson(self, cell, memory, llm_model, api_base)
         people = list(self.agents)
         first = draw(self, "sources").choice(len(people), 2, replace=False)
         self.sources = {what: people[n] for what, n in zip((RUMOUR, CORRECTION), first)}
@@ -149,13 +138,6 @@ def _speaker(model: Model, llm: str, services: dict[str, Any]) -> str:
     return llm
 
 
-def _recording(record: Any, parameters: dict[str, Any]) -> Any:
-    """How to record, with what the model was made with, so that it can be resumed."""
-    if record is None or isinstance(record, Recording):
-        return record
-    return Recording(record, parameters=parameters)
-
-
 def _reporters() -> dict[str, Any]:
     return {
         "knows_rumour": lambda model: model.knowing(RUMOUR),
@@ -166,10 +148,3 @@ def _reporters() -> dict[str, Any]:
         "tokens": metrics.tokens,
         "cost": metrics.cost,
     }
-
-
-def _at_least(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(
-            f"{name} must be a whole number of at least {least}, got {value!r}"
-        )

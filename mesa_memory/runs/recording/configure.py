@@ -16,11 +16,10 @@ from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.cost.ledger import Budget
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
-from mesa_memory.runs.recording.config import Recording, start
+from mesa_memory.runs.recording.config import ON_FAILURE, Recording
 from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 
-ON_FAILURE = ("retry", "raise")
 ON_MISS = ("raise", "call")
 #: what other packages call a setting
 _ELSEWHERE = {
@@ -81,7 +80,7 @@ def configure(
             ``on_failure="raise"``; an event that has no grade after this number of
             steps stays without one.
         on_failure: ``"raise"`` stops at the first failure instead; at first
-            ``"retry"``.
+            ``"continue"``, which tries the work again at the next step.
         embedder: ``"static"`` (at first; shipped, offline), ``"static:NAME"``,
             ``"fastembed:NAME"``, ``"litellm:PROVIDER/MODEL"``, or an embedder.
         record: path of a SQLite file, ``"postgresql+psycopg://…"``, True (in memory)
@@ -128,6 +127,8 @@ def configure(
         if before is not None:
             before.close()
         if recording is not None:
+            from mesa_memory.runs.recording.attachment import start
+
             chosen["recorder"] = start(model, services, recording)
     vars(services).update(chosen)
     if budget is not UNCHANGED:

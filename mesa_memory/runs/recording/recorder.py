@@ -307,7 +307,7 @@ class Recorder(Collector):
             self._detach()
             self._writer = None
             self._release()
-            if self._recording.on_failure == "stop":
+            if self._recording.on_failure == "raise":
                 raise
             logger.warning("%s The run goes on unrecorded.", error)
 

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import RunInUse, StoreCorrupt
 from mesa_memory.runs.recording import checkpoints
-from mesa_memory.runs.recording.config import Attachment, Recording
+from mesa_memory.runs.recording.attachment import Attachment
+from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.parameters import made_with, merged
 from mesa_memory.runs.recording.stored_records import StoredRecords, last_number

@@ -8,7 +8,8 @@ from typing import Any, cast
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.llm.cost.ledger import Budget
 from mesa_memory.runs import open_run
-from mesa_memory.runs.recording.config import Recording, start
+from mesa_memory.runs.recording.attachment import start
+from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.run_view import Source
