@@ -16,7 +16,7 @@ import click
 
 from benchmarks.recall import oblique, phrases
 from benchmarks.tables import show
-from mesa_memory.retrieval.overlap import USED, overlaps
+from mesa_memory.retrieval.overlap import MIN_OVERLAP, overlaps
 
 #: lines that are shown together
 SHOWN = 20
@@ -74,7 +74,7 @@ def main(seeds: int) -> None:
     best = max(THRESHOLDS, key=lambda t: (figures(chosen_by, t)["f1"], -t))
     rows = [{"threshold": t, **figures(other, t)} for t in THRESHOLDS]
     show(f"Lines that {seeds - half} replies used, among {SHOWN} each", rows)
-    click.echo(f"best by the first half: {best}; in the package: {USED}")
+    click.echo(f"best by the first half: {best}; in the package: {MIN_OVERLAP}")
 
 
 if __name__ == "__main__":

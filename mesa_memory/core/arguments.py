@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.text.redaction import MARK, hide
+from mesa_memory.core.text.redaction import REDACTED, hide
 
 #: markers of values that are not in the JSON
 OBJECT, SECRET, STORE = "$object", "$secret", "$store"
@@ -144,7 +144,7 @@ def readable(value: Any) -> Any:
 def _readable(value: Any) -> Any:
     mark = mark_of(value)
     if mark == SECRET:
-        return MARK
+        return REDACTED
     if mark == OBJECT:
         return f"[not recorded: {value[OBJECT]}]"
     if mark == STORE:

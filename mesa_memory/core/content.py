@@ -77,7 +77,7 @@ _UNSAFE = re.compile(
 )  # fmt: skip
 
 #: most names in a sentence
-NAMED = 8
+MAX_LISTED_NAMES = 8
 _WORD = re.compile(r"[^\W\d_]+|\d+")
 
 
@@ -288,7 +288,7 @@ def ends(text: str, limit: float) -> tuple[str, int]:
 def listed(names: Iterable[str]) -> str:
     """Names in a sentence: ``Ada, Bob and Agent 4``; of many, how many more there are."""
     several = list(names)
-    shown = several[:NAMED]
+    shown = several[:MAX_LISTED_NAMES]
     if more := len(several) - len(shown):
         shown.append(f"{more} more")
     if len(shown) < 2:

@@ -84,7 +84,7 @@ class Grouping:
             if talk.closed is None and talk.silent(step) > idle_steps:
                 talk.closed = talk.last
         open_ = [t for t in talks if t.closed is None or step <= t.closed]
-        open_.sort(key=lambda t: t.messages[-1].place if t.messages else (0, 0))
+        open_.sort(key=lambda t: t.messages[-1].order if t.messages else (0, 0))
         self._with = {frozenset(talk.others): talk for talk in open_}
         self._of = {other: talk for talk in open_ for other in talk.others}
 
@@ -120,7 +120,7 @@ class Grouping:
             if heard is None or heard is talk or heard.complete:
                 continue
             talk.messages = sorted(
-                [*heard.messages, *talk.messages], key=lambda each: each.place
+                [*heard.messages, *talk.messages], key=lambda each: each.order
             )
             talk.last = max(talk.last, heard.last)
             self._talks.remove(heard)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 #: raised when the same address would give other numbers
-FORM = 1
+ADDRESS_FORM = 1
 
 
 def generator(
@@ -27,7 +27,7 @@ def generator(
         purpose: what the numbers are for.
         step: the model's clock.
     """
-    address = [FORM, seed, agent, purpose, float(step)]
+    address = [ADDRESS_FORM, seed, agent, purpose, float(step)]
     text = json.dumps(address, sort_keys=True, allow_nan=False, default=_plain)
     digest = hashlib.blake2b(text.encode(), digest_size=16).digest()
     return np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little")))

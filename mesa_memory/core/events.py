@@ -38,7 +38,7 @@ _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 #: the kind of what a plan became
 _BECAME = "plan_execution"
 #: kinds whose repetitions say nothing new, and may be shown as a number
-ROUTINE = ("observation", "plan", _BECAME, "action")
+ROUTINE_KINDS = ("observation", "plan", _BECAME, "action")
 #: a whole number below it needs no cut
 _SHORT = 10**18
 #: what a text says elsewhere or not at all: of a state, and of other events

@@ -63,7 +63,7 @@ def _before(resting: dict[str, Any], by: Any) -> dict[str, Any]:
     """
     if by is None:
         return resting
-    return {key: record for key, record in resting.items() if record.place < by.place}
+    return {key: record for key, record in resting.items() if record.order < by.order}
 
 
 def successors(
@@ -88,7 +88,7 @@ def successors(
             ended = look_up(key)
             key = None if ended is None else ended.superseded_by
             by = current.get(key) or look_up(key) if key else None
-            if by is not None and by.place < of.place:
+            if by is not None and by.order < of.order:
                 key = None
         if key and key in current:
             found.append(key)

@@ -9,7 +9,7 @@ from mesa_memory.core.records import MemoryRecord
 #: grades run from 1 (irrelevant) to 5 (critical), as in Mesa-LLM
 GRADE_MIN, GRADE_MAX = 1, 5
 #: the highest grade of each scale: of Mesa-LLM, and of Park et al. 2023
-SCALES = (GRADE_MAX, 10)
+TOP_GRADES = (GRADE_MAX, 10)
 
 #: what ``importance=`` may be
 type Importance = str | Callable[[MemoryRecord], float]
@@ -35,7 +35,7 @@ def check_scale(top: Any) -> int:
     Raises:
         ValueError: if it is neither 5 (Mesa-LLM) nor 10 (Park et al. 2023).
     """
-    if top not in SCALES or isinstance(top, bool):
+    if top not in TOP_GRADES or isinstance(top, bool):
         raise ValueError(f"importance_scale must be 5 or 10, got {top!r}")
     return top
 

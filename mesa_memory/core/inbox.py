@@ -22,12 +22,12 @@ class Commit(NamedTuple):
     Attributes:
         now: the model's clock when it was committed.
         groups: the steps.
-        place: where it stands in the run's order of records.
+        order: where it stands in the run's order of records.
     """
 
     now: float
     groups: list[Group]
-    place: int
+    order: int
 
     def again(self) -> "Commit":
         """One without events, to take up what was begun and broken off."""

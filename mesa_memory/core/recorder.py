@@ -26,7 +26,7 @@ class RunRecorder(Observer, Protocol):
         found: Sequence[Any],
         note: str,
         shown: Callable[[Any], bool],
-        among: int | None = None,
+        commit_order: int | None = None,
         part: Part | None = None,
     ) -> None:
         """Records came to mind."""

@@ -61,7 +61,7 @@ class MemoryRecord:
             ``"refused"``, ``"replaced"``, ``"erased"``, ``"edited"``, ``"swapped"`` or
             None.
         superseded_by: id of the record that took its place.
-        place: where it stands among all records of the run, lower is earlier. What a
+        order: where it stands among all records of the run, lower is earlier. What a
             memory made of a step stands where that step was committed, however long the
             work took, so the order is the same in every execution.
         stale_since: the step since when something that it rests on does not hold any
@@ -82,7 +82,7 @@ class MemoryRecord:
     valid_to: float | None = None
     closed_because: str | None = None
     superseded_by: str | None = None
-    place: tuple[int, int] = (0, 0)
+    order: tuple[int, int] = (0, 0)
     stale_since: float | None = None
 
     @property
@@ -127,20 +127,20 @@ class RecordBus:
 
     Attributes:
         observers: told of every record opened, graded and closed.
-        places: counts the places in the order.
+        orders: counts the numbers in the order.
     """
 
     def __init__(self) -> None:
         self.observers: list[Observer] = []
-        self.places = itertools.count(1)
+        self.orders = itertools.count(1)
 
-    def next_place(self) -> int:
-        """The next place in the order; from any thread."""
-        return next(self.places)
+    def next_order(self) -> int:
+        """The next number in the order; from any thread."""
+        return next(self.orders)
 
-    def begin_after(self, place: int) -> None:
-        """Gives places after this one only, as records with earlier places exist."""
-        self.places = itertools.count(max(place, self.next_place() - 1) + 1)
+    def begin_after(self, order: int) -> None:
+        """Gives later numbers only, as records with earlier ones exist."""
+        self.orders = itertools.count(max(order, self.next_order() - 1) + 1)
 
 
 class Part(NamedTuple):
@@ -148,11 +148,11 @@ class Part(NamedTuple):
 
     Attributes:
         name: tells it from the other layers; stands in the ids of its records.
-        place: 0 for the first layer, 1 for the second, and so on.
+        order: 0 for the first layer, 1 for the second, and so on.
     """
 
     name: str
-    place: int
+    order: int
 
 
 class RecordLog:
@@ -169,7 +169,7 @@ class RecordLog:
         self.bus = RecordBus()
         self.numbers: dict[str, int] = {}
         self._made: dict[str, int] = {}
-        self._newest = 0  # the last place in the run's order that was taken here
+        self._newest = 0  # the last number in the run's order that was taken here
         self._evidence = Evidence()
         self.stale: dict[str, MemoryRecord] = {}
         self._current: dict[str, MemoryRecord] = {}
@@ -236,7 +236,7 @@ class RecordLog:
         kind: str,
         step: float,
         content: dict,
-        among: int | None = None,
+        commit_order: int | None = None,
         part: "Part | None" = None,
         *,
         importance: float | None = None,
@@ -254,7 +254,7 @@ class RecordLog:
         The further fields are those of ``MemoryRecord``.
 
         Args:
-            among: place of the commitment it was made from; None is the end.
+            commit_order: order of the commitment it was made from; None is the end.
             part: who makes it, if others make records at the same time: it is numbered
                 and ordered among those of this part, whoever is first.
             valid_from: None is ``step``.
@@ -265,14 +265,14 @@ class RecordLog:
         with self._lock:
             number = numbers[series] = numbers.get(series, 0) + 1
             key = f"{agent}/{layer}/{series}/{number}"
-            if among is None:
-                place = (next(self.bus.places), 0)
+            if commit_order is None:
+                order = (next(self.bus.orders), 0)
             else:
-                place = self._place(among, part)
-            self._newest = max(self._newest, place[0])
+                order = self._order(commit_order, part)
+            self._newest = max(self._newest, order[0])
             record = MemoryRecord(
                 key, agent, layer, kind, step, content, importance, subject, sources,
-                origin, since, valid_to, closed_because, superseded_by, place,
+                origin, since, valid_to, closed_because, superseded_by, order,
                 stale_since,
             )  # fmt: skip
             self._current[key] = record
@@ -284,11 +284,11 @@ class RecordLog:
             observer.opened(record)
         return record
 
-    def _place(self, among: int, part: "Part | None") -> tuple[int, int]:
+    def _order(self, commit_order: int, part: "Part | None") -> tuple[int, int]:
         """Where a memory's record stands; parts of one memory follow one another."""
-        name, before = ("", 0) if part is None else (part.name, part.place * PART_SIZE)
+        name, before = ("", 0) if part is None else (part.name, part.order * PART_SIZE)
         made = self._made[name] = self._made.get(name, 0) + 1
-        return (among, before + made)
+        return (commit_order, before + made)
 
     def grade(self, record: MemoryRecord, importance: float) -> None:
         """Fills in a record's importance."""
@@ -300,7 +300,7 @@ class RecordLog:
         self,
         record: MemoryRecord,
         step: float,
-        because: str,
+        reason: str,
         by: MemoryRecord | None = None,
         same: bool = False,
     ) -> None:
@@ -315,9 +315,7 @@ class RecordLog:
         if record.valid_to is not None:
             return
         key, resting = record.id, _NONE
-        wrong = because in (ERASED, EDITED) or (
-            because == SUPERSEDED and by is not None
-        )
+        wrong = reason in (ERASED, EDITED) or (reason == SUPERSEDED and by is not None)
         with self._lock:
             self._current.pop(key, None)
             if self.stale:
@@ -329,7 +327,7 @@ class RecordLog:
             else:
                 self._evidence.forget([key])
         record.valid_to = step
-        record.closed_because = because
+        record.closed_because = reason
         record.superseded_by = by.id if by else None
         for observer in self.bus.observers:
             observer.closed(record)
@@ -337,12 +335,12 @@ class RecordLog:
             self.mark_stale(other, step)
 
     def close_all(
-        self, records: Iterable[MemoryRecord], step: float, because: str
+        self, records: Iterable[MemoryRecord], step: float, reason: str
     ) -> None:
         """``close`` for each; nothing takes their place."""
-        if because in (ERASED, EDITED):  # what rests on them is looked for
+        if reason in (ERASED, EDITED):  # what rests on them is looked for
             for record in records:
-                self.close(record, step, because)
+                self.close(record, step, reason)
             return
         ended = [record for record in records if record.valid_to is None]
         keys = [record.id for record in ended]
@@ -356,7 +354,7 @@ class RecordLog:
         observers = self.bus.observers
         for record in ended:
             record.valid_to = step
-            record.closed_because = because
+            record.closed_because = reason
             for observer in observers:
                 observer.closed(record)
 

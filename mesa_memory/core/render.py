@@ -11,16 +11,16 @@ from mesa_memory.core.content import (
     tokens_of,
     value_text,
 )
-from mesa_memory.core.events import ROUTINE, event_text, message_text
+from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text
 
 __all__ = (
-    "BLOCK", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
+    "BLOCK_STEPS", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
     "event_text", "folded", "message_text", "newest", "one_line", "says_nothing", "section", "shorten",
     "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 
 #: how many steps leave the recent steps of a laid-out request at a time
-BLOCK = 5
+BLOCK_STEPS = 5
 #: what an empty short-term section says (Mesa-LLM's words)
 NOTHING_RECENT = "No recent memory."
 #: what other sections say as long as they are empty
@@ -49,7 +49,9 @@ def folded(
         steps: step, and (kind, line) of its events, oldest first.
     """
     steps = list(steps)
-    routine = [event for _, told in steps for event in told if event[0] in ROUTINE]
+    routine = [
+        event for _, told in steps for event in told if event[0] in ROUTINE_KINDS
+    ]
     if len(set(routine)) < len(routine):  # seldom
         steps = _once(steps)
     shown: dict[Any, list[str]] = {}
@@ -74,7 +76,7 @@ def _once(
         for event in told:
             kind, line = event
             left[event] -= 1
-            if kind not in ROUTINE or len(when[event]) == 1:
+            if kind not in ROUTINE_KINDS or len(when[event]) == 1:
                 lines.append(event)
             elif not left[event]:
                 lines.append((kind, line + times(len(when[event]), when[event][0])))

@@ -227,21 +227,21 @@ class Gather:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """Asks which shared answers are known; answered with a ``Claimed``."""
+class AcquireShared:
+    """Asks which shared answers are known; answered with a ``SharedAnswers``."""
 
     keys: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Claimed:
+class SharedAnswers:
     """Of the keys claimed: known values, those now ours to find, and the rest.
 
     Attributes:
         known: key -> value.
-        ours: keys this asker must ``Publish``; the performer gives back those that
+        ours: keys this asker must ``PublishShared``; the performer gives back those that
             a failed flow leaves open.
-        others: keys that somebody else is finding now; ``Await`` them.
+        others: keys that somebody else is finding now; ``AwaitShared`` them.
     """
 
     known: dict[str, Any]
@@ -250,20 +250,22 @@ class Claimed:
 
 
 @dataclass(frozen=True)
-class Publish:
+class PublishShared:
     """Hands in the values found for claimed keys."""
 
     values: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Await:
+class AwaitShared:
     """Waits for somebody else's claim; answered with its value, None if it failed."""
 
     key: str
 
 
-type Effect = LLMRequest | EmbedRequest | Gather | Claim | Publish | Await
+type Effect = (
+    LLMRequest | EmbedRequest | Gather | AcquireShared | PublishShared | AwaitShared
+)
 
 #: the errors that end one flow of several, and leave the others be
 FAULTS = (LLMError, EmbedderError)

@@ -157,7 +157,7 @@ class InMemoryRecords:
         return newest(found, last)
 
     def _ordered(self) -> list[MemoryRecord]:
-        return sorted(self._records.values(), key=lambda record: record.place)
+        return sorted(self._records.values(), key=lambda record: record.order)
 
 
 def held(value: Any) -> Iterator[MemoryRecord]:

@@ -5,7 +5,7 @@ from numbers import Integral, Real
 from typing import Any
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
+def checked_int(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least ``least``, as an int.
 
     Raises:
@@ -17,7 +17,7 @@ def whole(name: str, value: Any, least: int = 1) -> int:
     return int(value)
 
 
-def number(
+def checked_number(
     name: str, value: Any, least: float = 0.0, above: bool = False
 ) -> float | int:
     """A finite number of at least ``least``, or above it.

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.memories import registry
 
 #: what a change begins with that gives everyone another memory
@@ -35,7 +35,7 @@ class From:
     label: str = ""
 
     def __post_init__(self) -> None:
-        whole("step", self.step)
+        checked_int("step", self.step)
         if isinstance(self.change, str):
             if not self.change.startswith(SWAP):
                 raise ValueError(

@@ -189,16 +189,16 @@ class Layer:
             self.context.supersede(old, new, same)
         return new
 
-    def close(self, record: MemoryRecord, because: str) -> None:
+    def close(self, record: MemoryRecord, reason: str) -> None:
         """Holds a record no more: its lifetime ends, unless another layer holds it.
 
         Args:
-            because: one of ``core.records.REASONS``, such as ``"evicted"``.
+            reason: one of ``core.records.REASONS``, such as ``"evicted"``.
 
         Raises:
             ValueError: for another reason.
         """
-        self.context.let_go(record, because, layer=self)
+        self.context.let_go(record, reason, layer=self)
 
     def line(self, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
@@ -206,7 +206,7 @@ class Layer:
         return Line(text, (record,), record.step, record.kind)
 
 
-def named(
+def with_unique_names(
     layers: Iterable[Layer], context: LayerContext | None = None
 ) -> tuple[Layer, ...]:
     """The layers of one memory, each with a name of its own.

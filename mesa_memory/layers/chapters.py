@@ -11,7 +11,7 @@ from mesa_memory.core.content import cut
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import Entry, entry_told, moved_entries
 from mesa_memory.layers.filtering import ask_about, askable
@@ -25,7 +25,7 @@ KIND = "chapter"
 #: most characters of events in one request; the story has what was before
 REQUEST_CHARS = 24_000
 #: what says that the model is to judge
-MODEL = "model"
+MODEL_RULE = "model"
 #: the first sentence of a recap, with at least as many characters that "Dr." is none
 FIRST_SENTENCE = re.compile(r".{30,}?[.!?…](?=\s)|.{12,}?[。！？]")
 #: longest beginning of a recap that stands for the whole
@@ -125,7 +125,7 @@ class Chapters(Layer):
         while self.complete:
             recap, doubt = yield from self._ask_for(self.complete[0], judge=False)
             self._tell(self.complete.pop(0), recap, doubt)
-        if self.rule == MODEL and self.groups:
+        if self.rule == MODEL_RULE and self.groups:
             yield from self._judge()
 
     def summary(self) -> list[Line]:
@@ -291,14 +291,14 @@ def checked_rule(rule: Any) -> Rule:
     Raises:
         ValueError: if it does not say when a chapter is complete.
     """
-    if rule == MODEL or (callable(rule) and not isinstance(rule, type)):
+    if rule == MODEL_RULE or (callable(rule) and not isinstance(rule, type)):
         return rule
     if isinstance(rule, str) or callable(rule):
         raise ValueError(
             "chapters must be a number of steps, a function of the chapter's events "
             f"that says whether it is complete, or 'model'; got {rule!r}"
         )
-    return whole("chapters", rule)
+    return checked_int("chapters", rule)
 
 
 def _groups(kept: Sequence[Any]) -> list[Group]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Protocol
 
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.window import Window
 
@@ -34,7 +34,7 @@ class EveryBatch:
     size: int = 2
 
     def __post_init__(self) -> None:
-        whole("size", self.size)
+        checked_int("size", self.size)
 
     def due(self, tokens: Sequence[int], capacity: int) -> int:
         """See ``Policy``; after an outage, all overdue batches at once."""
@@ -52,8 +52,8 @@ class OverTokens:
     keep_last: int = 4
 
     def __post_init__(self) -> None:
-        whole("limit", self.limit)
-        whole("keep_last", self.keep_last, least=0)
+        checked_int("limit", self.limit)
+        checked_int("keep_last", self.keep_last, least=0)
 
     def due(self, tokens: Sequence[int], capacity: int) -> int:
         """See ``Policy``."""
@@ -69,8 +69,8 @@ class FrontHalf:
     fraction: float = 0.5
 
     def __post_init__(self) -> None:
-        whole("max_entries", self.max_entries)
-        if number("fraction", self.fraction, above=True) > 1:
+        checked_int("max_entries", self.max_entries)
+        if checked_number("fraction", self.fraction, above=True) > 1:
             raise ValueError(
                 f"fraction must be above 0 and at most 1, got {self.fraction}"
             )

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from mesa_memory.core import render
 from mesa_memory.core.content import kind_text, plain, storable
-from mesa_memory.core.events import ROUTINE
+from mesa_memory.core.events import ROUTINE_KINDS
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
     DERIVED,
@@ -28,7 +28,7 @@ from mesa_memory.layers.flags import LAID_OUT, SETTLING, UNNOTICED
 from mesa_memory.layers.history import MessageHistory
 
 
-class Outside(Protocol):
+class LayerRuntime(Protocol):
     """What stands behind a memory: who is asked, and who is told."""
 
     @property
@@ -67,7 +67,7 @@ class LayerContext:
     Attributes:
         agent: the agent that remembers; set by the memory.
         inbox: the events that have arrived since the last finished step.
-        outside: who is asked, and who is told; set by the memory.
+        runtime: who is asked, and who is told; set by the memory.
         event_chars: longest text of one event in a prompt.
         section_chars: longest text of one section of a prompt.
         additive_event_types: kinds of events that accumulate within a step.
@@ -85,7 +85,7 @@ class LayerContext:
     """
 
     agent: Any
-    outside: Any = None
+    runtime: Any = None
     event_chars = 1000
     section_chars = 8000
     lived = 0
@@ -122,8 +122,8 @@ class LayerContext:
         The bus is that of the agent's model, also in a memory that was restored, copied
         or given to another model since its last change.
         """
-        if self.outside is not None:
-            self._log.join(self.outside.bus)
+        if self.runtime is not None:
+            self._log.join(self.runtime.bus)
         return self._log
 
     @property
@@ -161,9 +161,9 @@ class LayerContext:
 
     def open(self, kind: str, step: float, content: Any, **fields: Any) -> MemoryRecord:
         """A new current record of this memory; see ``records.MemoryRecord``."""
-        if "among" not in fields:
+        if "commit_order" not in fields:
             commit = SETTLING.of(self)
-            fields["among"] = None if commit is None else commit.place
+            fields["commit_order"] = None if commit is None else commit.order
         return self.log.open(self.agent.unique_id, kind, step, content, **fields)
 
     def plain_event(self, kind: Any, content: Any) -> tuple[str, Any]:
@@ -176,7 +176,7 @@ class LayerContext:
             return kind, plain(content)
         if kind == "message":
             content = with_ids(content, self.names.unique_id)
-        own = kind in ROUTINE
+        own = kind in ROUTINE_KINDS
         kept = plain(content)
         texts = {key: text for key, text in kept.items() if isinstance(text, str)}
         return kind, kept | {key: decision(text, own) for key, text in texts.items()}
@@ -201,39 +201,39 @@ class LayerContext:
         self.log.grade(record, importance)
 
     def close(
-        self, record: MemoryRecord, because: str, by: MemoryRecord | None = None
+        self, record: MemoryRecord, reason: str, by: MemoryRecord | None = None
     ) -> None:
         """Ends a record's lifetime now; a closed record stays as it is."""
         self.leaving.pop(record.id, None)
         if record.current:
-            self.log.close(record, self.now, because, by=by)
+            self.log.close(record, self.now, reason, by=by)
 
     def let_go(
-        self, record: MemoryRecord, because: str, step: Any = None, layer: Any = None
+        self, record: MemoryRecord, reason: str, step: Any = None, layer: Any = None
     ) -> None:
         """A layer holds a record no more; its lifetime ends once no layer holds it.
 
         Args:
-            because: one of ``records.REASONS``.
+            reason: one of ``records.REASONS``.
             step: when; None is now.
             layer: the layer; None stands for any.
 
         Raises:
             ValueError: for another reason.
         """
-        self.let_go_all([record], because, self.now if step is None else step, layer)
+        self.let_go_all([record], reason, self.now if step is None else step, layer)
 
     def let_go_all(
         self,
         records: Sequence[MemoryRecord],
-        because: str,
+        reason: str,
         step: float,
         layer: Any = None,
     ) -> None:
         """``let_go`` of each."""
-        if because not in REASONS:
+        if reason not in REASONS:
             raise ValueError(
-                f"a layer closed a record because of {because!r}; a reason must be one "
+                f"a layer closed a record because of {reason!r}; a reason must be one "
                 f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
                 "content of a record."
             )
@@ -242,21 +242,21 @@ class LayerContext:
         for record in records:
             # Of layers that think at the same time, any may be the first.
             deferred = self.shared and record.origin != DERIVED
-            known, _ = self.leaving.pop(record.id, (because, step))
-            weightier = max(known, because, key=REASONS.index)
+            known, _ = self.leaving.pop(record.id, (reason, step))
+            weightier = max(known, reason, key=REASONS.index)
             if record.valid_to is None and (deferred or record in beside):
                 self.leaving[record.id] = weightier, step
-            elif weightier == because:
+            elif weightier == reason:
                 ended.append(record)
             else:
                 self.log.close(record, step, weightier)
-        self.log.close_all(ended, step, because)
+        self.log.close_all(ended, step, reason)
 
     def _held_beside(
         self, layer: Any, records: Sequence[MemoryRecord]
     ) -> set[MemoryRecord]:
         """Those of the records that other layers hold, or are about to be given."""
-        others = [each for each in self.outside.memory.layers if each is not layer]
+        others = [each for each in self.runtime.memory.layers if each is not layer]
         if layer is None or not others:
             return set()
         groups = self.commit.groups if self.commit else ()
@@ -277,7 +277,7 @@ class LayerContext:
     def pending(self) -> list[Group]:
         """What has come and is not admitted yet, by step, oldest step first."""
         steps: dict[float, list[MemoryRecord]] = {}
-        for step, events in (g for c in self.outside.waiting() for g in c.groups):
+        for step, events in (g for c in self.runtime.waiting() for g in c.groups):
             steps.setdefault(step, []).extend(events)
         for event in self.inbox.events():
             steps.setdefault(event.step, []).append(event)
@@ -296,18 +296,18 @@ class LayerContext:
     def close_dropped(self) -> None:
         """Closes the open records that nothing holds."""
         for record in self.dropped().values():
-            because, step = self.leaving.pop(record.id, (EVICTED, self.now))
-            self.log.close(record, step, because)
+            reason, step = self.leaving.pop(record.id, (EVICTED, self.now))
+            self.log.close(record, step, reason)
 
     def _held(self) -> list[MemoryRecord]:
         """What the inbox, the queue and the layers hold, in any order."""
         held = self.inbox.events()
-        for commit in self.outside.waiting():
+        for commit in self.runtime.waiting():
             for _, events in commit.groups:
                 held += events
-        for layer in self.outside.memory.layers:
+        for layer in self.runtime.memory.layers:
             held += held_by(layer)
-        held += self.outside.memory.records()
+        held += self.runtime.memory.records()
         return held
 
     # -- what is said, and asked ----------------------------------------------------
@@ -329,7 +329,7 @@ class LayerContext:
 
     def request_for(self, task: Any, /, **inputs: Any) -> LLMRequest:
         """The request that ``ask`` sends."""
-        model, api_base = self.outside.target()
+        model, api_base = self.runtime.target()
         return task.request(
             inputs,
             system=self._system(task, inputs),
@@ -341,12 +341,12 @@ class LayerContext:
 
     def scope_of(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """What of a request does not depend on its prompt: who is asked, and how."""
-        model, api_base = self.outside.target()
+        model, api_base = self.runtime.target()
         return f"{model}|{api_base}|{self._system(task, inputs)}"
 
     def _system(self, task: Any, inputs: Mapping[str, Any]) -> str:
         """The system text of a task, which a user's class may have written."""
-        return storable(self.outside.system_for(task, inputs))
+        return storable(self.runtime.system_for(task, inputs))
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """The checked reply to a task; see ``Layer.ask``.

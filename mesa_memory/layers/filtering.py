@@ -16,7 +16,7 @@ from mesa_memory.layers.context import LayerContext
 
 logger = logger_of(__name__)
 
-REFUSED = (
+REFUSED_WARNING = (
     "the provider's content filter refuses an event of agent %s: step %s, %s (%s). No "
     "further request shows it; it goes without grade, summary, fact and impression. All "
     "other events get theirs."
@@ -60,7 +60,7 @@ def ask_about[T](
         event = left.pop(place)
         context.filtered[event.id] = None
         agent = context.agent.unique_id
-        logger.warning(REFUSED, agent, event.step, event.kind, event.id)
+        logger.warning(REFUSED_WARNING, agent, event.step, event.kind, event.id)
     return None
 
 

@@ -20,7 +20,7 @@ from mesa_memory.tasks.impress import Impression
 from mesa_memory.tasks.impressing import MOST, impress_together
 
 #: number of newest interactions that are kept, and shown in one request
-SHOWN = 40
+MAX_INTERACTIONS = 40
 #: of the records
 KIND = "impression"
 
@@ -90,7 +90,7 @@ class Impressions(Layer):
             for subject in self._met(event.kind, event.content):
                 known = self.known.setdefault(subject, Acquaintance())
                 known.since.append(event)
-                del known.since[:-SHOWN]
+                del known.since[:-MAX_INTERACTIONS]
 
     def remember(self) -> Flow[None]:
         """Renews every impression that is due; one failing leaves the others be."""

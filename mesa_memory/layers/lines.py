@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.events import ROUTINE
+from mesa_memory.core.events import ROUTINE_KINDS
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_told
@@ -85,7 +85,7 @@ def folded(lines: Sequence[Line]) -> list[Line]:
     """
     found: dict[tuple[str, str], list[int]] = {}
     for place, line in enumerate(lines):
-        if line.kind in ROUTINE:
+        if line.kind in ROUTINE_KINDS:
             found.setdefault((line.kind, line.text), []).append(place)
     last = {p: places for places in found.values() if len(places) > 1 for p in places}
     kept: list[Line] = []

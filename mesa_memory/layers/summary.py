@@ -11,7 +11,7 @@ from mesa_memory.core.records import CONSOLIDATED, EVICTED, MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import BadReply, LLMRejected, PromptTooLong
 from mesa_memory.layers.archive import EventArchive
 from mesa_memory.layers.base import Layer
@@ -88,7 +88,9 @@ class RunningSummary(Layer):
     ) -> None:
         self.window, self.due = window, due
         every = refresh_every
-        self.refresh_every = None if every is None else whole("refresh_every", every)
+        self.refresh_every = (
+            None if every is None else checked_int("refresh_every", every)
+        )
         self.archive = EventArchive()
         self.current: MemoryRecord | None = None
         self.former: MemoryRecord | None = None
@@ -363,7 +365,7 @@ def ask_for_summary(
 
     def proved(reply: Any) -> tuple[str | None, str]:
         # Code in the place of ``memory.llm`` is the user's own.
-        own = context.outside.replaced() is not None
+        own = context.runtime.replaced() is not None
         unchecked = own and hasattr(reply, "summary")
         value = reply if unchecked else task.check(reply, inputs)
         text = getattr(value, "summary", value)

@@ -61,7 +61,7 @@ class Window(Layer):
                 entry.step = self.now
         entry = self.append(step, events)
         if self.context.display:
-            self.context.outside.memory.show(entry)
+            self.context.runtime.memory.show(entry)
         if self.capacity is not None:
             self.keep(self.capacity)
 
@@ -146,10 +146,10 @@ class Window(Layer):
     def _may_go(self, entry: Any) -> bool:
         return self.until is None or self.until(entry)
 
-    def end(self, entry: Any, because: str) -> None:
+    def end(self, entry: Any, reason: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
         events = getattr(entry, "events", ())
-        self.context.let_go_all(events, because, self.now, self)
+        self.context.let_go_all(events, reason, self.now, self)
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 
 
 @runtime_checkable
@@ -126,13 +126,13 @@ class LLMSettings:
         if self.client not in CLIENTS:
             raise ValueError(f"client must be one of {CLIENTS}, got {self.client!r}")
         for name in ("timeout", "deadline"):
-            number(name, getattr(self, name), above=True)
+            checked_number(name, getattr(self, name), above=True)
         for name in ("attempts", "concurrency", "max_chars"):
-            whole(name, getattr(self, name))
+            checked_int(name, getattr(self, name))
         for name in ("requests_per_minute", "tokens_per_minute"):
             if getattr(self, name) is not None:
-                number(name, getattr(self, name), above=True)
-        number("backoff", self.backoff)
+                checked_number(name, getattr(self, name), above=True)
+        checked_number("backoff", self.backoff)
         if not isinstance(self.options, Mapping):
             raise ValueError(f"options must be a dict, got {self.options!r}")
         redaction.learn_named(self.options)

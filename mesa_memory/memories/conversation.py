@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.conversations.layer import Conversations
 from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
@@ -81,13 +81,13 @@ class ConversationMemory(Recallable, MemoryModule):
         scoring: Scoring | None = None,
         **limits: int,
     ) -> None:
-        self._window = Surroundings(whole("n", n))
+        self._window = Surroundings(checked_int("n", n))
         self._talks = Conversations(
-            whole("short_term_turns", short_term_turns),
-            whole("recent", recent, least=0),
-            whole("recall", recall, least=0),
-            number("idle_steps", idle_steps),
-            whole("summary_chars", summary_chars),
+            checked_int("short_term_turns", short_term_turns),
+            checked_int("recent", recent, least=0),
+            checked_int("recall", recall, least=0),
+            checked_number("idle_steps", idle_steps),
+            checked_int("summary_chars", summary_chars),
             scoring,
         )
         self._recollection = self._talks.recollection
@@ -148,7 +148,7 @@ class ConversationMemory(Recallable, MemoryModule):
         found = self._talks.bring_to_mind(self._recalls.vector_of)
         if found is None:
             return shown
-        self.layer_context.outside.note_recall("prompt", found)
+        self.layer_context.runtime.note_recall("prompt", found)
         recalled = sorted((each.record for each in found.records), key=_by_age)
         lines = [f"- {self._talks.told(record).text}" for record in recalled]
         earlier = render.section(lines, self.section_chars, "conversations")
@@ -165,4 +165,4 @@ class ConversationMemory(Recallable, MemoryModule):
 
 
 def _by_age(record: MemoryRecord) -> tuple[int, int]:
-    return record.place
+    return record.order

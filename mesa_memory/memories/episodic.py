@@ -9,7 +9,7 @@ from mesa_memory.core import render
 from mesa_memory.core.content import plain
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.entry import entry_lines
 from mesa_memory.layers.flags import EMBEDDED
 from mesa_memory.layers.lines import in_steps, of_entries
@@ -95,9 +95,9 @@ class EpisodicMemory(Recallable, MemoryModule):
         reflect_threshold: float | None = None,
         **limits: int,
     ) -> None:
-        capacity = whole("max_capacity", max_capacity)
-        considered = whole("considered_entries", considered_entries)
-        shown = whole("grade_context", grade_context, least=0)
+        capacity = checked_int("max_capacity", max_capacity)
+        considered = checked_int("considered_entries", considered_entries)
+        shown = checked_int("grade_context", grade_context, least=0)
         self._grader = Grader(importance, importance_scale, shown)
         self._recollection = Recollection(considered, recency_decay, scoring)
         self._reflector = Reflector(reflection, reflect_threshold)
@@ -140,7 +140,7 @@ class EpisodicMemory(Recallable, MemoryModule):
             "", self.agent.unique_id, self.layer, type, context.now, plain(content)
         )
         flow = self._grader.grade([event], self._stream.newest)
-        graded = context.outside.run(flow)
+        graded = context.runtime.run(flow)
         if 0 not in graded.grades:
             assert graded.problem is not None
             raise graded.problem
@@ -207,14 +207,14 @@ class EpisodicMemory(Recallable, MemoryModule):
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
         self.settle()
-        index, outside = self._stream.index, self.layer_context.outside
+        index, runtime = self._stream.index, self.layer_context.runtime
         index.refresh()
         listed = [event for entry in self._stream.ungraded() for event in entry.events]
         find = self._recollection.find
         found = find(None, None, self._recalls.vector_of, without=listed)
         chosen = self._with_room(found.records)
         recalled = index.in_order(chosen)
-        outside.note_recall("prompt", found, lambda r: r.record.id in chosen)
+        runtime.note_recall("prompt", found, lambda r: r.record.id in chosen)
         blocks = in_steps(of_entries(recalled, self.event_chars))
         left_out = len(found.records) - len(chosen)
         note = f"({left_out} memories of less weight not shown)\n" if left_out else ""

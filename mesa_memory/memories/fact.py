@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.facts import file as fact_file
 from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.facts.shown import FactLines
@@ -68,11 +68,11 @@ class FactMemory(MemoryModule):
         considered_facts: int = 20,
         **limits: int,
     ) -> None:
-        considered = whole("considered_facts", considered_facts)
-        self._lines = FactLines(whole("direct_tokens", direct_tokens), considered)
-        most = None if max_facts is None else whole("max_facts", max_facts)
+        considered = checked_int("considered_facts", considered_facts)
+        self._lines = FactLines(checked_int("direct_tokens", direct_tokens), considered)
+        most = None if max_facts is None else checked_int("max_facts", max_facts)
         self._facts = Facts(most, checked_gate(gate), bool(summary), self._lines)
-        self._window = Window(whole("n", n), until=self._facts.has_read)
+        self._window = Window(checked_int("n", n), until=self._facts.has_read)
         self._recalls = Recalls(self, self._lines.recollection)
         self._lines.vector_of = self._recalls.vector_of
         super().__init__(
@@ -173,7 +173,7 @@ class FactMemory(MemoryModule):
         """
         self.settle()
         _, summary, told = self._facts.file()
-        return fact_file.to_yaml(summary, [claim for claim, _ in told])
+        return fact_file.to_yaml(summary, [statement for statement, _ in told])
 
     def from_yaml(self, text: str, allow_empty: bool = False) -> dict[str, int]:
         """``from_markdown``, for YAML; a fact needs subject, attribute and value.
@@ -189,7 +189,7 @@ class FactMemory(MemoryModule):
     def _take(self, file: fact_file.FactFile, allow_empty: bool) -> dict[str, int]:
         self.settle()
         known = len(self._facts.table.current())
-        empty = not file.claims and not file.says_empty
+        empty = not file.statements and not file.says_empty
         if known and empty and not allow_empty:
             raise ValueError(
                 f"the file has no facts, and this memory has {known}; pass "

@@ -5,7 +5,7 @@ from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
@@ -59,11 +59,11 @@ class ImpressionMemory(MemoryModule):
         counts: Iterable[str] = ("message",),
         **limits: int,
     ) -> None:
-        self._window = Window(whole("n", n))
+        self._window = Window(checked_int("n", n))
         self._impressions = Impressions(
             self._window,
-            whole("update_every", update_every),
-            whole("impression_chars", impression_chars),
+            checked_int("update_every", update_every),
+            checked_int("impression_chars", impression_chars),
             counts,
         )
         super().__init__(

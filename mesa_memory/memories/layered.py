@@ -8,7 +8,7 @@ from mesa_memory.core import render
 from mesa_memory.core.records import Part
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.flags import LAID_OUT
 from mesa_memory.layers.lines import Line
@@ -94,7 +94,7 @@ class LayeredMemory(MemoryModule):
         additive_event_types: Iterable[str] | None = None,
         **limits: int,
     ) -> None:
-        self.budget = whole("budget", budget, least=LEAST)
+        self.budget = checked_int("budget", budget, least=LEAST)
         self.layer_context.shared = True
         super().__init__(
             agent,
@@ -176,7 +176,7 @@ class LayeredMemory(MemoryModule):
                 f"this memory; its layers are {', '.join(names)}"
             )
         for name, share in shares.items():
-            number(f"shares[{name!r}]", share, above=True)
+            checked_number(f"shares[{name!r}]", share, above=True)
         self._shares = dict(shares)
         if "section_chars" not in self._limits:
             # A summary takes over what the recent steps have no room for.
@@ -198,7 +198,7 @@ class LayeredMemory(MemoryModule):
         Raises:
             LLMError, EmbedderError: the first fault, after all layers have thought.
         """
-        faults = yield from think(self.layers, self.layer_context.outside.work.guarded)
+        faults = yield from think(self.layers, self.layer_context.runtime.work.guarded)
         now, before = self.layer_context.now, self._faults
         self._faults = {
             name: (before.get(name, (now, ""))[0], type(fault).__name__)
@@ -247,7 +247,7 @@ class LayeredMemory(MemoryModule):
 
     def count(self, text: str) -> int:
         """The tokens of a text, as the model that is asked counts them."""
-        return self.services.count_tokens(text, self.layer_context.outside.target()[0])
+        return self.services.count_tokens(text, self.layer_context.runtime.target()[0])
 
     def _composed(self) -> Prompt:
         """The prompt of this moment; the recorder is told of what was recalled."""
@@ -257,11 +257,11 @@ class LayeredMemory(MemoryModule):
         shown.sort(key=lambda layer: layer.volatility)
         sections = [self._section(layer, found) for layer in shown]
         sections.append(self._recent(sum(section.weight for section in sections)))
-        outside = self.layer_context.outside
+        runtime = self.layer_context.runtime
         prompt = compose(sections, self.budget, self.count)
         seen = prompt.shown()
         for recalled in found.values():
-            outside.note_recall("prompt", recalled, lambda r: r.record.id in seen)
+            runtime.note_recall("prompt", recalled, lambda r: r.record.id in seen)
         if not self.layer_context.unnoticed:
             self.layer_context.budget_used = prompt.report.content
         return prompt

@@ -51,7 +51,7 @@ class LongTermMemory(MemoryModule):
         refresh_every: int | None = None,
         **limits: int,
     ) -> None:
-        self._window = Waiting(None)
+        self._window = PendingWindow(None)
         self._summary = RunningSummary(self._window, refresh_every=refresh_every)
         super().__init__(
             agent,
@@ -89,7 +89,7 @@ class LongTermMemory(MemoryModule):
             self.buffer.step = now
 
 
-class Waiting(Window):
+class PendingWindow(Window):
     """The steps that are not in the summary yet; remembers the newest of all.
 
     Attributes:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.chapters import Chapters, Rule
 from mesa_memory.layers.story import Story
 from mesa_memory.layers.window import Window
@@ -73,15 +73,15 @@ class NarrativeMemory(MemoryModule):
         self._window = Window(None)
         self._story = Story(
             self._window,
-            whole("story_tokens", story_tokens),
-            whole("keep_last", keep_last, least=0),
-            whole("story_chars", story_chars),
+            checked_int("story_tokens", story_tokens),
+            checked_int("keep_last", keep_last, least=0),
+            checked_int("story_chars", story_chars),
         )
         self._chapters = Chapters(
             chapters,
             self._story,
-            whole("recap_chars", recap_chars),
-            whole("judge_every", judge_every),
+            checked_int("recap_chars", recap_chars),
+            checked_int("judge_every", judge_every),
         )
         super().__init__(
             agent,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Self
 
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
@@ -46,7 +46,7 @@ class ShortTermMemory(MemoryModule):
         additive_event_types: Iterable[str] | None = None,
         **limits: Any,
     ) -> None:
-        self._window.capacity = whole("n", n)
+        self._window.capacity = checked_int("n", n)
         super().__init__(
             agent=agent,
             display=display,

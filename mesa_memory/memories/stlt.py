@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.layers import consolidation as policies
 from mesa_memory.layers.consolidation import Consolidation, Policy
 from mesa_memory.layers.summary import RunningSummary
@@ -66,9 +66,9 @@ class STLTMemory(MemoryModule):
         refresh_every: int | None = None,
         **limits: int,
     ) -> None:
-        capacity = whole("short_term_capacity", short_term_capacity)
+        capacity = checked_int("short_term_capacity", short_term_capacity)
         if consolidation_capacity != 0:
-            whole("consolidation_capacity", consolidation_capacity)
+            checked_int("consolidation_capacity", consolidation_capacity)
         policy = None if consolidation is None else policies.check(consolidation)
         self._due = Consolidation(capacity, consolidation_capacity or None, policy)
         self._window = Window(None)

@@ -11,7 +11,7 @@ from mesa_memory.core import importance as grading
 from mesa_memory.core import render
 from mesa_memory.core.importance import GRADE_MAX
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import give_tools
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.memories.host.memory_module import MemoryModule
@@ -38,7 +38,7 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     """
     memory = _memory_of(agent)
     _check_text("query", query)
-    count = min(whole("k", k), MOST)
+    count = min(checked_int("k", k), MOST)
     context = memory.layer_context
     lines = [_line(record, context) for record in _found(memory, query, count)]
     return "\n".join(lines) or "You remember nothing about it."

@@ -28,7 +28,7 @@ _stemmer = Stemmer.Stemmer("english")
 
 
 #: longer words are taken as they come and not kept in the cache
-LONG = 50
+CACHED_WORD_CHARS = 50
 
 
 def _split(word: str) -> tuple[str, ...]:
@@ -62,7 +62,9 @@ def terms(said: str | Sequence[str]) -> list[str]:
     """The terms of a text, or of the words and numbers in it, in order."""
     found: list[str] = []
     for word in words(said) if isinstance(said, str) else said:
-        found.extend(_split_before(word) if len(word) <= LONG else _split(word))
+        found.extend(
+            _split_before(word) if len(word) <= CACHED_WORD_CHARS else _split(word)
+        )
     return found
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 #: no speaker has a number as high as this
-NONE = np.iinfo(np.int32).max
+NO_SPEAKER = np.iinfo(np.int32).max
 
 
 class DialogueContext(NamedTuple):
@@ -34,7 +34,7 @@ class DialogueContext(NamedTuple):
         np.not_equal(places[1:], places[:-1], out=first[1:])
         starts, run = first.nonzero()[0], first.cumsum() - 1
         high = np.maximum.reduceat(who, starts)
-        low = np.minimum.reduceat(np.where(who > 0, who, NONE), starts)
+        low = np.minimum.reduceat(np.where(who > 0, who, NO_SPEAKER), starts)
         # More than two speak if somebody's number lies between two others.
         between = (who > low[run]) & (who < high[run])
         crowd = np.logical_or.reduceat(between, starts)

@@ -26,9 +26,9 @@ from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
 from mesa_memory.retrieval.terms import Question, term_part
 
-DEFAULT = Scoring()
+DEFAULT_SCORING = Scoring()
 #: the parts of every score, and what relevance is made of
-PARTS = ("relevance", "importance", "recency", "time_match", "dense", "lexical")
+SCORE_PARTS = ("relevance", "importance", "recency", "time_match", "dense", "lexical")
 
 
 class ScoredRecord(NamedTuple):
@@ -113,7 +113,7 @@ class RecordIndex(RecordTable):
             ValueError: if k is negative or ``now`` not finite.
             TypeError: if query, k or scoring is of another type.
         """
-        k, scoring = retrieval.checked_k(k), scoring or DEFAULT
+        k, scoring = retrieval.checked_k(k), scoring or DEFAULT_SCORING
         _check(query, scoring, now)
         asked = None if vector is None else self.checked(vector, source)
         slots = self.candidates(kinds, since, until, subject, without, dumps)
@@ -147,7 +147,7 @@ class RecordIndex(RecordTable):
         k: int | None,
         added: Sequence[np.ndarray],
     ) -> tuple[np.ndarray, np.ndarray, tuple[np.ndarray, ...]]:
-        """Positions of the best, all scores, and ``PARTS``."""
+        """Positions of the best, all scores, and ``SCORE_PARTS``."""
         importance, recency, prior, joined = self._prior(slots, scoring, now)
         for term, part in zip(scoring.terms, added, strict=True):
             prior = prior + term.weight * part
@@ -196,7 +196,7 @@ class RecordIndex(RecordTable):
         """
         records = [self.records[slot] for slot in slots.tolist()]
         ranks = range(1, len(records) + 1)
-        names = (*PARTS[:4], *added, *PARTS[4:])
+        names = (*SCORE_PARTS[:4], *added, *SCORE_PARTS[4:])
         explained = [dict(zip(names, row)) for row in zip(*columns)]
         return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
 

@@ -16,7 +16,7 @@ from mesa_memory.retrieval.bm25 import terms
 
 #: the overlap from which a line counts as used: the best F1 for replies that retell lines
 #: in other words, 89 of 100, see ``benchmarks/recall/used.py``
-USED = 0.45
+MIN_OVERLAP = 0.45
 
 
 def overlaps(lines: Sequence[str], reply: str) -> list[float]:
@@ -39,7 +39,7 @@ def overlaps(lines: Sequence[str], reply: str) -> list[float]:
 
 def used(lines: Sequence[str], reply: str) -> list[bool]:
     """Which of the lines a reply used."""
-    return [overlap >= USED for overlap in overlaps(lines, reply)]
+    return [overlap >= MIN_OVERLAP for overlap in overlaps(lines, reply)]
 
 
 def _share(part: float, whole: float) -> float:

@@ -6,7 +6,7 @@ record before and of the one after, if they belong together (see ``dialogue``).
 
 import numpy as np
 
-from mesa_memory.retrieval.scoring import TIE, min_max
+from mesa_memory.retrieval.scoring import TIE_TOLERANCE, min_max
 
 #: rows that are widened to double precision at a time; they fit a cache
 BLOCK_ROWS = 512
@@ -54,7 +54,7 @@ def relevance_of(
     mixed = dense
     if share:
         low, high = float(dense.min()), float(dense.max())
-        flat = not high - low > TIE
+        flat = not high - low > TIE_TOLERANCE
         mixed = np.zeros_like(dense)
         if not flat:
             mixed = (dense - low) * ((1 - share) / (high - low))

@@ -18,12 +18,12 @@ from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.retrieval.terms import Term, checked_terms
 
 #: when what was recalled counts as accessed
-REFRESH = ("off", "throttled", "always")
-PRESETS = (
+REFRESH_MODES = ("off", "throttled", "always")
+PRESET_NAMES = (
     "default", "relevance_only", "without_query", "generative_agents", "mesa_llm",
 )  # fmt: skip
 #: scores closer than this are equal; double precision errs by far less
-TIE = 1e-9
+TIE_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,10 @@ class Scoring:
         # Written so that NaN is refused, too.
         if not all(0 <= weight < math.inf for weight in weights.values()):
             raise ValueError(f"weights must be 0 or more, got {weights}")
-        if self.refresh not in REFRESH:
-            raise ValueError(f"refresh must be one of {REFRESH}, got {self.refresh!r}")
+        if self.refresh not in REFRESH_MODES:
+            raise ValueError(
+                f"refresh must be one of {REFRESH_MODES}, got {self.refresh!r}"
+            )
         if not self.refresh_every >= 1:
             raise ValueError(f"refresh_every must be >= 1, got {self.refresh_every}")
 
@@ -110,13 +112,13 @@ class Scoring:
 
     @classmethod
     def preset(cls, name: str) -> "Scoring":
-        """A preset by its name, one of ``PRESETS``.
+        """A preset by its name, one of ``PRESET_NAMES``.
 
         Raises:
             ValueError: if there is none of this name.
         """
-        if name not in PRESETS:
-            raise ValueError(f"scoring must be one of {PRESETS}, got {name!r}")
+        if name not in PRESET_NAMES:
+            raise ValueError(f"scoring must be one of {PRESET_NAMES}, got {name!r}")
         return cls() if name == "default" else getattr(cls, name)()
 
     @classmethod
@@ -179,11 +181,11 @@ def asked_part(steps: np.ndarray, clock: float, decay: float) -> np.ndarray:
 
 
 def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarray:
-    """``values`` brought to 0..top; all ``flat`` if they differ by ``TIE`` or less."""
+    """``values`` brought to 0..top; all ``flat`` if they differ by ``TIE_TOLERANCE`` or less."""
     if not len(values):
         return values
     low, high = float(values.min()), float(values.max())
-    if not high - low > TIE:
+    if not high - low > TIE_TOLERANCE:
         return np.full(len(values), flat)
     scaled = values - low
     scaled *= top / (high - low)
@@ -209,7 +211,7 @@ def checked_k(k: Any) -> int | None:
 def top_k(scored: np.ndarray, k: int | None, order: np.ndarray) -> np.ndarray:
     """Positions of the ``k`` highest scores, highest first.
 
-    Scores are compared in units of ``TIE``. Ties go to the lower ``order``, then to
+    Scores are compared in units of ``TIE_TOLERANCE``. Ties go to the lower ``order``, then to
     the lower position.
 
     Args:
@@ -226,9 +228,9 @@ def top_k(scored: np.ndarray, k: int | None, order: np.ndarray) -> np.ndarray:
         near = np.arange(count)
     ranked = near[(-scored[near]).argsort()]
     falling = scored[ranked]
-    if len(near) == 1 or (falling[:-1] - falling[1:]).min() > TIE:
+    if len(near) == 1 or (falling[:-1] - falling[1:]).min() > TIE_TOLERANCE:
         return ranked[:k]
     if k < count:  # and whatever may be equal to these
-        near = (scored >= falling[k - 1] - TIE).nonzero()[0]
-    ranked = np.lexsort((order[near], np.rint(scored[near] / -TIE)))
+        near = (scored >= falling[k - 1] - TIE_TOLERANCE).nonzero()[0]
+    ranked = np.lexsort((order[near], np.rint(scored[near] / -TIE_TOLERANCE)))
     return near[ranked[:k]]

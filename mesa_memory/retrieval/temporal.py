@@ -36,7 +36,7 @@ _HINTS = {
     "days", "moment", "before", "until",
 }  # fmt: skip
 #: longer texts are read each time they come and not kept in the cache
-LONG = 1000
+CACHED_QUERY_CHARS = 1000
 
 
 class TimeConstraint(NamedTuple):
@@ -60,7 +60,7 @@ class TimeConstraint(NamedTuple):
     @classmethod
     def of(cls, query: str) -> "TimeConstraint":
         """The cues of a question; the same object for the same text."""
-        return _read(query) if len(query) > LONG else _read_before(query)
+        return _read(query) if len(query) > CACHED_QUERY_CHARS else _read_before(query)
 
     @classmethod
     def none(cls, query: str) -> "TimeConstraint":

@@ -15,7 +15,7 @@ import numpy as np
 from mesa_memory.core.records import MemoryRecord
 
 #: the parts of every score, and the other columns of a recorded recall
-RESERVED = frozenset({
+RESERVED_NAMES = frozenset({
     "relevance", "importance", "recency", "time_match", "dense", "lexical", "id", "rank",
     "score", "shown", "used", "text", "step", "agent", "layer", "seq", "purpose", "query",
     "kind", "was", "change", "budget",
@@ -67,7 +67,11 @@ class Term(ABC):
         """
         super().__init_subclass__(**given)
         name = getattr(cls, "name", None)
-        if not isinstance(name, str) or not name.isidentifier() or name in RESERVED:
+        if (
+            not isinstance(name, str)
+            or not name.isidentifier()
+            or name in RESERVED_NAMES
+        ):
             raise TypeError(
                 f"{cls.__name__}.name must be a word of letters, digits and "
                 f"underscores that no other part of a score has, got {name!r}. "

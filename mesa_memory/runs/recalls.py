@@ -6,7 +6,7 @@ from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.retrieval.terms import RESERVED
+from mesa_memory.retrieval.terms import RESERVED_NAMES
 from mesa_memory.runs.recorded import Recorded, in_order
 from mesa_memory.runs.table import Table, table
 from mesa_memory.stores import schema
@@ -47,7 +47,7 @@ def added_terms(scoring: Any) -> list[tuple[str, float]]:
     return [
         (name, float(weight))
         for name, weight in (pair for pair in pairs if len(pair) == 2)
-        if isinstance(name, str) and name.isidentifier() and name not in RESERVED
+        if isinstance(name, str) and name.isidentifier() and name not in RESERVED_NAMES
         if isinstance(weight, int | float) and not isinstance(weight, bool)
     ]
 

@@ -11,14 +11,14 @@ from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord, RecordBus
 from mesa_memory.core.requests import (
     FAULTS,
-    Await,
-    Claim,
-    Claimed,
+    AcquireShared,
+    AwaitShared,
     Effect,
     Flow,
     Gather,
     LLMRequest,
-    Publish,
+    PublishShared,
+    SharedAnswers,
     arun,
     run,
 )
@@ -214,10 +214,10 @@ class Connection:
         """Records came to mind, and ``shown`` says which of them were shown."""
         recorder, context = self.services.recorder, self.memory.layer_context
         if recorder and not context.unnoticed:
-            among = context.commit and context.commit.place
+            commit_order = context.commit and context.commit.order
             whose = context.whose(purpose=purpose)
             what = found.query, found.scoring, found.records, found.note
-            recorder.recalled(whose, *what, shown, among, found.part)
+            recorder.recalled(whose, *what, shown, commit_order, found.part)
 
     # -- answering --------------------------------------------------------------------
 
@@ -275,14 +275,14 @@ class EffectHandler:
         if isinstance(effect, LLMRequest):
             request = self._numbered(effect)
             return self._services.complete(request, self._connection.replaced())
-        if isinstance(effect, Claim | Publish):
+        if isinstance(effect, AcquireShared | PublishShared):
             return self._share(effect)
         self._effects += 1
         if isinstance(effect, EmbedRequest):
             return self._services.embed(effect)
         if isinstance(effect, Gather):
             return self._gather(effect)
-        if isinstance(effect, Await):
+        if isinstance(effect, AwaitShared):
             return self._awaited(effect).result()
         raise _no_effect(effect)
 
@@ -291,7 +291,7 @@ class EffectHandler:
         if isinstance(effect, LLMRequest):
             request = self._numbered(effect)
             return await self._services.acomplete(request, self._connection.replaced())
-        if isinstance(effect, Claim | Publish):
+        if isinstance(effect, AcquireShared | PublishShared):
             return self._share(effect)
         self._effects += 1
         if isinstance(effect, EmbedRequest):
@@ -299,7 +299,7 @@ class EffectHandler:
         if isinstance(effect, Gather):
             flows = [branch.drive(flow) for branch, flow in self._branches(effect)]
             return _outcomes(await asyncio.gather(*flows, return_exceptions=True))
-        if isinstance(effect, Await):
+        if isinstance(effect, AwaitShared):
             return await asyncio.wrap_future(self._awaited(effect))
         raise _no_effect(effect)
 
@@ -347,7 +347,7 @@ class EffectHandler:
     def _branches(self, effect: Gather) -> list[tuple["EffectHandler", Flow[Any]]]:
         """A performer of its own for each flow: what one leaves open ends with it."""
         self.release()
-        place = self._effects if self._turn else self._services.bus.next_place()
+        place = self._effects if self._turn else self._services.bus.next_order()
         turn = (*self._turn, place)
         return [
             (EffectHandler(self._connection, (*turn, number)), flow)
@@ -359,12 +359,12 @@ class EffectHandler:
         turn = (*self._turn, self._effects)
         return replace(request, turn=turn) if self._turn else request
 
-    def _awaited(self, effect: Await) -> Any:
+    def _awaited(self, effect: AwaitShared) -> Any:
         """Somebody else's answer; who waits for it holds back nothing of others."""
         self.release()
         return self._services.shared.pending(effect.key)
 
-    def _share(self, effect: Claim | Publish) -> Any:
+    def _share(self, effect: AcquireShared | PublishShared) -> Any:
         """Claims, or publishes what was claimed.
 
         After its first answer a gathered flow asks for itself: who would find what it
@@ -372,9 +372,9 @@ class EffectHandler:
         """
         shared = self._services.shared
         alone = bool(self._turn and self._effects)
-        if isinstance(effect, Claim):
+        if isinstance(effect, AcquireShared):
             if alone:
-                return Claimed({}, list(effect.keys), [])
+                return SharedAnswers({}, list(effect.keys), [])
             claimed = shared.claim(effect.keys)
             self._claims.update(claimed.ours)
             return claimed

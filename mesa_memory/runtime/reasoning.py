@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from mesa_memory.core.render import BLOCK, NOTHING_RECENT
+from mesa_memory.core.render import BLOCK_STEPS, NOTHING_RECENT
 from mesa_memory.core.requests import ChatRequest
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import (
     LLMPlace,
@@ -40,7 +40,7 @@ class ReasoningLLM(LLMPlace):
     def __init__(self, agent: Any) -> None:
         super().__init__(agent.llm)
         self._agent = agent
-        self.block: int | None = BLOCK
+        self.block: int | None = BLOCK_STEPS
 
     def generate(
         self,
@@ -133,7 +133,7 @@ class ReasoningLLM(LLMPlace):
         return tuple(messages), ()
 
 
-def route_reasoning(agent: Any, block: int | None = BLOCK) -> ReasoningLLM:
+def route_reasoning(agent: Any, block: int | None = BLOCK_STEPS) -> ReasoningLLM:
     """Sends the agent's reasoning through the services of its model.
 
     Each request with which the agent plans or acts then shows its memory once. The one
@@ -154,7 +154,7 @@ def route_reasoning(agent: Any, block: int | None = BLOCK) -> ReasoningLLM:
         HostChanged: if this version of Mesa-LLM is not known.
         ValueError: if block is no whole number above 0.
     """
-    chosen = None if block is None else whole("block", block)
+    chosen = None if block is None else checked_int("block", block)
     if not isinstance(agent.llm, ReasoningLLM):
         agent.llm = ReasoningLLM(agent)
     agent.llm.block = chosen

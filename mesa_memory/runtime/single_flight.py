@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from mesa_memory.core.requests import Claimed
+from mesa_memory.core.requests import SharedAnswers
 
 #: number of newest answers that are kept
 CAPACITY = 10_000
@@ -31,9 +31,9 @@ class SingleFlight:
             twin._known.update(self._known)
         return twin
 
-    def claim(self, keys: Iterable[str]) -> Claimed:
+    def claim(self, keys: Iterable[str]) -> SharedAnswers:
         """Sorts keys into known, now ours, and being found by others."""
-        claimed = Claimed({}, [], [])
+        claimed = SharedAnswers({}, [], [])
         with self._lock:
             for key in dict.fromkeys(keys):
                 if key in self._known:

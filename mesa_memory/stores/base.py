@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.errors import StoreUnavailable
 
 #: beginning of a PostgreSQL address; a file may be called "postgres.sqlite"
@@ -183,8 +183,8 @@ class Options:
     timeout: float = 30.0
 
     def __post_init__(self) -> None:
-        whole("keep", self.keep)
-        number("timeout", self.timeout)
+        checked_int("keep", self.keep)
+        checked_number("timeout", self.timeout)
 
 
 def open_store(

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from typing import Protocol
 
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch, Store
 
@@ -49,7 +49,7 @@ class Writer:
 
     def __init__(self, store: Store, run: int, max_behind: int = 64) -> None:
         self.store, self.run = store, run
-        self.max_behind = whole("max_behind", max_behind)
+        self.max_behind = checked_int("max_behind", max_behind)
         self._batches: deque[Batch | Waiting] = deque()
         self._taken = 0  # how many of them are being written
         self._changed = threading.Condition()

@@ -17,7 +17,7 @@ from mesa_memory.core.render import step_text
 from mesa_memory.core.requests import Flow, LLMRequest
 from mesa_memory.core.text import replies
 from mesa_memory.core.text.thinking import answers
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import BadReply, ContentFiltered
 
 DATA = (
@@ -107,7 +107,7 @@ class Task:
             if not callable(function) and (function is not None or name == "prompt"):
                 raise TypeError(f"a task's {name} must be a function, got {function!r}")
         self.purpose = purpose
-        self.max_chars = whole("max_chars", max_chars)
+        self.max_chars = checked_int("max_chars", max_chars)
         self.origin = f"{_name(schema)}, {_name(prompt)}"
         self._schema, self._system, self._prompt = schema, system, prompt
         self._check, self._offline = check, offline

@@ -81,7 +81,7 @@ def test_neither_prompts_nor_keys_are_in_it(tmp_path, file, monkeypatch):
         assert b"word 1 of 1" in everything(tmp_path)
         assert b"Existing long term memory" not in everything(tmp_path)
         again = live(town(server.base, count=1, cache=file), 1)
-        assert again["kept"] == 1 and redaction.MARK in again["shown"][0]
+        assert again["kept"] == 1 and redaction.REDACTED in again["shown"][0]
 
 
 def test_it_says_what_it_is(server, file):

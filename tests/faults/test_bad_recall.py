@@ -8,7 +8,7 @@ import pytest
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval.index import RecordIndex
-from mesa_memory.retrieval.scoring import PRESETS, Scoring
+from mesa_memory.retrieval.scoring import PRESET_NAMES, Scoring
 
 TEXTS = ["The mill is on fire", "Bread is sold at dawn", "A wolf near the mill"]
 
@@ -140,7 +140,7 @@ def test_k_may_be_none_at_all_any_kind_of_int_or_too_large_and_not_negative():
         RecordIndex().recall("mill", -1)
 
 
-@pytest.mark.parametrize("scoring", [Scoring.preset(name) for name in PRESETS])
+@pytest.mark.parametrize("scoring", [Scoring.preset(name) for name in PRESET_NAMES])
 def test_what_is_equal_in_everything_comes_in_order_of_arrival(scoring):
     index = RecordIndex()
     row = np.full(7, 1 / math.sqrt(7), dtype=np.float32)

@@ -96,8 +96,8 @@ class Story:
         self._live[agent].append(name)
         return name
 
-    def _close(self, batch, agent, name, step, because, by):
-        batch.closed.append((name, step, because, by))
+    def _close(self, batch, agent, name, step, reason, by):
+        batch.closed.append((name, step, reason, by))
         self._live[agent].remove(name)
 
     def _ask(self, batch, step, agent):

@@ -90,9 +90,9 @@ def hostile(tmp_path_factory):
             for row in rows:
                 evil(row)
         batch.closed[:] = [
-            (name + ATTACK, at, ATTACK if because == "deleted" else because,
+            (name + ATTACK, at, ATTACK if reason == "deleted" else reason,
              by and by + ATTACK)
-            for name, at, because, by in batch.closed
+            for name, at, reason, by in batch.closed
         ]  # fmt: skip
         for row in batch.agents:
             evil(row)

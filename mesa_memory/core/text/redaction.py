@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import Any
 
 #: what stands in the place of a secret
-MARK = "[secret]"
+REDACTED = "[secret]"
 _WORDS = frozenset(
     {"secret", "secrets", "password", "passwords", "passwd", "pwd", "passphrase"}
     | {"token", "dsn", "auth", "authorization", "credential", "credentials"}
@@ -82,9 +82,9 @@ def scrub(text: str) -> str:
     """The text without any known secret, and without passwords in addresses."""
     for secret in secrets():
         if secret in text:
-            text = text.replace(secret, MARK)
+            text = text.replace(secret, REDACTED)
     if "://" in text:
-        text = _PASSWORD.sub(rf"\1:{MARK}@", text)
+        text = _PASSWORD.sub(rf"\1:{REDACTED}@", text)
     return _GIVEN.sub(_unless_telling_nothing, text) if _may_give(text) else text
 
 
@@ -100,7 +100,7 @@ def _may_give(text: str) -> bool:
 
 
 def _unless_telling_nothing(found: re.Match[str]) -> str:
-    return found[1] + MARK if _telling(found[2]) else found[0]
+    return found[1] + REDACTED if _telling(found[2]) else found[0]
 
 
 def scrub_json(text: bytes) -> bytes:
@@ -111,7 +111,7 @@ def scrub_json(text: bytes) -> bytes:
         for form in {json.dumps(secret), json.dumps(secret, ensure_ascii=False)}:
             raw = form[1:-1].encode("utf-8", "surrogatepass")
             if raw in text:
-                text = text.replace(raw, MARK.encode())
+                text = text.replace(raw, REDACTED.encode())
     return text
 
 
@@ -145,7 +145,7 @@ def scrub_reply(reply: Any) -> Any:
 def hide(value: Any, name: str = "") -> Any:
     """Plain data for a reader: no known secret, and nothing under a secret's name."""
     if isinstance(value, str):
-        return MARK if value and secret_name(name) else scrub(value)
+        return REDACTED if value and secret_name(name) else scrub(value)
     if isinstance(value, dict):
         return {
             key: hide(item, name if secret_name(name) else str(key))

@@ -50,12 +50,12 @@ TRY_CHARS, DEEP_CHARS = 250, 5000
 #: most characters of almost JSON times its brackets: the repair takes time with both
 REPAIR_COST = 400_000
 #: values that are looked into
-WRAPPED = 8
+MAX_WRAPPED_VALUES = 8
 #: longest reason that the model is given
 REASON_CHARS = 300
 
 #: in a prompt, what stands before the example of a reply, on its last line
-EXAMPLE = "Reply with JSON only: "
+EXAMPLE_PREFIX = "Reply with JSON only: "
 #: where the model's own words belong in an example; and there, when it is shown again
 _BLANK, _OWN_WORDS = '"…"', "<text>"
 #: a text of a reply that is the blank, or begins with it
@@ -167,7 +167,7 @@ def unlike_json(prompt: str) -> str:
 
     A prompt without such an example is given back as it is.
     """
-    asked, form, example = prompt.rpartition(EXAMPLE)
+    asked, form, example = prompt.rpartition(EXAMPLE_PREFIX)
     if not form or "\n" in example:
         return prompt
     return asked + form + example.replace(_BLANK, _OWN_WORDS)
@@ -175,7 +175,7 @@ def unlike_json(prompt: str) -> str:
 
 def asks_again(message: str) -> bool:
     """True for the last message of a request that asks again, after a refused reply."""
-    _, form, example = message.rpartition(EXAMPLE)
+    _, form, example = message.rpartition(EXAMPLE_PREFIX)
     copied = form and "\n" not in example and _OWN_WORDS in example
     return bool(copied) or message.startswith(_AGAIN)
 
@@ -229,9 +229,9 @@ def _unpacked(value: BaseModel, schema: type[BaseModel]) -> BaseModel:
 def _wrapped(values: list[Any], depth: int = 3) -> list[Any]:
     """The JSON values inside of others, such as the arguments of a call."""
     found: list[Any] = []
-    for value in values[-WRAPPED:] if depth else ():
+    for value in values[-MAX_WRAPPED_VALUES:] if depth else ():
         if isinstance(value, dict):
-            inner = list(value.values())[:WRAPPED]
+            inner = list(value.values())[:MAX_WRAPPED_VALUES]
         else:
             inner = value if len(value) == 1 else []
         inner = [

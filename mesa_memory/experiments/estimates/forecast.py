@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.experiments.estimates.estimate import Estimate, Priced
 from mesa_memory.experiments.estimates.pilot import Pilot, run_pilot
 from mesa_memory.llm.cost.price import FREE, Price
@@ -71,8 +71,12 @@ def estimate(
         ValueError: for a number out of its range.
     """
     given = dict(parameters or {})
-    whole("steps", steps), whole("runs", runs), whole("effort", effort)
-    if cached is not None and number("cached", cached) > 1:
+    (
+        checked_int("steps", steps),
+        checked_int("runs", runs),
+        checked_int("effort", effort),
+    )
+    if cached is not None and checked_number("cached", cached) > 1:
         raise ValueError(f"cached must be a share from 0 to 1, got {cached!r}")
     name, count = _agents(model_class, given, agents)
     few, length = _planned(count, steps, effort // PILOTS)
@@ -151,7 +155,7 @@ def _continued(
     for purpose in sorted({name for pilot in pilots for name in pilot.counts}):
         counts = np.array([pilot.continued(purpose, steps) for pilot in pilots])
         if purpose in replies:
-            each = number(f"replies[{purpose!r}]", replies[purpose])
+            each = checked_number(f"replies[{purpose!r}]", replies[purpose])
             counts[:, 3] = counts[:, 0] * each
         found[purpose] = counts * agents
     return found

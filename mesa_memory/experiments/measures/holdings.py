@@ -87,4 +87,4 @@ def _by_layer(memory: MemoryModule) -> dict[str, list[MemoryRecord]]:
 def _current(records: Any) -> list[MemoryRecord]:
     """Each once, in order of making, without those whose lifetime has ended."""
     open_ones = {record.id: record for record in records if record.current}
-    return sorted(open_ones.values(), key=lambda record: record.place)
+    return sorted(open_ones.values(), key=lambda record: record.order)

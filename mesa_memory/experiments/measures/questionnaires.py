@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub
-from mesa_memory.core.validate import number
+from mesa_memory.core.validate import checked_number
 from mesa_memory.experiments.measures.questions import Question
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.memories.host.interventions import probe
@@ -76,9 +76,11 @@ class Questionnaire:
         agents: Collection[Any] | Callable[[Any], bool] | None = None,
     ) -> None:
         self.questions = _questions(questions)
-        self.every = None if every is None else number("every", every, above=True)
+        self.every = (
+            None if every is None else checked_number("every", every, above=True)
+        )
         steps = (at,) if isinstance(at, Real) else at
-        self.at = tuple(number("at", step) for step in steps)
+        self.at = tuple(checked_number("at", step) for step in steps)
         if isinstance(agents, str) or not (
             agents is None or callable(agents) or isinstance(agents, Collection)
         ):

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from mesa_memory.core.validate import number
+from mesa_memory.core.validate import checked_number
 
 #: what an answer can be
 KINDS = ("text", "integer", "float", "choice", "json")
@@ -112,7 +112,7 @@ def _check_bounds(question: Question) -> None:
             raise ValueError(
                 f"{what} goes with a number, and {question.name!r} is {question.kind!r}"
             )
-        number(f"{what} of {question.name!r}", given, float("-inf"))
+        checked_number(f"{what} of {question.name!r}", given, float("-inf"))
     if None not in bounds.values() and question.least >= question.most:  # type: ignore[operator]
         raise ValueError(
             f"least of {question.name!r} must be below most, got {question.least} and "

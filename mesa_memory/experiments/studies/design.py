@@ -10,7 +10,7 @@ from typing import Any
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.content import storable
 from mesa_memory.core.text.redaction import hide
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import EmptyDesign
 from mesa_memory.experiments.changes import From
 from mesa_memory.experiments.studies.factors import Factor, label_of
@@ -90,7 +90,7 @@ class Design:
         if isinstance(given, cls):
             return given
         seeds = _seeds(seeds)
-        replicates = whole("replicates", replicates)
+        replicates = checked_int("replicates", replicates)
         if hasattr(given, "to_dict") and hasattr(given, "columns"):
             given = given.to_dict("records")
         if isinstance(given, Mapping):
@@ -177,7 +177,7 @@ class Design:
             tuple(factors.values()),
             self.rows + more.rows,
             tuple({repr(s): s for s in (*self.seeds, *more.seeds)}.values()),
-            whole("replicates", number),
+            checked_int("replicates", number),
         )
 
 

@@ -20,7 +20,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import WorkerLost
 from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.experiments.studies.worker import (
@@ -56,8 +56,8 @@ class Processes:
 
     def __post_init__(self) -> None:
         if self.workers is not None:
-            whole("workers", self.workers)
-        whole("runs_at_once", self.runs_at_once)
+            checked_int("workers", self.workers)
+        checked_int("runs_at_once", self.runs_at_once)
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
         """Makes all jobs; gives each outcome as it comes.

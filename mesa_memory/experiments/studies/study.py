@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StoreUnavailable, StudyChanged, StudyError
 from mesa_memory.experiments.measures.questionnaires import (
     Questionnaire,
@@ -94,7 +94,7 @@ class Study:
                 f"got {model!r:.80}"
             )
         self.model = model
-        self.steps = whole("steps", steps)
+        self.steps = checked_int("steps", steps)
         self.design = Design.of({} if factors is None else factors, seeds, replicates)
         self.measures = check_measures("measures", measures)
         self.outcomes = check_measures("outcomes", outcomes)
@@ -125,7 +125,7 @@ class Study:
             The study itself.
         """
         self.design = self.design.amended(factors, seeds, replicates)
-        self.steps = self.steps if steps is None else whole("steps", steps)
+        self.steps = self.steps if steps is None else checked_int("steps", steps)
         self._arms()
         return self
 

@@ -30,7 +30,7 @@ KIND = "conversation"
 REQUEST_CHARS = 24_000
 #: a conversation this number of times as long as the turns that are shown is too long to
 #: wait for its end: the turns that are not shown are summarised before
-LONG = 4
+LONG_TALK_FACTOR = 4
 
 #: a conversation, and the oldest of its messages, which are due to be summarised
 type Due = tuple[Conversation, list[MemoryRecord]]
@@ -94,7 +94,7 @@ class Conversations(Layer):
         said = [event for event in events if event.kind == "message"]
         self._group(self.talks, step, said)
         if said and self.context.display:
-            self.context.outside.memory.show(self._entry(step, said))
+            self.context.runtime.memory.show(self._entry(step, said))
 
     def step_ends(self, now: float) -> None:
         """Closes the conversations in which a participant has left the model."""
@@ -138,7 +138,7 @@ class Conversations(Layer):
         """The newest messages of conversations that go on, oldest first."""
         talks = [talk for talk in self.under_way() if talk.closed is None]
         newest = [message for talk in talks for message in talk.messages[-QUERY_LINES:]]
-        return sorted(newest, key=lambda message: message.place)
+        return sorted(newest, key=lambda message: message.order)
 
     def _group(
         self, talks: list[Conversation], step: float, said: Sequence[MemoryRecord]
@@ -190,7 +190,7 @@ class Conversations(Layer):
             over = talk.closed is not None or talk.silent(now) > self.idle_steps
             count = len(talk.messages)
             if not over:
-                long = count > LONG * self.short_term_turns
+                long = count > LONG_TALK_FACTOR * self.short_term_turns
                 count = count - self.short_term_turns if long else 0
             if count:
                 found.append((talk, self._fitting(talk.messages[:count])))
@@ -272,8 +272,8 @@ class Conversations(Layer):
 
     def _embed(self) -> Flow[None]:
         """Embeds the summaries that are new, all in one request."""
-        if self._fresh and self.context.outside.embeds_here:
-            self.context.outside.announce(self.index, self._fresh)
+        if self._fresh and self.context.runtime.embeds_here:
+            self.context.runtime.announce(self.index, self._fresh)
         elif self._fresh:
             self.index.align()
             yield from self.index.embed(self._fresh)
@@ -284,7 +284,7 @@ class Conversations(Layer):
     def recent(self) -> list[Line]:
         """The newest turns of each conversation without a summary."""
         said = [message for talk in self.under_way() for message in self.turns(talk)]
-        return [self.line(message) for message in sorted(said, key=lambda m: m.place)]
+        return [self.line(message) for message in sorted(said, key=lambda m: m.order)]
 
     def turns(self, talk: Conversation) -> list[MemoryRecord]:
         """The newest messages of a conversation; in a laid-out request they leave in
@@ -297,7 +297,7 @@ class Conversations(Layer):
 
     def threads(self) -> list[str]:
         """Each conversation that is not summarised as a text, the newest last."""
-        talks = sorted(self.under_way(), key=lambda talk: talk.messages[-1].place)
+        talks = sorted(self.under_way(), key=lambda talk: talk.messages[-1].order)
         return list(map(self._thread, talks))
 
     def _thread(self, talk: Conversation) -> str:

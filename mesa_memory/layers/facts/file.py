@@ -8,10 +8,10 @@ from typing import Any
 
 from mesa_memory.core.content import one_line
 from mesa_memory.errors import MissingExtra
-from mesa_memory.layers.facts.statement import Claim
+from mesa_memory.layers.facts.statement import Statement
 
 #: the heading of the summary, and the attribute of a line that names none
-SUMMARY, NOTE = "Summary", "note"
+SUMMARY_HEADING, NOTE_ATTRIBUTE = "Summary", "note"
 #: longest file that is read, in characters
 FILE_CHARS = 10_000_000
 #: deepest nesting of a file in YAML; the facts themselves need four levels
@@ -26,19 +26,19 @@ class FactFile:
     """The contents of a file.
 
     Attributes:
-        claims: in the order of the file.
+        statements: in the order of the file.
         summary: None if there is none.
         says_empty: True for the file of a memory without facts: the title alone in
             Markdown, an empty list ``facts`` in YAML.
     """
 
-    claims: Sequence[Claim]
+    statements: Sequence[Statement]
     summary: str | None = None
     says_empty: bool = False
 
 
 def to_markdown(
-    title: str, summary: str | None, told: Iterable[tuple[Claim, str]]
+    title: str, summary: str | None, told: Iterable[tuple[Statement, str]]
 ) -> str:
     """Facts as Markdown: a heading for each subject, a line for each fact.
 
@@ -46,21 +46,21 @@ def to_markdown(
         told: each with what is said of it besides, which becomes a comment.
     """
     sections: dict[str, list[str]] = {}
-    for claim, beside in told:
-        value = claim.value if claim.holds else f"{_NOT}{claim.value}"
-        if claim.holds and value.lower().startswith(_NOT):
+    for statement, beside in told:
+        value = statement.value if statement.holds else f"{_NOT}{statement.value}"
+        if statement.holds and value.lower().startswith(_NOT):
             value = f"&#{ord(value[0])};{_escaped(value[1:])}"
         else:
             value = _escaped(value)
-        name = _escaped(claim.attribute).replace(":", "&#58;")
+        name = _escaped(statement.attribute).replace(":", "&#58;")
         line = f"- {name}: {value} <!-- {_escaped(beside)} -->"
-        sections.setdefault(claim.subject, []).append(line)
+        sections.setdefault(statement.subject, []).append(line)
     blocks = [f"# {_escaped(title)}"]
     if summary is not None:
-        blocks.append(f"## {SUMMARY}\n\n{_escaped(summary)}")
+        blocks.append(f"## {SUMMARY_HEADING}\n\n{_escaped(summary)}")
     for subject, lines in sections.items():
         heading = _escaped(subject)
-        if heading.casefold() == SUMMARY.casefold():
+        if heading.casefold() == SUMMARY_HEADING.casefold():
             heading = f"&#{ord(heading[0])};{heading[1:]}"
         blocks.append("\n".join([f"## {heading}", "", *lines]))
     return "\n\n".join(blocks) + "\n"
@@ -73,20 +73,20 @@ def of_markdown(text: str, now: float) -> FactFile:
         TypeError, ValueError: if the text is not in that form.
     """
     _check(text, "Markdown")
-    claims: list[Claim] = []
+    statements: list[Statement] = []
     summary: list[str] = []
     subject, first = "", False
     lines = [row.strip() for row in _without_comments(text).splitlines()]
     for line in lines:
         if line.startswith("#"):
             heading = line.lstrip("#").strip()
-            first = heading == SUMMARY
+            first = heading == SUMMARY_HEADING
             subject = "" if line.startswith("# ") else _unescaped(heading)
         elif first and line:
             summary.append(_unescaped(line))
         elif line and subject:
             item = _ITEM.fullmatch(line)
-            claims.append(_claim(subject, item[1] if item else line, now))
+            statements.append(_statement(subject, item[1] if item else line, now))
         elif line:
             raise ValueError(
                 f"the line {line[:80]!r} stands under no heading: a fact stands as "
@@ -94,10 +94,10 @@ def of_markdown(text: str, now: float) -> FactFile:
             )
     written = [line for line in lines if line]
     says_empty = len(written) == 1 and written[0].startswith("# ")
-    return FactFile(claims, " ".join(summary) or None, says_empty)
+    return FactFile(statements, " ".join(summary) or None, says_empty)
 
 
-def to_yaml(summary: str | None, claims: Iterable[Claim]) -> str:
+def to_yaml(summary: str | None, statements: Iterable[Statement]) -> str:
     """Facts as YAML, with all that is known of each.
 
     Raises:
@@ -106,10 +106,10 @@ def to_yaml(summary: str | None, claims: Iterable[Claim]) -> str:
     facts = [
         {
             name: value
-            for name, value in claim.content.items()
+            for name, value in statement.content.items()
             if name not in ("text", "gate")
         }
-        for claim in claims
+        for statement in statements
     ]
     told = ({} if summary is None else {"summary": summary}) | {"facts": facts}
     return _yaml().safe_dump(told, sort_keys=False, allow_unicode=True)
@@ -137,12 +137,12 @@ def of_yaml(text: str, now: float) -> FactFile:
     summary = told.get("summary")
     if isinstance(summary, list | Mapping):
         raise ValueError(f"the summary must be a text, got {summary!r:.80}")
-    claims = [_of_mapping(fact, now) for fact in facts]
+    statements = [_of_mapping(fact, now) for fact in facts]
     told_summary = None if summary is None else one_line(str(summary))
-    return FactFile(claims, told_summary, says_empty="facts" in told and not facts)
+    return FactFile(statements, told_summary, says_empty="facts" in told and not facts)
 
 
-def _of_mapping(fact: Any, now: float) -> Claim:
+def _of_mapping(fact: Any, now: float) -> Statement:
     names = ("subject", "attribute", "value")
     if not isinstance(fact, Mapping) or any(
         fact.get(name) in (None, "") or isinstance(fact[name], list | Mapping)
@@ -153,20 +153,20 @@ def _of_mapping(fact: Any, now: float) -> Claim:
             f"{fact!r:.80}"
         )
     given = {"speakers": (), "since": now} | dict(fact)
-    return Claim.of_content(
+    return Statement.of_content(
         {**given, **{name: one_line(str(fact[name])) for name in names}}
     )
 
 
-def _claim(subject: str, said: str, now: float) -> Claim:
+def _statement(subject: str, said: str, now: float) -> Statement:
     attribute, colon, value = said.partition(":")
     if not colon or not value.strip() or not attribute.strip():
-        attribute, value = NOTE, said
+        attribute, value = NOTE_ATTRIBUTE, said
     value = value.strip()
     holds = not value.lower().startswith(_NOT)
     value = value if holds else value[len(_NOT) :]
     name, told = (one_line(_unescaped(text.strip())) for text in (attribute, value))
-    return Claim(subject, name, told, holds=holds, since=now, last=now)
+    return Statement(subject, name, told, holds=holds, since=now, last=now)
 
 
 def _check(text: Any, form: str) -> None:

@@ -14,7 +14,7 @@ from mesa_memory.layers.stream.embedding_notes import EmbeddingNotes
 from mesa_memory.retrieval.index import RecordIndex
 
 #: the highest importance; a fact has one more than how often it was stated
-TOP = 5
+MAX_IMPORTANCE = 5
 
 
 class FactIndex:
@@ -52,18 +52,18 @@ class FactIndex:
         """Brings the index up to date."""
         self.align()
         self._notes.read(self.context, self.ranking)
-        if self.context.outside.embeds_here:
+        if self.context.runtime.embeds_here:
             self._embed_together()
 
     def align(self) -> None:
         """Brings the index in line with the facts."""
         # In order of making, as neighbours count: also in an index that is filled anew.
-        made = sorted(self._current(), key=lambda record: record.place)
+        made = sorted(self._current(), key=lambda record: record.order)
         present = {record.id: record for record in made}
         for key in self._held.keys() - present.keys():
             self.ranking.remove(self._held.pop(key)[0])
         for key, record in present.items():
-            strength = max(1.0, min(1 + self._strength(record), TOP))
+            strength = max(1.0, min(1 + self._strength(record), MAX_IMPORTANCE))
             known = self._held.get(key)
             if known is None:
                 self.ranking.add(record, text_of(record))
@@ -73,7 +73,7 @@ class FactIndex:
 
     def embed(self) -> Flow[None]:
         """Embeds what is new, all in one request, where that takes a while."""
-        if self.context.outside.embeds_here:
+        if self.context.runtime.embeds_here:
             return
         self.align()
         new = self.ranking.lacking()
@@ -90,17 +90,17 @@ class FactIndex:
     def restore(self) -> None:
         """Starts anew with other facts; elsewhere their vectors are asked for again."""
         self.clear()
-        if not self.context.outside.embeds_here:
+        if not self.context.runtime.embeds_here:
             self.align()
             self._embed_together()
 
     def _embed_together(self) -> None:
         """Embeds the facts that have no vector, with what other memories wait for."""
-        outside = self.context.outside
+        runtime = self.context.runtime
         if bare := self.ranking.lacking():
             texts = {record.id: text_of(record) for record in bare}
-            rows = outside.embedded_together([r.id for r in bare], texts.__getitem__)
-            self._take(bare, Embedded(np.stack(rows), outside.embedder_name))
+            rows = runtime.embedded_together([r.id for r in bare], texts.__getitem__)
+            self._take(bare, Embedded(np.stack(rows), runtime.embedder_name))
 
     def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         self.ranking.embed_all(records, found.vectors, found.source)

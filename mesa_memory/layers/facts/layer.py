@@ -23,22 +23,22 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.facts.file import FactFile
-from mesa_memory.layers.facts.reading import BATCH, FactReader, Reading
+from mesa_memory.layers.facts.reading import MAX_EVENTS, FactReader, Reading
 from mesa_memory.layers.facts.shown import FactLines
-from mesa_memory.layers.facts.statement import KIND, Claim, bare
+from mesa_memory.layers.facts.statement import KIND, Statement, bare
 from mesa_memory.layers.facts.table import FactTable, facts_of
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.tasks.extract import GATE
 from mesa_memory.tasks.offline.attributes import canonical
 
-UNREAD = (
+UNREAD_WARNING = (
     "%s: the model's replies to the question which facts some events state could not be "
     "used %s times in a row. The memory goes on without these facts; the events stay word "
     "for word as long as all others do. This is said once in a run."
 )
 #: so much of its evidence goes on from one record of a fact to the next
-EVIDENCE = 20
+MAX_EARLIER_SOURCES = 20
 #: an unread event that has ended so is not read any more
 _GONE = (*BY_HAND, SUPERSEDED)
 
@@ -86,7 +86,7 @@ class Facts(Layer):
     def join(self, context: Any) -> None:
         """See ``Layer``; its parts belong to the memory, too."""
         super().join(context)
-        self.reader.context = self.reader.people.context = context
+        self.reader.context = self.reader.resolver.context = context
         self.lines.join(context)
 
     # -- as a layer ---------------------------------------------------------------------
@@ -95,7 +95,7 @@ class Facts(Layer):
         """Takes note of events, which wait to be read; see ``Layer``."""
         old = set(map(id, superseded(events, self.context.additive_event_types)))
         self.unread += [event for event in events if id(event) not in old]
-        for who in self.reader.people.meet(events):
+        for who in self.reader.resolver.meet(events):
             self._introduce(who)
 
     def remember(self) -> Flow[None]:
@@ -106,7 +106,7 @@ class Facts(Layer):
                 yield from self._read_on()
             except BadReply:
                 self._refused += 1
-                limit = self.context.outside.failures_allowed
+                limit = self.context.runtime.failures_allowed
                 if self._refused < limit or limit == 1:
                     raise
                 self._give_up()
@@ -115,13 +115,13 @@ class Facts(Layer):
     def _read_on(self) -> Flow[None]:
         """Reads what fits one request; after an unusable reply the oldest event alone."""
         if self._reading is None or not self._is_next(self._reading):
-            events = self.unread[: 1 if self._refused else BATCH]
+            events = self.unread[: 1 if self._refused else MAX_EVENTS]
             self._reading = yield from ask_about(self.context, events, self._read)
             self.unread = askable(self.context, self.unread)
             if self._reading is None:
                 return  # a content filter refuses all of them
-        claims = yield from self.reader.claims(self._reading)
-        self._take_up(self._reading, claims)
+        statements = yield from self.reader.statements(self._reading)
+        self._take_up(self._reading, statements)
         self._refused = self._given_up = 0
 
     def _read(self, events: Sequence[MemoryRecord]) -> Flow[Reading]:
@@ -142,8 +142,8 @@ class Facts(Layer):
             self._given_up += 1
         self._refused = 0
         whose = self.context.names(self.agent.unique_id)
-        tries = self.context.outside.failures_allowed
-        self.context.outside.say_once(UNREAD, whose, str(tries))
+        tries = self.context.runtime.failures_allowed
+        self.context.runtime.say_once(UNREAD_WARNING, whose, str(tries))
 
     def recent(self) -> list[Line]:
         """The events that are not read yet: until then their words are in sight."""
@@ -169,7 +169,7 @@ class Facts(Layer):
         refused = [self._refused, self._given_up]
         return {
             "unread": list(self.unread),
-            "met": list(self.reader.people.met),
+            "met": list(self.reader.resolver.met),
             **({"refused": refused} if any(refused) else {}),
             "counts": [self.reader.judged, self.reader.stated],
             "meant": [[*aspect, word] for aspect, word in self.reader.meant.items()],
@@ -180,7 +180,7 @@ class Facts(Layer):
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up a snapshot; the facts are on the shelf."""
         self.unread = list(snapshot["unread"])
-        self.reader.people.met = dict.fromkeys(snapshot["met"])
+        self.reader.resolver.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
         self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
         self.brief = snapshot.get("brief")
@@ -217,12 +217,12 @@ class Facts(Layer):
         names = self.context.names
         subject = names.unique_id(subject)
         text = subject if isinstance(subject, str) else names(subject)
-        who = self.reader.people.find(text)
+        who = self.reader.resolver.find(text)
         keys = [bare(text if who is None else names.name(who)), ("agent", who)]
         name = canonical(attribute)
         topics = [topic for key in keys for topic in self.table.topics_of(key, name)]
         found = [pair for topic in topics for pair in self.table.past(topic)]
-        return sorted(found, key=lambda pair: self.table.claims[pair[0].id].since)
+        return sorted(found, key=lambda pair: self.table.of(pair[0]).since)
 
     def _know(self, table: FactTable) -> None:
         self.table = self.reader.table = table
@@ -234,13 +234,11 @@ class Facts(Layer):
 
     # -- by hand ------------------------------------------------------------------------
 
-    def file(self) -> tuple[str, str | None, list[tuple[Claim, str]]]:
+    def file(self) -> tuple[str, str | None, list[tuple[Statement, str]]]:
         """Whose facts these are, the summary, and the facts, for a file."""
-        title = f"What {self.reader.people.label(self.agent.unique_id)} knows"
+        title = f"What {self.reader.resolver.label(self.agent.unique_id)} knows"
         brief = None if self.brief is None else str(self.brief.content["text"])
-        told = [
-            (self.table.claims[r.id], self.lines.told(r)) for r in self.table.current()
-        ]
+        told = [(self.table.of(r), self.lines.told(r)) for r in self.table.current()]
         return title, brief, told
 
     def take_file(self, file: FactFile) -> dict[str, int]:
@@ -248,18 +246,18 @@ class Facts(Layer):
 
         Facts that the file lacks are closed, and those that it adds are opened.
         """
-        claims = list(map(self.reader.placed, file.claims))
-        left = {_place(self.table.claims[r.id]): r for r in self.table.current()}
-        new = [claim for claim in claims if left.pop(_place(claim), None) is None]
-        gone = defaultdict[tuple[str, str], deque[MemoryRecord]](deque)
+        statements = list(map(self.reader.placed, file.statements))
+        left = {self.table.of(r).written: r for r in self.table.current()}
+        new = [each for each in statements if left.pop(each.written, None) is None]
+        gone = defaultdict[tuple[str, ...], deque[MemoryRecord]](deque)
         for record in left.values():
-            gone[_attribute(self.table.claims[record.id])].append(record)
+            gone[self.table.of(record).written[:2]].append(record)
         counts = {"new": 0, "changed": 0, "gone": 0}
-        for claim in new:
-            rest = gone[_attribute(claim)]
+        for statement in new:
+            rest = gone[statement.written[:2]]
             old = rest.popleft() if rest else None
-            record = self._open(claim, [old] if old else [], origin=IMPORTED)
-            self.table.add(record, claim)
+            record = self._open(statement, [old] if old else [], origin=IMPORTED)
+            self.table.add(record, statement)
             counts["changed" if old else "new"] += 1
             if old is not None:
                 self.context.close(old, EDITED, by=record)
@@ -275,17 +273,18 @@ class Facts(Layer):
 
     # -- taking up ----------------------------------------------------------------------
 
-    def _take_up(self, reading: Reading, claims: Sequence[Claim]) -> None:
-        """Puts the claims into the table, by the steps of their events."""
+    def _take_up(self, reading: Reading, statements: Sequence[Statement]) -> None:
+        """Puts the statements into the table, by the steps of their events."""
         given = reading.found.candidates
-        for place in sorted(range(len(claims)), key=lambda place: claims[place].since):
+        by_step = sorted(enumerate(statements), key=lambda pair: pair[1].since)
+        for place, statement in by_step:
             events = [reading.events[each] for each in given[place].sources]
             known = [reading.known[each] for each in given[place].rests_on]
             self.reader.stated += 1
-            if events and self.reader.passes(claims[place]):
-                self._add(claims[place], [*known, *events])
+            if events and self.reader.passes(statement):
+                self._add(statement, [*known, *events])
             else:
-                refused = self._open(claims[place], [*known, *events])
+                refused = self._open(statement, [*known, *events])
                 self.close(refused, REFUSED)
         del self.unread[: len(reading.events)]
         self._reading = None
@@ -298,101 +297,102 @@ class Facts(Layer):
     def _introduce(self, who: Any) -> None:
         """What was known of a mere name is known of the agent that has it."""
         name = self.context.names.name(who)
-        if not name or self.reader.people.find(name) != who:
+        if not name or self.reader.resolver.find(name) != who:
             return
         for record in self.table.of_name(name):
-            known, label = self.table.claims[record.id], self.reader.people.label(who)
+            known, label = self.table.of(record), self.reader.resolver.label(who)
             self.table.remove(record)
             new = self._add(replace(known, subject=label, about=who), [record])
             if record.stale_since is not None:
                 self.context.log.mark_stale(new, record.stale_since)
             self.context.supersede(record, new, same=True)
 
-    def _add(self, claim: Claim, sources: Sequence[MemoryRecord]) -> MemoryRecord:
-        """Takes up a claim: a repetition, a newer value, an older one, or a conflict."""
-        known = self.table.of_topic(claim.topic)
-        same = [r for r in known if self.table.claims[r.id].says == claim.says]
+    def _add(
+        self, statement: Statement, sources: Sequence[MemoryRecord]
+    ) -> MemoryRecord:
+        """Takes up a statement: a repetition, a newer value, an older one, or a conflict."""
+        known = self.table.of_topic(statement.topic)
+        same = [r for r in known if self.table.of(r).says == statement.says]
         others = [record for record in known if record not in same]
-        ended = [r for r in others if claim.ends(self.table.claims[r.id])]
-        later = [r for r in others if self.table.claims[r.id].ends(claim)]
+        ended = [r for r in others if statement.ends(self.table.of(r))]
+        later = [r for r in others if self.table.of(r).ends(statement)]
         if same:
-            new = self._strengthen(same[0], claim, sources)
+            new = self._strengthen(same[0], statement, sources)
         else:
-            new = self._open(claim, [*ended, *sources])
-            self.table.add(new, claim)
+            new = self._open(statement, [*ended, *sources])
+            self.table.add(new, statement)
         for record in others:
             if record in ended:
                 self.context.supersede(record, new)
             else:
-                self._withdraw(record, claim)
+                self._withdraw(record, statement)
         if later and not ended and not same:  # it came late
             self.context.supersede(new, later[0])
         return new
 
     def _strengthen(
-        self, record: MemoryRecord, claim: Claim, sources: Sequence[MemoryRecord]
+        self,
+        record: MemoryRecord,
+        statement: Statement,
+        sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
         """A fact was stated again, perhaps by somebody else."""
-        known = self.table.claims[record.id]
+        known = self.table.of(record)
         stronger = replace(
             known,
-            speakers=tuple(dict.fromkeys([*known.speakers, *claim.speakers])),
-            changed=known.changed or claim.changed,
-            since=min(known.since, claim.since),
-            last=max(known.last, claim.last),
-            strength=known.strength + claim.strength,
-            gate=claim.gate,
+            speakers=tuple(dict.fromkeys([*known.speakers, *statement.speakers])),
+            changed=known.changed or statement.changed,
+            since=min(known.since, statement.since),
+            last=max(known.last, statement.last),
+            strength=known.strength + statement.strength,
+            gate=statement.gate,
         )
         return self._renew(record, stronger, sources)
 
-    def _withdraw(self, record: MemoryRecord, claim: Claim) -> None:
+    def _withdraw(self, record: MemoryRecord, statement: Statement) -> None:
         """Who says something else now does not stand for what it said before."""
-        known = self.table.claims[record.id]
-        left = tuple(who for who in known.speakers if who not in claim.speakers)
-        if claim.since < known.since or not claim.contradicts(known):
+        known = self.table.of(record)
+        left = tuple(who for who in known.speakers if who not in statement.speakers)
+        if statement.since < known.since or not statement.contradicts(known):
             return
         if left and left != known.speakers:
             self._renew(record, replace(known, speakers=left), ())
 
     def _renew(
-        self, record: MemoryRecord, claim: Claim, sources: Sequence[MemoryRecord]
+        self,
+        record: MemoryRecord,
+        statement: Statement,
+        sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
         """Puts a fact that says the same in a fact's place."""
-        new = self._open(claim, [record, *sources], record.sources[-EVIDENCE:])
+        new = self._open(
+            statement, [record, *sources], record.sources[-MAX_EARLIER_SOURCES:]
+        )
         if not sources and record.stale_since is not None:
             self.context.log.mark_stale(new, record.stale_since)
         self.context.supersede(record, new, same=True)
-        self.table.replace(record, new, claim)
+        self.table.replace(record, new, statement)
         return new
 
     def _open(
         self,
-        claim: Claim,
+        statement: Statement,
         sources: Sequence[MemoryRecord],
         earlier: Iterable[str] = (),
         origin: str = DERIVED,
     ) -> MemoryRecord:
-        """A record of a claim.
+        """A record of a statement.
 
         Args:
             earlier: ids of the evidence it had before.
         """
         ids = dict.fromkeys([*earlier, *(source.id for source in sources)])
-        own = {"subject": claim.about, "origin": origin, "sources": tuple(ids)}
-        return self.context.open(KIND, self.now, claim.content, part=self.part, **own)
+        own = {"subject": statement.about, "origin": origin, "sources": tuple(ids)}
+        return self.context.open(
+            KIND, self.now, statement.content, part=self.part, **own
+        )
 
     def _forget(self) -> None:
         """Closes surplus facts: hearsay before witnessed facts, by speaker in turn."""
         for record in self.table.surplus(self.most):
             self.close(record, EVICTED)
-
-
-def _attribute(claim: Claim) -> tuple[str, str]:
-    """The subject and the attribute of a fact in a file."""
-    return bare(claim.subject), canonical(claim.attribute)
-
-
-def _place(claim: Claim) -> tuple[str, ...]:
-    """The key of a fact in a file."""
-    negation = "" if claim.holds else "not"
-    return *_attribute(claim), negation, bare(claim.value)

@@ -12,24 +12,24 @@ from mesa_memory.core.snapshot import Opaque, SnapshotPart
 from mesa_memory.errors import ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import SourceLine, checked_sources
-from mesa_memory.layers.facts.statement import Claim, bare
+from mesa_memory.layers.facts.statement import Statement, bare
 from mesa_memory.layers.facts.table import FactTable
-from mesa_memory.layers.people import People
+from mesa_memory.layers.name_resolver import NameResolver
 from mesa_memory.tasks import EXTRACT, JUDGE
 from mesa_memory.tasks.extract import Candidate, Extracted
 from mesa_memory.tasks.judge import DELETE, NONE
 from mesa_memory.tasks.offline.attributes import canonical
 
 #: most events, and most of their characters, in one request; the rest waits its turn
-BATCH, REQUEST_CHARS = 40, 24_000
+MAX_EVENTS, REQUEST_CHARS = 40, 24_000
 #: known facts in a request: of those named in its events, and besides the newest
-NAMED, NEWEST = 30, 10
+MAX_NAMED_FACTS, MAX_NEWEST_FACTS = 30, 10
 #: the most facts that a judge is shown for one statement
-RIVALS = 5
+MAX_RIVALS = 5
 #: longest summary in a request
 SUMMARY_SHOWN = 2000
 #: what a message without a sender is said by
-SOMEBODY = "somebody"
+UNKNOWN_SPEAKER = "somebody"
 
 
 @dataclass
@@ -80,7 +80,7 @@ class FactReader:
         gate: what a statement must be to be kept.
 
     Attributes:
-        people: whom the memory has met.
+        resolver: whom the memory has met.
         table: the facts that are known; set by the layer.
         judged, stated: about how many candidates a judge was asked, and of how many.
         meant: by subject and attribute, the known attribute that a judge has found it to
@@ -91,7 +91,7 @@ class FactReader:
     table: FactTable
 
     def __init__(self, gate: Sequence[str]) -> None:
-        self.gate, self.people = tuple(gate), People()
+        self.gate, self.resolver = tuple(gate), NameResolver()
         self.judged = self.stated = 0
         self.meant: dict[tuple[Any, ...], str] = {}
 
@@ -111,7 +111,7 @@ class FactReader:
         said = [self._said(event, line) for event, line in zip(events, lines)]
         found: Extracted = yield from self.context.ask(
             EXTRACT,
-            me=self.people.label(me),
+            me=self.resolver.label(me),
             lines=lines,
             said=said,
             known=[self._as_input(record) for record in known],
@@ -122,35 +122,37 @@ class FactReader:
             for event, told in zip(events, said)
         ]
         candidates = [
-            checked_sources(each, words, self.people.find(each.subject, SOMEBODY) == me)
+            checked_sources(
+                each, words, self.resolver.find(each.subject, UNKNOWN_SPEAKER) == me
+            )
             for each in found.candidates
         ]
         return Reading(events, known, replace(found, candidates=candidates))
 
-    def claims(self, reading: Reading) -> Flow[list[Claim]]:
-        """The claims of what was read, under the attributes that are known already.
+    def statements(self, reading: Reading) -> Flow[list[Statement]]:
+        """The statements of what was read, under the attributes that are known already.
 
-        Those that the gate refuses are claims, too; no judge is asked about them.
+        Those that the gate refuses are statements, too; no judge is asked about them.
         """
-        claims = self.unjudged(reading)
+        statements = self.unjudged(reading)
         unclear = {
             place: rivals
-            for place, claim in enumerate(claims)
-            if reading.found.candidates[place].sources and self.passes(claim)
-            if (rivals := self.table.like(claim, RIVALS))
+            for place, statement in enumerate(statements)
+            if reading.found.candidates[place].sources and self.passes(statement)
+            if (rivals := self.table.like(statement, MAX_RIVALS))
         }
         if unclear:
             with suppress(ContentFiltered):  # they stay under their own names
-                yield from self._judge(claims, unclear)
-        return claims
+                yield from self._judge(statements, unclear)
+        return statements
 
-    def unjudged(self, reading: Reading) -> list[Claim]:
-        """The claims of what was read, each under its own names."""
-        return [self._claim(each, reading) for each in reading.found.candidates]
+    def unjudged(self, reading: Reading) -> list[Statement]:
+        """The statements of what was read, each under its own names."""
+        return [self._statement(each, reading) for each in reading.found.candidates]
 
-    def passes(self, claim: Claim) -> bool:
+    def passes(self, statement: Statement) -> bool:
         """The write gate's verdict."""
-        return all(claim.gate.get(name, True) for name in self.gate)
+        return all(statement.gate.get(name, True) for name in self.gate)
 
     # -- what is asked --------------------------------------------------------------------
 
@@ -158,7 +160,7 @@ class FactReader:
         """The oldest events that fit one request, at least one, as lines."""
         lines: list[str] = []
         size = 0
-        for event in unread[:BATCH]:
+        for event in unread[:MAX_EVENTS]:
             step = render.value_text(event.step)
             line = f"Step {step}: {self.context.line(event)}"
             size += len(line)
@@ -171,22 +173,25 @@ class FactReader:
         """The facts that a request shows: of those named in it, stale and newest ones."""
         chosen: dict[str, MemoryRecord] = {}
         for named in self.table.named_in(lines):
-            chosen |= {record.id: record for record in named[-NAMED:]}
-            if len(chosen) >= NAMED:
+            chosen |= {record.id: record for record in named[-MAX_NAMED_FACTS:]}
+            if len(chosen) >= MAX_NAMED_FACTS:
                 break
-        for record in (*self.table.stale()[-NEWEST:], *self.table.newest(NEWEST)):
+        for record in (
+            *self.table.stale()[-MAX_NEWEST_FACTS:],
+            *self.table.newest(MAX_NEWEST_FACTS),
+        ):
             chosen[record.id] = record
-        return sorted(chosen.values(), key=lambda record: record.place)
+        return sorted(chosen.values(), key=lambda record: record.order)
 
     def _as_input(self, record: MemoryRecord) -> dict[str, Any]:
-        claim, text = self.table.claims[record.id], str(record.content["text"])
+        statement, text = self.table.of(record), str(record.content["text"])
         stale = " (?)" * (record.stale_since is not None)
         return {
             "line": render.one_line(text) + stale,
-            "subject": claim.subject,
-            "attribute": claim.attribute,
-            "value": claim.value,
-            "holds": claim.holds,
+            "subject": statement.subject,
+            "attribute": statement.attribute,
+            "value": statement.value,
+            "holds": statement.holds,
         }
 
     def _said(self, event: MemoryRecord, line: str) -> tuple[str, str]:
@@ -197,22 +202,22 @@ class FactReader:
             told = line.partition(": ")[2] if text is None else render.value_text(text)
             return "", render.shorten(told, limit)
         told = render.message_text({**content, "sender": None}, limit)
-        return self.people.label(_speaker(event)), render.shorten(told, limit)
+        return self.resolver.label(_speaker(event)), render.shorten(told, limit)
 
     def _judge(
-        self, claims: list[Claim], unclear: Mapping[int, Sequence[MemoryRecord]]
+        self, statements: list[Statement], unclear: Mapping[int, Sequence[MemoryRecord]]
     ) -> Flow[None]:
-        """Puts the claims that a known fact is about under that fact's names."""
+        """Puts the statements that a known fact is about under that fact's names."""
         shown = list({r.id: r for rivals in unclear.values() for r in rivals}.values())
         places = {record.id: place for place, record in enumerate(shown)}
         decisions = yield from self.context.ask(
             JUDGE,
             new=[
                 {
-                    "line": claims[place].content["text"],
-                    "attribute": claims[place].attribute,
-                    "value": claims[place].value,
-                    "holds": claims[place].holds,
+                    "line": statements[place].content["text"],
+                    "attribute": statements[place].attribute,
+                    "value": statements[place].value,
+                    "holds": statements[place].holds,
                     "may_be": [places[record.id] for record in rivals],
                 }
                 for place, rivals in unclear.items()
@@ -222,21 +227,21 @@ class FactReader:
         self.judged += len(unclear)
         for place, (operation, fact) in zip(unclear, decisions):
             if fact is not None:
-                meant = self.table.claims[shown[fact].id]
-                self.meant[_aspect(claims[place])] = meant.attribute
-                claims[place] = _as_meant(claims[place], meant, operation)
+                meant = self.table.of(shown[fact])
+                self.meant[_aspect(statements[place])] = meant.attribute
+                statements[place] = _as_meant(statements[place], meant, operation)
 
     # -- what comes of it -----------------------------------------------------------------
 
-    def _claim(self, given: Candidate, reading: Reading) -> Claim:
+    def _statement(self, given: Candidate, reading: Reading) -> Statement:
         """A candidate with its subject and its speakers told from the events."""
         events = [reading.events[place] for place in given.sources]
         heard = [who for event in events if (who := _speaker(event)) is not None]
-        who = self.people.find(given.subject, heard[0] if heard else None)
+        who = self.resolver.find(given.subject, heard[0] if heard else None)
         seen = [self._witness(given)] * bool(given.witnessed)
         steps = [event.step for event in events] or [reading.events[0].step]
-        claim = Claim(
-            render.one_line(given.subject if who is None else self.people.label(who)),
+        statement = Statement(
+            render.one_line(given.subject if who is None else self.resolver.label(who)),
             render.one_line(given.attribute),
             render.one_line(given.value),
             who,
@@ -246,17 +251,21 @@ class FactReader:
             *(min(steps), max(steps), max(len(events), 1)),
             given.gate,
         )
-        claim = replace(
-            claim, attribute=self.meant.get(_aspect(claim), claim.attribute)
+        statement = replace(
+            statement, attribute=self.meant.get(_aspect(statement), statement.attribute)
         )
-        return replace(claim, several=True) if self.table.plural(claim) else claim
+        return (
+            replace(statement, several=True)
+            if self.table.plural(statement)
+            else statement
+        )
 
-    def placed(self, claim: Claim) -> Claim:
-        """A claim from elsewhere, under the names that are known here."""
-        who = self.people.find(claim.subject)
+    def placed(self, statement: Statement) -> Statement:
+        """A statement from elsewhere, under the names that are known here."""
+        who = self.resolver.find(statement.subject)
         placed = replace(
-            claim,
-            subject=claim.subject if who is None else self.people.label(who),
+            statement,
+            subject=statement.subject if who is None else self.resolver.label(who),
             about=who,
         )
         return replace(placed, several=True) if self.table.plural(placed) else placed
@@ -265,7 +274,7 @@ class FactReader:
         """Whose words an event is that is no message; None if the agent saw it."""
         if not given.speaker:
             return None
-        who = self.people.find(given.speaker)
+        who = self.resolver.find(given.speaker)
         me = who == self.context.agent.unique_id
         return None if me else render.one_line(given.speaker) if who is None else who
 
@@ -273,14 +282,17 @@ class FactReader:
         """Whom the sender of a message quotes: nobody else's word stands for its own."""
         if not heard or not given.speaker:
             return ""
-        who = self.people.find(given.speaker)
+        who = self.resolver.find(given.speaker)
         return "" if who in heard else render.one_line(given.speaker)
 
 
-def _aspect(claim: Claim) -> tuple[Any, ...]:
-    """The subject and the attribute of a claim, as plain data."""
-    about, subject = claim.about, "" if claim.about is not None else bare(claim.subject)
-    return about, subject, canonical(claim.attribute)
+def _aspect(statement: Statement) -> tuple[Any, ...]:
+    """The subject and the attribute of a statement, as plain data."""
+    about, subject = (
+        statement.about,
+        "" if statement.about is not None else bare(statement.subject),
+    )
+    return about, subject, canonical(statement.attribute)
 
 
 def _speaker(event: MemoryRecord) -> Any:
@@ -288,12 +300,12 @@ def _speaker(event: MemoryRecord) -> Any:
     sender = event.content.get("sender") if isinstance(event.content, Mapping) else None
     if isinstance(sender, int | str) and not isinstance(sender, bool):
         return sender
-    return SOMEBODY if event.kind == "message" else None
+    return UNKNOWN_SPEAKER if event.kind == "message" else None
 
 
-def _as_meant(claim: Claim, known: Claim, operation: str) -> Claim:
-    """A claim about the same thing as a known one, by that one's names."""
-    same = replace(claim, attribute=known.attribute, several=known.several)
+def _as_meant(statement: Statement, known: Statement, operation: str) -> Statement:
+    """A statement about the same thing as a known one, by that one's names."""
+    same = replace(statement, attribute=known.attribute, several=known.several)
     if operation == NONE:
         return replace(same, value=known.value, holds=known.holds)
     if operation == DELETE:

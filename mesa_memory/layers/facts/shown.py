@@ -66,7 +66,7 @@ class FactLines:
             return lines
         found = self.find(None, None)
         chosen = self._with_room(found)
-        self.context.outside.note_recall(
+        self.context.runtime.note_recall(
             "prompt", found, lambda each: each.record.id in chosen
         )
         groups = self.table.groups()
@@ -98,14 +98,17 @@ class FactLines:
 
     def told(self, record: MemoryRecord) -> str:
         """In whose words a fact is known, and since when."""
-        claim, name = self.table.claims[record.id], self.context.names
-        speakers = [name(who) for who in claim.speakers if who is not None]
-        quoting = f" quoting {claim.quoting}" if claim.quoting else ""
+        statement, name = self.table.of(record), self.context.names
+        speakers = [name(who) for who in statement.speakers if who is not None]
+        quoting = f" quoting {statement.quoting}" if statement.quoting else ""
         said = f"said by {', '.join(speakers)}{quoting}" if speakers else ""
-        seen = "seen" if claim.witnessed else "" if speakers else "noted"
-        since, last = render.value_text(claim.since), render.value_text(claim.last)
+        seen = "seen" if statement.witnessed else "" if speakers else "noted"
+        since, last = (
+            render.value_text(statement.since),
+            render.value_text(statement.last),
+        )
         when = f"step {since}" if since == last else f"steps {since} to {last}"
-        often = f"{claim.strength} times" if claim.strength > 1 else ""
+        often = f"{statement.strength} times" if statement.strength > 1 else ""
         parts = (seen, said, when, often)
         return ", ".join(render.one_line(part) for part in parts if part)
 
@@ -136,7 +139,7 @@ class FactLines:
         """How much a fact weighs: what may not hold any more weighs least."""
         if record.stale_since is not None:
             return 0.0
-        return self.table.claims[record.id].strength
+        return self.table.of(record).strength
 
     def _tokens(self, lines: Sequence[Line]) -> int:
         return sum(render.count_tokens(line.text) for line in lines)
@@ -144,7 +147,7 @@ class FactLines:
     def _vector_here(self, text: str, must: bool) -> Embedded | None:
         """The text's embedding, where that takes no time or it is known."""
         known = self.recollection.known_vector(text)
-        outside: Any = self.context.outside
-        if known is not None or not outside.embeds_here:
+        runtime: Any = self.context.runtime
+        if known is not None or not runtime.embeds_here:
             return known
-        return outside.run(self.recollection.embed_query(text, must))
+        return runtime.run(self.recollection.embed_query(text, must))

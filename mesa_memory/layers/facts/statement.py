@@ -12,13 +12,13 @@ from mesa_memory.tasks.offline.attributes import canonical
 
 #: of the records
 KIND = "fact"
-#: fields without which a record of that kind is not one of a claim
+#: fields without which a record of that kind is not one of a statement
 _FIELDS = {"subject", "attribute", "value", "speakers", "since"}
 _ARTICLE = re.compile(r"^(?:the|an?)\s+")
 
 
 @dataclass(frozen=True)
-class Claim:
+class Statement:
     """A value of an attribute of a subject, in somebody's words.
 
     Attributes:
@@ -53,14 +53,14 @@ class Claim:
 
     @classmethod
     def of(cls, record: MemoryRecord) -> Self:
-        """The claim of a record; what somebody has put there by hand is read as text."""
+        """The statement of a record; what somebody has put there by hand is read as text."""
         return cls.of_content(record.content, record.subject, record.step)
 
     @classmethod
     def of_content(
         cls, given: Mapping[str, Any], about: Any = None, step: float = 0
     ) -> Self:
-        """The claim that a record's content tells.
+        """The statement that a record's content tells.
 
         Args:
             about: unique id of the agent that is the subject, if it is one.
@@ -109,14 +109,21 @@ class Claim:
 
     @property
     def topic(self) -> tuple[Any, ...]:
-        """What it is about: claims of one topic are the same or exclude each other."""
+        """What it is about: statements of one topic are the same or exclude each other."""
         who = ("agent", self.about) if self.about is not None else bare(self.subject)
         value = [bare(self.value)] * self.several
         return (who, canonical(self.attribute), *value)
 
     @property
+    def written(self) -> tuple[str, ...]:
+        """Its subject, attribute, negation and value, as a file of facts has them."""
+        negation = "" if self.holds else "not"
+        name = canonical(self.attribute)
+        return bare(self.subject), name, negation, bare(self.value)
+
+    @property
     def says(self) -> tuple[str, bool]:
-        """What it says of its topic: the same claim made twice says the same."""
+        """What it says of its topic: the same statement made twice says the same."""
         return bare(self.value), self.holds
 
     @property
@@ -124,12 +131,12 @@ class Claim:
         """True if the agent saw it itself."""
         return None in self.speakers
 
-    def ends(self, older: "Claim") -> bool:
-        """True if an older claim of the same topic does not hold any more.
+    def ends(self, older: "Statement") -> bool:
+        """True if an older statement of the same topic does not hold any more.
 
         The same speakers can end it with another value or a denial. An observation of
         the agent itself ends it, and so does a reported change. Two speakers who only
-        disagree do not end each other's claims. Hearsay never ends an observation.
+        disagree do not end each other's statements. Hearsay never ends an observation.
         """
         settled = self.holds and not older.holds  # a value makes the denial useless
         if self.since < older.since or not (settled or self.contradicts(older)):
@@ -138,7 +145,7 @@ class Claim:
             return False
         return self.changed or self.witnessed or set(older.speakers) <= {*self.speakers}
 
-    def contradicts(self, other: "Claim") -> bool:
+    def contradicts(self, other: "Statement") -> bool:
         """True if both cannot hold at once."""
         same = bare(self.value) == bare(other.value)
         if self.holds == other.holds:
@@ -147,12 +154,12 @@ class Claim:
 
 
 def is_fact(record: MemoryRecord) -> bool:
-    """True for the record of a claim."""
-    return record.kind == KIND and is_claim(record.content, record.origin)
+    """True for the record of a statement."""
+    return record.kind == KIND and is_statement(record.content, record.origin)
 
 
-def is_claim(content: Any, origin: str | None) -> bool:
-    """True if a record of ``KIND`` is one of a claim; an event may have that kind, too."""
+def is_statement(content: Any, origin: str | None) -> bool:
+    """True if a record of ``KIND`` is one of a statement; an event may have that kind, too."""
     fits = isinstance(content, Mapping) and content.keys() >= _FIELDS
     return fits and origin != EVENT
 

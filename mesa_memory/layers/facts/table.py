@@ -8,7 +8,7 @@ from mesa_memory.core.content import words
 from mesa_memory.core.records import IMPORTED, REFUSED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, look_up
 from mesa_memory.layers.eviction import Evictable, surplus_places
-from mesa_memory.layers.facts.statement import KIND, Claim, bare, is_fact
+from mesa_memory.layers.facts.statement import KIND, Statement, bare, is_fact
 from mesa_memory.tasks.offline.attributes import related
 
 #: the longest name of a subject that is looked for in a text, in words
@@ -18,17 +18,17 @@ type Topic = tuple[Any, ...]
 
 
 class FactTable:
-    """Records of claims, also ended ones; a repeated claim counts once.
+    """Records of statements, also ended ones; a repeated statement counts once.
 
     Ended records are kept apart. Only questions about the past go through them, so the
     cost of a step does not grow with the number of ended facts.
 
     Attributes:
-        claims: of each record here, by id.
+        statements: of each record here, by id.
     """
 
     def __init__(self, records: Iterable[MemoryRecord] = ()) -> None:
-        self.claims: dict[str, Claim] = {}
+        self.statements: dict[str, Statement] = {}
         self._records: dict[str, MemoryRecord] = {}
         self._topics: dict[Topic, dict[str, None]] = {}
         self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
@@ -36,32 +36,34 @@ class FactTable:
         self._open_of: dict[Any, dict[Topic, None]] = {}
         self._named: dict[str, dict[Any, None]] = {}
         for record in records:
-            self.add(record, Claim.of(record))
+            self.add(record, Statement.of(record))
 
-    def add(self, record: MemoryRecord, claim: Claim) -> None:
+    def add(self, record: MemoryRecord, statement: Statement) -> None:
         """Takes up a record."""
-        self.claims[record.id], self._records[record.id] = claim, record
-        topic = claim.topic
+        self.statements[record.id], self._records[record.id] = statement, record
+        topic = statement.topic
         self._topics.setdefault(topic, {})[record.id] = None
         attributes = self._attributes.setdefault(topic[0], {})
         attributes.setdefault(topic[1], {})[topic] = None
         if record.current:
             self._reopen(topic, [*self._open.get(topic, ()), record])
-        names = [" ".join(words(bare(claim.subject)))]
-        if claim.about is not None:
-            names.append(" ".join(words(f"agent {claim.about}")))
-            names.append(" ".join(words(claim.subject.partition(" (")[0])))
+        names = [" ".join(words(bare(statement.subject)))]
+        if statement.about is not None:
+            names.append(" ".join(words(f"agent {statement.about}")))
+            names.append(" ".join(words(statement.subject.partition(" (")[0])))
         for name in names:
             self._named.setdefault(name, {})[topic[0]] = None
 
-    def replace(self, old: MemoryRecord, new: MemoryRecord, claim: Claim) -> None:
-        """Puts a record of the same claim in the place of an earlier one."""
+    def replace(
+        self, old: MemoryRecord, new: MemoryRecord, statement: Statement
+    ) -> None:
+        """Puts a record of the same statement in the place of an earlier one."""
         self.remove(old)
-        self.add(new, claim)
+        self.add(new, statement)
 
     def remove(self, record: MemoryRecord) -> None:
         """Takes out a record."""
-        topic = self.claims.pop(record.id).topic
+        topic = self.statements.pop(record.id).topic
         del self._topics[topic][record.id], self._records[record.id]
         if not self._topics[topic]:  # no fact is left that makes the attribute known
             attributes = self._attributes[topic[0]]
@@ -78,11 +80,15 @@ class FactTable:
         elif self._open.pop(topic, None):
             del self._open_of[topic[0]][topic]
 
+    def of(self, record: MemoryRecord) -> Statement:
+        """The statement of a record here."""
+        return self.statements[record.id]
+
     # -- what is there ------------------------------------------------------------------
 
     def records(self) -> list[MemoryRecord]:
         """All of them, in order of making."""
-        return sorted(self._records.values(), key=lambda record: record.place)
+        return sorted(self._records.values(), key=lambda record: record.order)
 
     def current(self) -> list[MemoryRecord]:
         """Those whose lifetime is open, topic by topic, the oldest topic first."""
@@ -126,14 +132,14 @@ class FactTable:
             record
             for topic in self._topics
             for record, until in self.past(topic)
-            if self.claims[record.id].since <= step and (until is None or step < until)
+            if self.of(record).since <= step and (until is None or step < until)
         ]
         return sorted(found, key=self._order)
 
     def newest(self, count: int) -> list[MemoryRecord]:
         """The current ones that were made last, in order of making."""
         known = self.current()
-        return heapq.nlargest(count, known, key=lambda record: record.place)[::-1]
+        return heapq.nlargest(count, known, key=lambda record: record.order)[::-1]
 
     def topics_of(self, subject: Any, attribute: str) -> list[Topic]:
         """The topics of an attribute of a subject, which is the first part of a topic."""
@@ -145,8 +151,10 @@ class FactTable:
 
     def disagree(self, records: Sequence[MemoryRecord]) -> bool:
         """True if two of them cannot both hold."""
-        claims = [self.claims[record.id] for record in records]
-        return any(a.contradicts(b) for n, a in enumerate(claims) for b in claims[:n])
+        statements = [self.of(record) for record in records]
+        return any(
+            a.contradicts(b) for n, a in enumerate(statements) for b in statements[:n]
+        )
 
     def surplus(self, most: int | None) -> list[MemoryRecord]:
         """The current ones beyond a number: hearsay first, by speaker in turn."""
@@ -157,36 +165,36 @@ class FactTable:
         return [known[place] for place in sorted(surplus_places(facts, most, 1))]
 
     def _evictable(self, record: MemoryRecord) -> Evictable:
-        claim = self.claims[record.id]
-        own = claim.witnessed or record.origin == IMPORTED
+        statement = self.of(record)
+        own = statement.witnessed or record.origin == IMPORTED
         stale = record.stale_since is not None
-        weight = (not stale, claim.strength, claim.last, record.place)
-        return Evictable(None if own else ("said by", *claim.speakers[:1]), weight)
+        weight = (not stale, statement.strength, statement.last, record.order)
+        return Evictable(None if own else ("said by", *statement.speakers[:1]), weight)
 
     def stale(self) -> list[MemoryRecord]:
         """The current ones that rest on something that does not hold any more."""
         found = [r for r in self.current() if r.stale_since is not None]
         return sorted(found, key=self._order)
 
-    # -- what a new claim meets -----------------------------------------------------------
+    # -- what a new statement meets -----------------------------------------------------------
 
-    def plural(self, claim: Claim) -> bool:
+    def plural(self, statement: Statement) -> bool:
         """True if the subject is known to have several values of the attribute."""
         # The topic of one of several values names that value, too.
-        return any(len(topic) > 2 for topic in self.topics_of(*claim.topic[:2]))
+        return any(len(topic) > 2 for topic in self.topics_of(*statement.topic[:2]))
 
-    def like(self, claim: Claim, most: int) -> list[MemoryRecord]:
+    def like(self, statement: Statement, most: int) -> list[MemoryRecord]:
         """The newest current ones of other attributes that may mean the same.
 
         Empty if the attribute is known of the subject: then there is nothing to ask.
         """
-        subject, attribute = claim.topic[:2]
+        subject, attribute = statement.topic[:2]
         if attribute in self._attributes.get(subject, ()):
             return []
         found = [
             record
             for record in self.of_subject(subject)
-            if related(self.claims[record.id].attribute, claim.attribute)
+            if related(self.of(record).attribute, statement.attribute)
         ]
         return found[-most:]
 
@@ -207,21 +215,25 @@ class FactTable:
             yield self.of_subject(subject)
 
     def _order(self, record: MemoryRecord) -> tuple[Any, ...]:
-        claim = self.claims[record.id]
-        return (claim.since, claim.subject, claim.attribute, claim.value, record.place)
+        statement = self.of(record)
+        return (
+            statement.since,
+            statement.subject,
+            statement.attribute,
+            statement.value,
+            record.order,
+        )
 
     def _until(
         self, record: MemoryRecord, known: Sequence[MemoryRecord]
     ) -> float | None:
-        claim = self.claims[record.id]
+        statement = self.of(record)
         ends = [
-            self.claims[other.id].since
+            self.of(other).since
             for other in known
             if other is not record
-            and self.claims[other.id].ends(claim)
-            and (
-                self.claims[other.id].since > claim.since or other.place > record.place
-            )
+            and self.of(other).ends(statement)
+            and (self.of(other).since > statement.since or other.order > record.order)
         ]
         if ends:
             return min(ends)
@@ -243,4 +255,4 @@ def _renewed(record: MemoryRecord, shelf: RecordLookup) -> bool:
     by = look_up(shelf, record.superseded_by)
     if by is None or by.id != record.superseded_by or not is_fact(by):
         return False  # ``edit`` lists the new record under the id of the old one
-    return Claim.of(by).says == Claim.of(record).says
+    return Statement.of(by).says == Statement.of(record).says

@@ -26,7 +26,7 @@ class EmbeddingNotes:
         if context.unnoticed:
             self._untold.update((record.id, record) for record in records)
         else:
-            context.outside.note_embedded(records, found)
+            context.runtime.note_embedded(records, found)
 
     def read(self, context: LayerContext, ranking: RecordIndex) -> None:
         """Something is being recalled: tells what was not told, and is still held."""
@@ -37,4 +37,4 @@ class EmbeddingNotes:
         self._untold.clear()
         if rows:
             found = Embedded(vectors[rows], ranking.source)
-            context.outside.note_embedded([records[row] for row in rows], found)
+            context.runtime.note_embedded([records[row] for row in rows], found)

@@ -35,7 +35,7 @@ logger = logger_of(__name__)
 #: witnessed events may fill this part of the capacity, whatever others say
 WITNESSED_SHARE = 0.5
 
-UNGRADED = (
+UNGRADED_WARNING = (
     "%s: the model has given no grade to %s of the %s event(s) that it was asked for, in "
     "%s step(s). They stay without one, which counts as the middle of the scale; what "
     "comes is asked for as before. This is said once in a run. A model that keeps to a "
@@ -115,7 +115,7 @@ class EventStream(Layer):
             self.held.append(entry)
             self._fresh.append(entry)
             if self.context.display:
-                self.context.outside.memory.show(entry)
+                self.context.runtime.memory.show(entry)
 
     def remember(self) -> Flow[None]:
         """Grades all new events in one request, embeds them in one, then forgets.
@@ -231,7 +231,7 @@ class EventStream(Layer):
         """Grades and embeds what is new; what gets no grade stays new for a while."""
         yield from self._grade_fresh()
         done = [e for e in self._fresh if e.events[0].id not in self._tries]
-        here = self.context.outside.embeds_here
+        here = self.context.runtime.embeds_here
         if not here:
             self.index.align()
             yield from self.index.embed(done)
@@ -239,7 +239,7 @@ class EventStream(Layer):
         self._forget()
         if here:
             current = [entry for entry in done if entry.events[0].current]
-            self.context.outside.announce(self.index, current)
+            self.context.runtime.announce(self.index, current)
 
     def _grade_fresh(self) -> Flow[None]:
         """Grades the new events, the oldest first; every grade that came is kept.
@@ -267,7 +267,7 @@ class EventStream(Layer):
                 self.context.grade(entry.events[0], graded.grades[place])
                 self._count(entry.events[0])
                 _show_grade(entry)
-        limit = self.context.outside.failures_allowed
+        limit = self.context.runtime.failures_allowed
         problem = graded.problem
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
@@ -307,7 +307,7 @@ class EventStream(Layer):
             self._given_up += given_up
             numbers = self._given_up, self._asked, limit
             whose = self.context.names(self.context.agent.unique_id)
-            self.context.outside.say_once(UNGRADED, whose, *map(str, numbers))
+            self.context.runtime.say_once(UNGRADED_WARNING, whose, *map(str, numbers))
 
     def _count(self, event: MemoryRecord) -> None:
         """Counts a grade; insights do not call for more insights."""

@@ -11,8 +11,8 @@ models that always leave the last one out; then it counts as hard, and is asked 
 after all others.
 
 A grade that does not depend on the agent is shared: the same event heard by many agents
-with the same task and model is graded once for the whole model run (``Claim``,
-``Publish``, ``Await``).
+with the same task and model is graded once for the whole model run (``AcquireShared``,
+``PublishShared``, ``AwaitShared``).
 """
 
 import hashlib
@@ -24,7 +24,13 @@ from mesa_memory.core import importance as grading
 from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Await, Claim, Flow, LLMRequest, Publish
+from mesa_memory.core.requests import (
+    AcquireShared,
+    AwaitShared,
+    Flow,
+    LLMRequest,
+    PublishShared,
+)
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.errors import BadReply, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
@@ -34,7 +40,7 @@ from mesa_memory.tasks.grade import Grades, by_place, offline_grade
 #: number of newest events against which grades by rule tell what is new
 KNOWN_EVENTS = 20
 #: the most events in one request
-BATCH = 40
+MAX_EVENTS = 40
 #: the most characters of events in one request
 REQUEST_CHARS = 24_000
 #: single events in a row that may fail before a model that has graded nothing yet is
@@ -159,7 +165,7 @@ class Grader:
 
     def _server(self) -> str:
         """Names the model and its address, which may hold a secret."""
-        named = "{} {}".format(*self.context.outside.target()).encode()
+        named = "{} {}".format(*self.context.runtime.target()).encode()
         return hashlib.sha256(named).hexdigest()[:16]
 
 
@@ -225,7 +231,7 @@ class _Asking:
         size = 0
         for place in places:
             size += len(self.lines[place])
-            if batch and (len(batch) == BATCH or size > REQUEST_CHARS):
+            if batch and (len(batch) == MAX_EVENTS or size > REQUEST_CHARS):
                 yield batch
                 batch, size = [], len(self.lines[place])
             batch.append(place)
@@ -354,15 +360,15 @@ def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[Non
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades
     while open_keys:
-        claim: Any = yield Claim(tuple(open_keys))
+        claim: Any = yield AcquireShared(tuple(open_keys))
         found |= {place_of[key]: grade for key, grade in claim.known.items()}
         if claim.ours:
             yield from asking.grade([place_of[key] for key in claim.ours])
             # What was not graded is given back, for others to try.
-            yield Publish({key: found.get(place_of[key]) for key in claim.ours})
+            yield PublishShared({key: found.get(place_of[key]) for key in claim.ours})
         open_keys = []
         for key in claim.others:
-            grade = yield Await(key)
+            grade = yield AwaitShared(key)
             if grade is not None:
                 found[place_of[key]] = grade
             elif outcome.problem is None:

@@ -71,7 +71,7 @@ class EventIndex:
             fresh: ids of events that are embedded when they are graded.
         """
         self.clear()
-        if not self.context.outside.embeds_here:  # only what is new is embedded later
+        if not self.context.runtime.embeds_here:  # only what is new is embedded later
             self.align()
             bare = [r for r in self.ranking.lacking() if r.id not in set(fresh)]
             if bare:
@@ -121,7 +121,7 @@ class EventIndex:
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)
-        if self.context.outside.embeds_here and (bare := self.ranking.lacking()):
+        if self.context.runtime.embeds_here and (bare := self.ranking.lacking()):
             self._embed_here(bare)
 
     def align(self) -> None:
@@ -224,12 +224,12 @@ class EventIndex:
             self._in_question.append(record)
 
     def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
-        outside = self.context.outside
-        rows = outside.embedded_together(
+        runtime = self.context.runtime
+        rows = runtime.embedded_together(
             [record.id for record in bare],
             lambda key: self.body_of(self.entry_of[key]),
         )
-        self._take(bare, Embedded(np.stack(rows), outside.embedder_name))
+        self._take(bare, Embedded(np.stack(rows), runtime.embedder_name))
 
     def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         self.ranking.embed_all(records, found.vectors, found.source)

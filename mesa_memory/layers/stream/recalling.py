@@ -137,7 +137,7 @@ class Recollection:
 
     def known_vector(self, text: str) -> Embedded | None:
         """The embedding of a text, if it is among the last that were made."""
-        source = self.context.outside.embedder_name
+        source = self.context.runtime.embedder_name
         for asked in (EMBEDDED.of(self), *self._asked.values()):
             if asked and asked[0] == text and asked[1] and asked[1].source == source:
                 return asked[1]

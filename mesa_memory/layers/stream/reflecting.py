@@ -7,23 +7,23 @@ from typing import Any
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.records import DERIVED, MemoryRecord, Part
 from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
-from mesa_memory.core.validate import number
+from mesa_memory.core.validate import checked_number
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.filtering import ask_about
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.layers.stream.reflection import THRESHOLD, Reflection
+from mesa_memory.layers.stream.reflection import REFLECTION_THRESHOLD, Reflection
 from mesa_memory.tasks import QUESTIONS, REFLECT
 
 KIND = "reflection"
 
 #: in place of a question: insights that may not hold any more are drawn anew
-REDRAW = ""
+REDRAW_QUESTION = ""
 #: the most that are drawn anew at a time, the oldest first
-REDRAWN = 5
+MAX_REDRAWN = 5
 
 #: the doubt about an insight without evidence
-UNFOUNDED = "it shares no word with the statements it cites"
+UNFOUNDED_DOUBT = "it shares no word with the statements it cites"
 
 #: an insight, and the records that it rests on
 type Drawn = tuple[str, list[MemoryRecord]]
@@ -51,9 +51,9 @@ class Reflector:
                 f"reflection must be a Reflection or None, got {plan!r}; make one with "
                 "Reflection.direct() or Reflection.questions()"
             )
-        self.threshold = THRESHOLD
+        self.threshold = REFLECTION_THRESHOLD
         if threshold is not None:
-            self.threshold = number("reflect_threshold", threshold, above=True)
+            self.threshold = checked_number("reflect_threshold", threshold, above=True)
             plan = plan or Reflection.direct()
         self.plan = plan
         self.gathered = 0.0  #: importance of the events since the last reflection
@@ -102,7 +102,7 @@ class Reflector:
         newest = self._statements(plan.last)
         if not self._open and newest:
             self._open = yield from self._ask_questions(plan, newest)
-            self._open += [REDRAW] * bool(self._stale())
+            self._open += [REDRAW_QUESTION] * bool(self._stale())
         if not newest:  # the user has emptied the stream
             self._open = []
         questions = list(self._open)
@@ -113,14 +113,16 @@ class Reflector:
             for question, vector in zip(questions, vectors, strict=True)
         ]
         flows = [
-            self._infer(plan, question, lines, stale if question == REDRAW else ())
+            self._infer(
+                plan, question, lines, stale if question == REDRAW_QUESTION else ()
+            )
             for question, lines in zip(questions, shown, strict=True)
         ]
         outcomes = yield from gather(flows)
         for question, outcome in zip(questions, outcomes, strict=True):
             if not isinstance(outcome, FAULTS):
                 found = self._keep(outcome, keep)
-                if question == REDRAW:
+                if question == REDRAW_QUESTION:
                     self._replace(stale, found, let_go)
                 self._open.remove(question)
         if fault := first_fault(outcomes):
@@ -195,7 +197,7 @@ class Reflector:
         index, stale = self.recollection.index, self.context.log.stale
         index.align()
         held = [key for key, r in stale.items() if r in index.ranking and _depth(r)]
-        return [stale[key] for key in index.ranking.by_arrival(held)[:REDRAWN]]
+        return [stale[key] for key in index.ranking.by_arrival(held)[:MAX_REDRAWN]]
 
     def _replace(
         self,
@@ -232,7 +234,7 @@ class Reflector:
             without=[*deep, *index.strangers()],
         )
         recalled = RecallResult(question, scoring, found, part=self.part)
-        self.context.outside.note_recall("reflect", recalled)
+        self.context.runtime.note_recall("reflect", recalled)
         return sorted((r.record for r in found), key=lambda record: record.step)
 
     def _infer(
@@ -270,7 +272,7 @@ class Reflector:
             if text not in known:
                 known.add(text)
                 depth = 1 + max(map(_depth, evidence), default=self._unfounded)
-                doubt = {} if evidence else {"doubtful": UNFOUNDED}
+                doubt = {} if evidence else {"doubtful": UNFOUNDED_DOUBT}
                 kept.append(keep({"text": text, "depth": depth, **doubt}, evidence))
         return kept
 

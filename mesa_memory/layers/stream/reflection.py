@@ -6,10 +6,10 @@ Reflection is due once the events since the last one have gathered enough import
 
 from dataclasses import dataclass
 
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 
 #: importance that makes a reflection due, if nothing else is said
-THRESHOLD = 30.0
+REFLECTION_THRESHOLD = 30.0
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class Reflection:
 
     def __post_init__(self) -> None:
         for name in ("last", "insights", "max_depth"):
-            whole(name, getattr(self, name))
+            checked_int(name, getattr(self, name))
         for name in ("asked", "per_question"):
-            whole(name, getattr(self, name), least=1 if self.asked else 0)
+            checked_int(name, getattr(self, name), least=1 if self.asked else 0)
 
     @classmethod
     def direct(
@@ -67,5 +67,5 @@ class Reflection:
             last: how many of the newest records the questions are made from.
             max_depth: see ``Reflection``.
         """
-        whole("questions", questions)
+        checked_int("questions", questions)
         return cls(last, insights, questions, per_question, max_depth)

@@ -13,7 +13,7 @@ from typing import Any
 from mesa_memory.core.limits import crossed
 from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
-from mesa_memory.core.validate import number, whole
+from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.cost.account import Account, soon, wake
 from mesa_memory.llm.cost.price import FREE, Price
@@ -98,7 +98,8 @@ class Budget:
         for item in fields(self):
             value = getattr(self, item.name)
             if value is not None:
-                (number if item.name == "cost" else whole)(item.name, value, 0)
+                check = checked_number if item.name == "cost" else checked_int
+                check(item.name, value, 0)
 
 
 type _Usages = defaultdict[tuple, Tally]

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory.core.validate import number
+from mesa_memory.core.validate import checked_number
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Price:
         for name in ("prompt", "reply", "cached", "written"):
             value = getattr(self, name)
             if value is not None or name in ("prompt", "reply"):
-                number(f"the price of a token ({name})", value)
+                checked_number(f"the price of a token ({name})", value)
 
     @classmethod
     def of(cls, given: Any) -> "Price | None":

@@ -149,7 +149,7 @@ def _copied(
     every = {key: record for own in found for key, record in own.records.items()}
     later = memory.layer_context.now - past.step
     copies: dict[str, MemoryRecord] = {}
-    for old in sorted(every.values(), key=lambda record: record.place):
+    for old in sorted(every.values(), key=lambda record: record.order):
         made = old.origin == DERIVED
         copies[old.id] = copy = copy_of(
             memory,

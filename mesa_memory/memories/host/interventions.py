@@ -178,7 +178,7 @@ def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
             copies[name] = copy_of(
                 memory, record, record.content, (name,), record.origin
             )
-            copies[name].place = record.place  # it is as old as it was
+            copies[name].order = record.order  # it is as old as it was
     _restore(memory, state, held | copies)
 
 
@@ -215,7 +215,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
     if schema is not None:
         inputs["schema"] = schema
     flow = memory.ask(PROBE, **inputs)
-    return memory.layer_context.outside.run(flow)
+    return memory.layer_context.runtime.run(flow)
 
 
 def _is_schema(given: Any) -> bool:

@@ -18,11 +18,11 @@ from mesa_memory.core.records import EVENT, MemoryRecord
 from mesa_memory.core.requests import FAULTS, Flow, first_fault
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import check_agent, whole
+from mesa_memory.core.validate import check_agent, checked_int
 from mesa_memory.errors import LLMError
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent
-from mesa_memory.layers.base import Layer, entries_of, named
+from mesa_memory.layers.base import Layer, entries_of, with_unique_names
 from mesa_memory.layers.context import LayerContext, settle
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.undeclared import StateWatch
@@ -82,7 +82,7 @@ class MemoryModule(MemoryReads):
         self._connection = Connection(self)
         self._work = self._new_queue()
         self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
-        self.layer_context.outside = self._connection
+        self.layer_context.runtime = self._connection
         self._state = MemoryState(self)
         return self
 
@@ -107,11 +107,11 @@ class MemoryModule(MemoryReads):
             display=display,
             additive_event_types=additive_event_types,  # type: ignore[arg-type]
         )
-        self.event_chars = whole("event_chars", event_chars)
-        self.section_chars = whole("section_chars", section_chars)
-        self.history_capacity = whole("history_capacity", history_capacity)
+        self.event_chars = checked_int("event_chars", event_chars)
+        self.section_chars = checked_int("section_chars", section_chars)
+        self.history_capacity = checked_int("history_capacity", history_capacity)
         self.layer = context.log.layer = new_layer(agent, type(self).layer)
-        self.layers = named(layers, context)
+        self.layers = with_unique_names(layers, context)
         for layer in self.layers:
             layer.join(context)
         self._connection.own_model(llm_model, api_base)
@@ -320,7 +320,7 @@ class MemoryModule(MemoryReads):
             self.step_ends(now)
             self._work.max_failures = services.failures_allowed
             groups = context.inbox.take(now)
-            self._work.put(Commit(now, groups, context.log.bus.next_place()))
+            self._work.put(Commit(now, groups, context.log.bus.next_order()))
             if stands:  # nobody moves the clock: the agent's steps count
                 context.lived += 1
             watch.check(context.undeclared)  # the step's events are in the queue
@@ -332,7 +332,7 @@ class MemoryModule(MemoryReads):
             groups = context.inbox.take_finished(now)
             if not groups:
                 return
-            self._work.put(Commit(now, groups, context.log.bus.next_place()))
+            self._work.put(Commit(now, groups, context.log.bus.next_order()))
         if services.deferred:
             self._work.begin()
         elif len(self._work.waiting) > MAX_WAITING:

@@ -11,7 +11,7 @@ from mesa_memory.core.inbox import by_kind
 from mesa_memory.core.records import SUPERSEDED, MemoryRecord, Observer, RecordLog
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.text.redaction import logger as logger_of
-from mesa_memory.core.validate import whole as whole_number
+from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer, entries_of
 from mesa_memory.layers.context import LayerContext
@@ -122,7 +122,7 @@ class MemoryReads(Memory):
         return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
 
     @contextmanager
-    def laid_out(self, block: int = render.BLOCK) -> Iterator[dict[str, str]]:
+    def laid_out(self, block: int = render.BLOCK_STEPS) -> Iterator[dict[str, str]]:
         """Reads of this thread or task are for a request whose beginning is cached.
 
         They say the same in the order of how seldom it changes: recent steps only grow
@@ -136,7 +136,7 @@ class MemoryReads(Memory):
         Yields:
             What is read, by section; see ``reading.SHOWN``.
         """
-        layout = Layout(whole_number("block", block))
+        layout = Layout(checked_int("block", block))
         with LAID_OUT.on(self.layer_context, layout):
             yield layout.texts
 

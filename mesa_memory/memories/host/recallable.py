@@ -67,7 +67,7 @@ class Recallable:
         filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
         found = self._recalled(query, k, scoring, **filters)
         # What is noted is written later.
-        recorded = self.layer_context.outside.services.recorder
+        recorded = self.layer_context.runtime.services.recorder
         return found.own() if recorded else found.records
 
     async def arecall(

@@ -54,7 +54,7 @@ class Recalls:
             names = self._memory.layer_context.names
             filters["subject"] = names.unique_id(filters["subject"])
         found = self.mind.find(query, k, self.vector_of, scoring, **filters)
-        self._memory.layer_context.outside.note_recall(purpose, found)
+        self._memory.layer_context.runtime.note_recall(purpose, found)
         return found
 
     async def aprepare(self, kind: str, once: bool = False) -> None:
@@ -69,10 +69,10 @@ class Recalls:
         """
         if kind != "observation":
             return
-        outside = self._memory.layer_context.outside
-        able = not outside.embeds_here
+        runtime = self._memory.layer_context.runtime
+        able = not runtime.embeds_here
         while able:
-            able = await outside.arun(self._prepare())
+            able = await runtime.arun(self._prepare())
             if once or self._prepared():
                 break
         with self._memory.alone():
@@ -103,16 +103,16 @@ class Recalls:
     async def foresee(self, query: str | None, scoring: Scoring | None) -> Query | None:
         """The vector for a recall at this moment; None if it needs none, or has it."""
         await self._memory.asettle()
-        outside, mind = self._memory.layer_context.outside, self.mind
+        runtime, mind = self._memory.layer_context.runtime, self.mind
         asked: Query | None = None
-        while not outside.embeds_here:
+        while not runtime.embeds_here:
             body = self._to_embed(query, scoring)
             if body is None or (asked and asked[0] == body):
                 break
             known = mind.known_vector(body)
             if known is None:
                 flow = mind.embed_query(body, must=query is not None)
-                known = await outside.arun(flow)
+                known = await runtime.arun(flow)
             asked = body, known
         return asked
 
@@ -122,13 +122,13 @@ class Recalls:
         In an event loop all others wait as long as this does, so there an observation
         that nobody awaited counts by its words.
         """
-        outside, mind = self._memory.layer_context.outside, self.mind
+        runtime, mind = self._memory.layer_context.runtime, self.mind
         known = mind.known_vector(text)
         if known is not None:
             return known
         flow = mind.embed_query(text, must)
-        if outside.embeds_here or not outside.in_event_loop:
-            return outside.run(flow)
+        if runtime.embeds_here or not runtime.in_event_loop:
+            return runtime.run(flow)
         if mind.tried(text, must):
             return None  # it was awaited, and did not come
         if self._memory.steps_awaited():
@@ -136,7 +136,7 @@ class Recalls:
                 self._say_once(BY_WORDS_HERE)
                 return None
             self._say_once(WAITED)
-        return outside.run_elsewhere(flow)
+        return runtime.run_elsewhere(flow)
 
     def _say_once(self, text: str) -> None:
         context = self._memory.layer_context

@@ -36,7 +36,7 @@ class MemoryState:
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; each layer's part stands under the layer's name."""
         memory, context = self._memory, self._memory.layer_context
-        work, log = context.outside.work, context.log
+        work, log = context.runtime.work, context.log
         parts = {layer.name: layer_snapshot(layer) for layer in memory.layers}
         own = declared_state(memory)
         left = context.names.departed()
@@ -61,7 +61,7 @@ class MemoryState:
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """See ``MemoryModule``; its queue must be a new one."""
         memory, context = self._memory, self._memory.layer_context
-        work, log = context.outside.work, context.log
+        work, log = context.runtime.work, context.log
         log.layer = snapshot["layer"]
         set_layers(memory.agent, snapshot["layers"])
         log.numbers.clear()
@@ -76,7 +76,7 @@ class MemoryState:
         }
         context.names.remember(snapshot.get("names", ()))
         for now, groups in snapshot["waiting"]:
-            place = context.outside.bus.next_place()
+            place = context.runtime.bus.next_order()
             work.put(Commit(now, [(step, events) for step, events in groups], place))
         context.before = dict(snapshot.get("before", {}))
         shelf = RecordsAfter(shelf, context.before)
@@ -98,7 +98,7 @@ class MemoryState:
             for event in events:
                 dropped.pop(event.id, None)
         found = [r for r in context.log.current() if r.id not in dropped]
-        return sorted(found, key=lambda record: record.place)
+        return sorted(found, key=lambda record: record.order)
 
     def held(self) -> list[MemoryRecord]:
         """All records that the memory goes by, oldest first, closed ones too."""
@@ -110,4 +110,4 @@ class MemoryState:
             *(record for layer in layers for record in held_by(layer)),
             *(record for layer in layers for record in layer.history()),
         ]
-        return sorted({r.id: r for r in found}.values(), key=lambda r: r.place)
+        return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)

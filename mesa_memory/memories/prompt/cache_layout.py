@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.events import ROUTINE
+from mesa_memory.core.events import ROUTINE_KINDS
 from mesa_memory.layers.evicted_block import beyond
 from mesa_memory.layers.lines import Line
 
@@ -64,7 +64,7 @@ def appended(steps: Iterable[tuple[Any, Sequence[Line]]]) -> list[str]:
         said = []
         for line in lines:
             key = (line.kind, line.text)
-            before = first.setdefault(key, step) if line.kind in ROUTINE else step
+            before = first.setdefault(key, step) if line.kind in ROUTINE_KINDS else step
             said.append(line.text if before == step else _again(line.text, before))
         texts.append(render.step_text(step, said))
     return texts

@@ -52,14 +52,14 @@ def words_of(layers: Sequence[Layer]) -> list[Line]:
         for talk in layer.under_way()
         for turn in map(layer.line, layer.turns(talk))
     ]
-    return sorted(turns, key=lambda turn: turn.records[0].place)
+    return sorted(turns, key=lambda turn: turn.records[0].order)
 
 
 def _called_for(layer: Conversations, recalls: Recalls) -> Found:
     """The summaries that the dialogue calls for, and then the newest."""
     found = layer.bring_to_mind(recalls.vector_of)
     records = [each.record for each in found.records] if found else []
-    earlier = sorted(records, key=lambda record: record.place)
+    earlier = sorted(records, key=lambda record: record.order)
     # What the dialogue calls for stays longer than the newest.
     called = [replace(layer.told(record), rank=layer.now) for record in earlier]
     return [*called, *layer.summary()], found

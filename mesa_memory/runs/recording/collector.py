@@ -41,13 +41,13 @@ class Collector:
         memories = list(memories)
         for memory in memories:
             memory.layer_context.log.join(self.bus)
-        self._since = self.bus.next_place()
+        self._since = self.bus.next_order()
         for memory in memories:
             memory.recount(self)
 
     def opened(self, record: MemoryRecord) -> None:
         """See ``Observer``."""
-        if record.place[0] < self._since:
+        if record.order[0] < self._since:
             self._older.add(record.id)
         self.changes.opened.append(record)
         if record.importance is not None:
@@ -84,7 +84,7 @@ class Collector:
         found: Sequence[ScoredRecord],
         note: str,
         shown: Callable[[ScoredRecord], bool],
-        among: int | None = None,
+        commit_order: int | None = None,
         part: Part | None = None,
     ) -> None:
         """Records came to mind.
@@ -94,13 +94,13 @@ class Collector:
             found: stays as it is: it is looked at later.
             note: what else there is to say; empty if nothing.
             shown: whether the reader's budget let a record through; asked later.
-            among: place of the commitment during which it happened; None is the end.
+            commit_order: order of the commitment during which it happened; None is the end.
             part: the layer that recalled, if others think at the same time: its recalls
                 stand in the order of the layers, whoever was answered first.
         """
         if not self.muted:
             what = (whose, query, scoring, found, shown, note)
-            place = self._place(among, part)
+            place = self._place(commit_order, part)
             self.changes.recalls.append(Recall(place, *what))
 
     def shown(
@@ -120,7 +120,7 @@ class Collector:
 
     def began(self, request: LLMRequest) -> tuple[int, ...]:
         """A request is about to be answered; its turn among all requests."""
-        return request.turn or (self.bus.next_place(),)
+        return request.turn or (self.bus.next_order(),)
 
     def called(
         self,
@@ -175,14 +175,16 @@ class Collector:
 
     def _know(self, record: MemoryRecord) -> None:
         """Opens a record from before, of a memory that nobody held any more."""
-        if record.place[0] < self._since and record.id not in self._older:
+        if record.order[0] < self._since and record.id not in self._older:
             self.opened(record)
 
-    def _place(self, among: int | None, part: Part | None = None) -> tuple[int, ...]:
-        if among is None:
-            return (self.bus.next_place(), 0)
+    def _place(
+        self, commit_order: int | None, part: Part | None = None
+    ) -> tuple[int, ...]:
+        if commit_order is None:
+            return (self.bus.next_order(), 0)
         # Later than every record made there; of one layer in the order of its recalls.
-        return (among, 10**9 + (part.place if part else 0), next(self._inside))
+        return (commit_order, 10**9 + (part.order if part else 0), next(self._inside))
 
     def taken(self) -> Changes:
         """What was noted; nothing is left."""

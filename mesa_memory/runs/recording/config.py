@@ -7,7 +7,7 @@ from pathlib import Path
 from platform import python_version
 from typing import Any
 
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 
 #: packages on which a result depends
 PACKAGES = ("mesa-memory", "mesa", "mesa-llm", "litellm", "numpy", "model2vec")
@@ -57,7 +57,7 @@ class Recording:
                 f"on_failure must be one of {ON_FAILURE}, got {self.on_failure!r}"
             )
         if self.checkpoint_every is not None:
-            whole("checkpoint_every", self.checkpoint_every)
+            checked_int("checkpoint_every", self.checkpoint_every)
 
 
 def versions() -> dict[str, str]:

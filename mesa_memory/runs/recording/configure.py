@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from mesa_memory.core.text import redaction
-from mesa_memory.core.validate import check_model, whole
+from mesa_memory.core.validate import check_model, checked_int
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.batcher import EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
@@ -149,7 +149,9 @@ def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
             )
         chosen["on_failure"] = on_failure
     if max_pending_steps is not UNCHANGED:
-        chosen["max_pending_steps"] = whole("max_pending_steps", max_pending_steps)
+        chosen["max_pending_steps"] = checked_int(
+            "max_pending_steps", max_pending_steps
+        )
     return chosen
 
 
@@ -169,7 +171,7 @@ def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
     """Where answers are kept, and which of several."""
     chosen: dict[str, Any] = {}
     if replicate is not UNCHANGED:
-        chosen["replicate"] = whole("replicate", replicate, 0)
+        chosen["replicate"] = checked_int("replicate", replicate, 0)
     if cache is UNCHANGED:
         return chosen
     if cache is None:

@@ -45,7 +45,7 @@ class StepBatch:
         grades = dict(changes.graded)
         opened = [
             record_row(record, grades.pop(record.id, None), step)
-            for record in sorted(changes.opened, key=lambda record: record.place)
+            for record in sorted(changes.opened, key=lambda record: record.order)
         ]
         calls = sorted(
             changes.calls,

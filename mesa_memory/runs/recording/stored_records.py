@@ -147,7 +147,7 @@ def _record(row: Any, agent: Any) -> MemoryRecord:
         else _clock(row["valid_to"]),
         closed_because=row["closed_because"],
         superseded_by=row["superseded_by"],
-        place=(0, row["seq"]),
+        order=(0, row["seq"]),
         stale_since=row["stale_since"]
         if row["stale_since"] is None
         else _clock(row["stale_since"]),

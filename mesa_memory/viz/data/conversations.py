@@ -248,7 +248,7 @@ def _key(row: Row) -> Key:
 def _record(row: Row, agent: Any) -> MemoryRecord:
     return MemoryRecord(
         row["id"], agent, row["layer"], row["kind"], row["step"],
-        row["content"], place=(row["seq"], 0),
+        row["content"], order=(row["seq"], 0),
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory.core.text.redaction import MARK, scrub
+from mesa_memory.core.text.redaction import REDACTED, scrub
 
 NAMES = ("password", "passwd", "pwd", "api_key", "apikey", "access_token")
 GIVEN = "q7Wf2Lr9Xc4Tz8"
@@ -13,7 +13,7 @@ def test_a_secret_that_is_given_by_name_is_taken_out(beside):
     for name in [*NAMES, "client_secret"]:
         for write in [str.lower, str.upper, str.title]:
             text = f"{beside}the server was given {write(name)}='{GIVEN}' and said no"
-            assert GIVEN not in scrub(text) and MARK in scrub(text)
+            assert GIVEN not in scrub(text) and REDACTED in scrub(text)
 
 
 def test_letters_that_are_the_same_to_a_search_hide_no_secret():

@@ -4,7 +4,7 @@ from mesa_memory.core.records import RecordBus
 from mesa_memory.layers.context import LayerContext
 
 
-class Outside:
+class LayerRuntime:
     """Stands behind a layer in place of a memory; nobody is asked and nobody told."""
 
     embeds_here = False
@@ -57,8 +57,8 @@ class Owner:
 def joined(layer):
     """The layer, as a part of a memory."""
     context = LayerContext("test")
-    context.outside = Outside()
-    context.agent = context.outside.agent
+    context.runtime = LayerRuntime()
+    context.agent = context.runtime.agent
     layer.join(context)
     return layer
 

@@ -64,7 +64,7 @@ class World:
 
     def known(self, attribute=None):
         """What is current, as (value, speakers)."""
-        found = [self.facts.table.claims[r.id] for r in self.facts.table.current()]
+        found = [self.facts.table.statements[r.id] for r in self.facts.table.current()]
         chosen = [c for c in found if attribute in (None, c.attribute)]
         return [(claim.value, claim.speakers) for claim in chosen]
 
@@ -74,7 +74,9 @@ class World:
 
     def at(self, step):
         """The values that held at a step."""
-        return [self.facts.table.claims[r.id].value for r in self.facts.table.at(step)]
+        return [
+            self.facts.table.statements[r.id].value for r in self.facts.table.at(step)
+        ]
 
 
 def stated(value="the mill", attribute="home", subject="Carl", sources=1, **more):
@@ -236,7 +238,7 @@ def test_a_repeated_fact_gains_strength_and_its_evidence_is_kept():
         for step, name in ((1, "home"), (3, "Home"), (4, "the homes"))
     ]
     (record,) = world.facts.table.current()
-    claim = world.facts.table.claims[record.id]
+    claim = world.facts.table.statements[record.id]
     assert (claim.strength, claim.since, claim.last) == (3, 1, 4)
     assert events[2].id in record.sources
     assert "steps 1 to 4, 3 times" in world.facts.summary()[0].text
@@ -267,7 +269,7 @@ def test_a_subject_may_have_several_values_of_some_attributes():
     assert [value for value, _ in world.known()] == ["a boat", "a horse", "a dog"]
     gone = {"attribute": "has", "value": "a horse", "holds": False}
     world.told(4, 2, "Carl's horse is dead.", **gone)
-    held = list(world.facts.table.claims.values())
+    held = list(world.facts.table.statements.values())
     assert [c.value for c in held if not c.holds] == ["a horse"]
     assert len(world.facts.table.current()) == 3
 
@@ -278,7 +280,9 @@ def test_of_many_facts_the_strongest_and_newest_are_kept():
         world.told(step, 2, "Ann is the mayor.", subject="Ann", value="mayor")
     for step, name in ((3, "Bob"), (4, "Carl")):
         world.told(step, 2, "…", subject=name, value="baker")
-    kept = [world.facts.table.claims[r.id].subject for r in world.facts.table.current()]
+    kept = [
+        world.facts.table.statements[r.id].subject for r in world.facts.table.current()
+    ]
     assert kept == ["Ann", "Carl"]
     evicted = [r for r in world.facts.table.records() if r.closed_because == "evicted"]
     assert len(evicted) == 1
@@ -357,7 +361,7 @@ def test_events_that_a_model_cannot_read_do_not_keep_the_others_waiting():
     assert len(world.requests[-1].inputs["lines"]) == 3, "the first was given up"
     assert (
         world.facts.unread == []
-        and "3 times in a row" in world.facts.context.outside.said
+        and "3 times in a row" in world.facts.context.runtime.said
     )
     world.told(4, 2, "Carl lives at the mill.")
     assert world.known() == [("the mill", (2,))]

@@ -3,9 +3,9 @@
 import pytest
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.requests import Claimed, Reply
+from mesa_memory.core.requests import Reply, SharedAnswers
 from mesa_memory.errors import LLMUnavailable
-from mesa_memory.layers.base import Layer, named
+from mesa_memory.layers.base import Layer, with_unique_names
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
@@ -117,7 +117,7 @@ def test_a_stream_grades_then_embeds_and_stays_new_after_a_failure():
     (event,) = happens([stream], "The mill burns!")
     flow = stream.remember()
     effect = next(flow)
-    effect = flow.send(Claimed({}, [*effect.keys], []))
+    effect = flow.send(SharedAnswers({}, [*effect.keys], []))
     assert effect.purpose == "grade" and "The mill burns!" in effect.prompt
     assert [line.records for line in stream.recent()] == [(event,)]
     effect = flow.send(Reply('{"grades": [4]}'))
@@ -158,7 +158,7 @@ def test_the_state_that_a_layer_names_is_in_its_snapshot():
 
 
 def test_layers_of_one_name_are_told_apart():
-    assert [layer.name for layer in named([Window(), Window()])] == [
+    assert [layer.name for layer in with_unique_names([Window(), Window()])] == [
         "window",
         "window-2",
     ]

@@ -10,7 +10,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.dialogue import DialogueContext
 from mesa_memory.retrieval.index import RecordIndex
-from mesa_memory.retrieval.scoring import PRESETS, Scoring
+from mesa_memory.retrieval.scoring import PRESET_NAMES, Scoring
 
 NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
 
@@ -207,7 +207,7 @@ def test_words_that_nobody_used_end_no_time():
         assert found.parts["time_match"] == 0
 
 
-@pytest.mark.parametrize("name", [n for n in PRESETS if n != "default"])
+@pytest.mark.parametrize("name", [n for n in PRESET_NAMES if n != "default"])
 def test_no_preset_but_the_default_reads_a_question_for_time(name):
     assert Scoring.preset(name).time_match == 0
     index = index_of(MOVES)

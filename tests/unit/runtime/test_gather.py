@@ -14,7 +14,14 @@ from mesa_memory import (
     Services,
     configure,
 )
-from mesa_memory.core.requests import Await, Claim, Gather, Publish, first_fault, gather
+from mesa_memory.core.requests import (
+    AcquireShared,
+    AwaitShared,
+    Gather,
+    PublishShared,
+    first_fault,
+    gather,
+)
 from mesa_memory.errors import EmbedderError
 from tests.support.models import citizen, live, said
 from tests.support.stored import rows
@@ -176,12 +183,12 @@ def test_what_waiting_cannot_cure_is_raised_first():
 @pytest.mark.parametrize("llm", [Late, Instant])
 def test_flows_that_hold_what_the_other_waits_for_both_end(llm, execution):
     def holding(mine, other):
-        yield Claim((mine,))
-        claimed = yield Claim((other,))
+        yield AcquireShared((mine,))
+        claimed = yield AcquireShared((other,))
         found = claimed.known.get(other)
         for key in claimed.others:
-            found = yield Await(key)
-        yield Publish({mine: mine})
+            found = yield AwaitShared(key)
+        yield PublishShared({mine: mine})
         return found
 
     def flows(_):
@@ -193,15 +200,15 @@ def test_flows_that_hold_what_the_other_waits_for_both_end(llm, execution):
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])
 def test_a_claim_of_a_flow_that_failed_is_free_while_its_siblings_go_on(execution):
     def failing(memory):
-        yield Claim(("key",))
+        yield AcquireShared(("key",))
         yield from asking(memory, 1)
         raise LLMUnavailable("down")
 
     def waiting(_):
-        claimed = yield Claim(("key",))
+        claimed = yield AcquireShared(("key",))
         assert claimed.others == ["key"]
-        answer = yield Await("key")
-        claimed = yield Claim(("key",))
+        answer = yield AwaitShared("key")
+        claimed = yield AcquireShared(("key",))
         return answer, claimed.ours
 
     def flows(memory):

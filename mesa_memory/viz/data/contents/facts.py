@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.records import REFUSED
-from mesa_memory.layers.facts.statement import KIND, Claim, is_claim
+from mesa_memory.layers.facts.statement import KIND, Statement, is_statement
 from mesa_memory.viz.data.agent import Past, Row
 
 #: what the agent saw with its own eyes has no speaker
@@ -24,14 +24,18 @@ class Fact:
     """
 
     row: Row
-    claim: Claim
+    statement: Statement
     until: float | None
     rivals: tuple[str, ...] = ()
 
     @property
     def value(self) -> str:
         """What is said."""
-        return self.claim.value if self.claim.holds else f"not {self.claim.value}"
+        return (
+            self.statement.value
+            if self.statement.holds
+            else f"not {self.statement.value}"
+        )
 
     @property
     def refused(self) -> bool:
@@ -40,9 +44,13 @@ class Fact:
 
     def speakers(self, called: Callable[[Any], str]) -> str:
         """In whose words it is."""
-        named = [WITNESSED if w is None else called(w) for w in self.claim.speakers]
+        named = [WITNESSED if w is None else called(w) for w in self.statement.speakers]
         said = ", ".join(named) or "nobody"
-        return f"{said}, quoting {self.claim.quoting}" if self.claim.quoting else said
+        return (
+            f"{said}, quoting {self.statement.quoting}"
+            if self.statement.quoting
+            else said
+        )
 
 
 def facts(past: Past, step: float) -> list[Fact]:
@@ -50,9 +58,9 @@ def facts(past: Past, step: float) -> list[Fact]:
     known = [fact for fact in every(past, step) if fact.until is None]
     topics: dict[Any, list[Fact]] = {}
     for fact in known:
-        topics.setdefault(fact.claim.topic, []).append(fact)
+        topics.setdefault(fact.statement.topic, []).append(fact)
     return [
-        Fact(one.row, one.claim, None, _rivals(one, group))
+        Fact(one.row, one.statement, None, _rivals(one, group))
         for group in topics.values()
         for one in group
     ]
@@ -69,11 +77,13 @@ def every(past: Past, step: float) -> list[Fact]:
     """All claims that the memory ever wrote down by a step, refused ones too."""
     found = []
     for row in past.rows:
-        if row["kind"] == KIND and row["valid_from"] <= step and _is_claim(row):
+        if row["kind"] == KIND and row["valid_from"] <= step and _is_statement(row):
             end = row["valid_to"]
             until = end if end is not None and end <= step else None
-            claim = Claim.of_content(row["content"], row["subject"], row["step"])
-            found.append(Fact(row, claim, until))
+            statement = Statement.of_content(
+                row["content"], row["subject"], row["step"]
+            )
+            found.append(Fact(row, statement, until))
     return found
 
 
@@ -87,10 +97,10 @@ def history(past: Past, record: str, step: float) -> list[Fact]:
     if chosen is None:
         return []
     by_id = {one.row["id"]: one for one in made}
-    topic = chosen.claim.topic
-    same = [one for one in made if one.claim.topic == topic and not one.refused]
+    topic = chosen.statement.topic
+    same = [one for one in made if one.statement.topic == topic and not one.refused]
     found = [one for one in same if not _renewed(one, by_id)]
-    return sorted(found, key=lambda one: (one.claim.since, one.row["seq"]))
+    return sorted(found, key=lambda one: (one.statement.since, one.row["seq"]))
 
 
 def verdicts(past: Past, step: float) -> list[Fact]:
@@ -99,8 +109,8 @@ def verdicts(past: Past, step: float) -> list[Fact]:
     A fact that goes on under another name, or with a speaker less, was not judged again.
     """
     made = every(past, step)
-    before = {one.row["superseded_by"]: one.claim for one in made}
-    judged = [one for one in made if one.claim.gate]
+    before = {one.row["superseded_by"]: one.statement for one in made}
+    judged = [one for one in made if one.statement.gate]
     return [o for o in reversed(judged) if not _goes_on(o, before.get(o.row["id"]))]
 
 
@@ -109,16 +119,16 @@ def ending(fact: Fact, past: Past) -> str:
     if fact.until is None:
         return ""
     by = past.by_id.get(fact.row["superseded_by"] or "")
-    if by is not None and _is_claim(by):
-        newer = Claim.of_content(by["content"], by["subject"], by["step"])
+    if by is not None and _is_statement(by):
+        newer = Statement.of_content(by["content"], by["subject"], by["step"])
         negation = "" if newer.holds else "not "
         return f"superseded by {negation}{newer.value}"
     return fact.row["closed_because"] or "ended"
 
 
-def _goes_on(one: Fact, before: Claim | None) -> bool:
+def _goes_on(one: Fact, before: Statement | None) -> bool:
     """True if a record says no more than that whose place it took."""
-    now = one.claim
+    now = one.statement
     return before is not None and (before.value, before.strength, before.last) == (
         now.value,
         now.strength,
@@ -128,15 +138,15 @@ def _goes_on(one: Fact, before: Claim | None) -> bool:
 
 def _rivals(one: Fact, group: list[Fact]) -> tuple[str, ...]:
     others = [other for other in group if other is not one]
-    return tuple(o.row["id"] for o in others if one.claim.contradicts(o.claim))
+    return tuple(o.row["id"] for o in others if one.statement.contradicts(o.statement))
 
 
 def _renewed(fact: Fact, by_id: dict[str, Fact]) -> bool:
     """True if a later record says the same in its place."""
     by = by_id.get(fact.row["superseded_by"] or "")
-    same = by is not None and by.claim.says == fact.claim.says
-    return same and by is not None and by.claim.topic == fact.claim.topic
+    same = by is not None and by.statement.says == fact.statement.says
+    return same and by is not None and by.statement.topic == fact.statement.topic
 
 
-def _is_claim(row: Row) -> bool:
-    return is_claim(row["content"], row["origin"])
+def _is_statement(row: Row) -> bool:
+    return is_statement(row["content"], row["origin"])

@@ -114,13 +114,15 @@ def History(
     if not found:
         Note("The chosen fact was not known yet at this step.")
         return
-    claim = found[-1].claim
+    statement = found[-1].statement
     now = [one for one in found if one.until is None]
     with Section(
-        f"{claim.subject}: {claim.attribute}",
+        f"{statement.subject}: {statement.attribute}",
         hint="over time; click one for its evidence",
     ):
-        if len(now) > 1 and any(n.claim.contradicts(now[0].claim) for n in now[1:]):
+        if len(now) > 1 and any(
+            n.statement.contradicts(now[0].statement) for n in now[1:]
+        ):
             told = "; ".join(
                 f"{one.speakers(lambda who: named(source, who))}: {one.value}"
                 for one in now
@@ -166,28 +168,28 @@ def _stale(one: data.Fact, step: float) -> float | None:
 
 
 def _known(source: Source, one: data.Fact, step: float) -> list[Any]:
-    claim = one.claim
+    statement = one.statement
     return [
-        claim.subject,
-        claim.attribute,
+        statement.subject,
+        statement.attribute,
         one.value,
         one.speakers(lambda who: named(source, who)),
-        claim.since,
-        claim.last,
-        claim.strength,
+        statement.since,
+        statement.last,
+        statement.strength,
         f"by {len(one.rivals)}" if one.rivals else "",
         _stale(one, step),
     ]
 
 
 def _version(source: Source, one: data.Fact, past: memories.Past) -> list[Any]:
-    claim = one.claim
+    statement = one.statement
     return [
         one.value,
         one.speakers(lambda who: named(source, who)),
-        claim.since,
-        claim.last,
-        claim.strength,
+        statement.since,
+        statement.last,
+        statement.strength,
         one.until,
         data.ending(one, past),
         one.row["id"],
@@ -195,7 +197,7 @@ def _version(source: Source, one: data.Fact, past: memories.Past) -> list[Any]:
 
 
 def _verdict(one: data.Fact, past: memories.Past) -> list[Any]:
-    gate = one.claim.gate
+    gate = one.statement.gate
     return [
         one.row["step"],
         memories.text_of(one.row),

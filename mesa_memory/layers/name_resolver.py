@@ -15,7 +15,7 @@ _LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)
 _SELF = ("i", "me", "myself", "the speaker", "speaker")
 
 
-class People:
+class NameResolver:
     """The agents that a memory has met in its events, by unique id.
 
     Attributes:
