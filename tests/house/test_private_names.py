@@ -27,9 +27,9 @@ CIRCLES = (
 )  # fmt: skip
 #: names that two classes may still have; each is to go
 REPEATED = {
-    "Budget", "Candidate", "Claim", "Evidence", "Facts", "Holding", "Judged", "Level",
+    "Budget", "Candidate", "Evidence", "Facts", "Holding", "Judged", "Level",
     "Line", "Mark", "Message", "Opinion", "Outcome", "Page", "Part", "Question", "Recall",
-    "Recorded", "Section", "ToolCall", "Waiting", "_Filling", "_Given", "_Maker",
+    "Recorded", "Section", "ToolCall", "_Filling", "_Given", "_Maker",
 }  # fmt: skip
 
 

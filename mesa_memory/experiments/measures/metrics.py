@@ -26,7 +26,7 @@ from mesa_memory.experiments.measures.similarity import (
 from mesa_memory.experiments.measures.survival import FORGOTTEN, survival
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.layers.facts.statement import KIND as FACT
-from mesa_memory.layers.facts.statement import Statement, bare, is_fact
+from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
 from mesa_memory.layers.impressions import KIND as IMPRESSION
 from mesa_memory.llm.cost.ledger import Usage
 from mesa_memory.retrieval.bm25 import terms
@@ -313,7 +313,7 @@ def _fact_holds(
 ) -> bool | None:
     if record.kind != FACT or not is_fact(record):
         return None
-    claim = Statement.of(record)
+    claim = FactStatement.of(record)
     true = known.get((bare(claim.subject), canonical(claim.attribute)))
     return None if true is None else (bare(claim.value) == true) == claim.holds
 

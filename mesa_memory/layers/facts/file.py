@@ -8,7 +8,7 @@ from typing import Any
 
 from mesa_memory.core.content import one_line
 from mesa_memory.errors import MissingExtra
-from mesa_memory.layers.facts.statement import Statement
+from mesa_memory.layers.facts.statement import FactStatement
 
 #: the heading of the summary, and the attribute of a line that names none
 SUMMARY_HEADING, NOTE_ATTRIBUTE = "Summary", "note"
@@ -32,13 +32,13 @@ class FactFile:
             Markdown, an empty list ``facts`` in YAML.
     """
 
-    statements: Sequence[Statement]
+    statements: Sequence[FactStatement]
     summary: str | None = None
     says_empty: bool = False
 
 
 def to_markdown(
-    title: str, summary: str | None, told: Iterable[tuple[Statement, str]]
+    title: str, summary: str | None, told: Iterable[tuple[FactStatement, str]]
 ) -> str:
     """Facts as Markdown: a heading for each subject, a line for each fact.
 
@@ -73,7 +73,7 @@ def of_markdown(text: str, now: float) -> FactFile:
         TypeError, ValueError: if the text is not in that form.
     """
     _check(text, "Markdown")
-    statements: list[Statement] = []
+    statements: list[FactStatement] = []
     summary: list[str] = []
     subject, first = "", False
     lines = [row.strip() for row in _without_comments(text).splitlines()]
@@ -97,7 +97,7 @@ def of_markdown(text: str, now: float) -> FactFile:
     return FactFile(statements, " ".join(summary) or None, says_empty)
 
 
-def to_yaml(summary: str | None, statements: Iterable[Statement]) -> str:
+def to_yaml(summary: str | None, statements: Iterable[FactStatement]) -> str:
     """Facts as YAML, with all that is known of each.
 
     Raises:
@@ -142,7 +142,7 @@ def of_yaml(text: str, now: float) -> FactFile:
     return FactFile(statements, told_summary, says_empty="facts" in told and not facts)
 
 
-def _of_mapping(fact: Any, now: float) -> Statement:
+def _of_mapping(fact: Any, now: float) -> FactStatement:
     names = ("subject", "attribute", "value")
     if not isinstance(fact, Mapping) or any(
         fact.get(name) in (None, "") or isinstance(fact[name], list | Mapping)
@@ -153,12 +153,12 @@ def _of_mapping(fact: Any, now: float) -> Statement:
             f"{fact!r:.80}"
         )
     given = {"speakers": (), "since": now} | dict(fact)
-    return Statement.of_content(
+    return FactStatement.of_content(
         {**given, **{name: one_line(str(fact[name])) for name in names}}
     )
 
 
-def _statement(subject: str, said: str, now: float) -> Statement:
+def _statement(subject: str, said: str, now: float) -> FactStatement:
     attribute, colon, value = said.partition(":")
     if not colon or not value.strip() or not attribute.strip():
         attribute, value = NOTE_ATTRIBUTE, said
@@ -166,7 +166,7 @@ def _statement(subject: str, said: str, now: float) -> Statement:
     holds = not value.lower().startswith(_NOT)
     value = value if holds else value[len(_NOT) :]
     name, told = (one_line(_unescaped(text.strip())) for text in (attribute, value))
-    return Statement(subject, name, told, holds=holds, since=now, last=now)
+    return FactStatement(subject, name, told, holds=holds, since=now, last=now)
 
 
 def _check(text: Any, form: str) -> None:

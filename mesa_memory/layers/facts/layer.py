@@ -25,7 +25,7 @@ from mesa_memory.layers.base import Layer
 from mesa_memory.layers.facts.file import FactFile
 from mesa_memory.layers.facts.reading import MAX_EVENTS, FactReader, Reading
 from mesa_memory.layers.facts.shown import FactLines
-from mesa_memory.layers.facts.statement import KIND, Statement, bare
+from mesa_memory.layers.facts.statement import KIND, FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable, facts_of
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
@@ -234,7 +234,7 @@ class Facts(Layer):
 
     # -- by hand ------------------------------------------------------------------------
 
-    def file(self) -> tuple[str, str | None, list[tuple[Statement, str]]]:
+    def file(self) -> tuple[str, str | None, list[tuple[FactStatement, str]]]:
         """Whose facts these are, the summary, and the facts, for a file."""
         title = f"What {self.reader.resolver.label(self.agent.unique_id)} knows"
         brief = None if self.brief is None else str(self.brief.content["text"])
@@ -273,7 +273,7 @@ class Facts(Layer):
 
     # -- taking up ----------------------------------------------------------------------
 
-    def _take_up(self, reading: Reading, statements: Sequence[Statement]) -> None:
+    def _take_up(self, reading: Reading, statements: Sequence[FactStatement]) -> None:
         """Puts the statements into the table, by the steps of their events."""
         given = reading.found.candidates
         by_step = sorted(enumerate(statements), key=lambda pair: pair[1].since)
@@ -308,7 +308,7 @@ class Facts(Layer):
             self.context.supersede(record, new, same=True)
 
     def _add(
-        self, statement: Statement, sources: Sequence[MemoryRecord]
+        self, statement: FactStatement, sources: Sequence[MemoryRecord]
     ) -> MemoryRecord:
         """Takes up a statement: a repetition, a newer value, an older one, or a conflict."""
         known = self.table.of_topic(statement.topic)
@@ -333,7 +333,7 @@ class Facts(Layer):
     def _strengthen(
         self,
         record: MemoryRecord,
-        statement: Statement,
+        statement: FactStatement,
         sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
         """A fact was stated again, perhaps by somebody else."""
@@ -349,7 +349,7 @@ class Facts(Layer):
         )
         return self._renew(record, stronger, sources)
 
-    def _withdraw(self, record: MemoryRecord, statement: Statement) -> None:
+    def _withdraw(self, record: MemoryRecord, statement: FactStatement) -> None:
         """Who says something else now does not stand for what it said before."""
         known = self.table.of(record)
         left = tuple(who for who in known.speakers if who not in statement.speakers)
@@ -361,7 +361,7 @@ class Facts(Layer):
     def _renew(
         self,
         record: MemoryRecord,
-        statement: Statement,
+        statement: FactStatement,
         sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
         """Puts a fact that says the same in a fact's place."""
@@ -376,7 +376,7 @@ class Facts(Layer):
 
     def _open(
         self,
-        statement: Statement,
+        statement: FactStatement,
         sources: Sequence[MemoryRecord],
         earlier: Iterable[str] = (),
         origin: str = DERIVED,

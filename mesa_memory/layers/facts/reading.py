@@ -12,7 +12,7 @@ from mesa_memory.core.snapshot import Opaque, SnapshotPart
 from mesa_memory.errors import ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import SourceLine, checked_sources
-from mesa_memory.layers.facts.statement import Statement, bare
+from mesa_memory.layers.facts.statement import FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.layers.name_resolver import NameResolver
 from mesa_memory.tasks import EXTRACT, JUDGE
@@ -129,7 +129,7 @@ class FactReader:
         ]
         return Reading(events, known, replace(found, candidates=candidates))
 
-    def statements(self, reading: Reading) -> Flow[list[Statement]]:
+    def statements(self, reading: Reading) -> Flow[list[FactStatement]]:
         """The statements of what was read, under the attributes that are known already.
 
         Those that the gate refuses are statements, too; no judge is asked about them.
@@ -146,11 +146,11 @@ class FactReader:
                 yield from self._judge(statements, unclear)
         return statements
 
-    def unjudged(self, reading: Reading) -> list[Statement]:
+    def unjudged(self, reading: Reading) -> list[FactStatement]:
         """The statements of what was read, each under its own names."""
         return [self._statement(each, reading) for each in reading.found.candidates]
 
-    def passes(self, statement: Statement) -> bool:
+    def passes(self, statement: FactStatement) -> bool:
         """The write gate's verdict."""
         return all(statement.gate.get(name, True) for name in self.gate)
 
@@ -205,7 +205,9 @@ class FactReader:
         return self.resolver.label(_speaker(event)), render.shorten(told, limit)
 
     def _judge(
-        self, statements: list[Statement], unclear: Mapping[int, Sequence[MemoryRecord]]
+        self,
+        statements: list[FactStatement],
+        unclear: Mapping[int, Sequence[MemoryRecord]],
     ) -> Flow[None]:
         """Puts the statements that a known fact is about under that fact's names."""
         shown = list({r.id: r for rivals in unclear.values() for r in rivals}.values())
@@ -233,14 +235,14 @@ class FactReader:
 
     # -- what comes of it -----------------------------------------------------------------
 
-    def _statement(self, given: Candidate, reading: Reading) -> Statement:
+    def _statement(self, given: Candidate, reading: Reading) -> FactStatement:
         """A candidate with its subject and its speakers told from the events."""
         events = [reading.events[place] for place in given.sources]
         heard = [who for event in events if (who := _speaker(event)) is not None]
         who = self.resolver.find(given.subject, heard[0] if heard else None)
         seen = [self._witness(given)] * bool(given.witnessed)
         steps = [event.step for event in events] or [reading.events[0].step]
-        statement = Statement(
+        statement = FactStatement(
             render.one_line(given.subject if who is None else self.resolver.label(who)),
             render.one_line(given.attribute),
             render.one_line(given.value),
@@ -260,7 +262,7 @@ class FactReader:
             else statement
         )
 
-    def placed(self, statement: Statement) -> Statement:
+    def placed(self, statement: FactStatement) -> FactStatement:
         """A statement from elsewhere, under the names that are known here."""
         who = self.resolver.find(statement.subject)
         placed = replace(
@@ -286,7 +288,7 @@ class FactReader:
         return "" if who in heard else render.one_line(given.speaker)
 
 
-def _aspect(statement: Statement) -> tuple[Any, ...]:
+def _aspect(statement: FactStatement) -> tuple[Any, ...]:
     """The subject and the attribute of a statement, as plain data."""
     about, subject = (
         statement.about,
@@ -303,7 +305,9 @@ def _speaker(event: MemoryRecord) -> Any:
     return UNKNOWN_SPEAKER if event.kind == "message" else None
 
 
-def _as_meant(statement: Statement, known: Statement, operation: str) -> Statement:
+def _as_meant(
+    statement: FactStatement, known: FactStatement, operation: str
+) -> FactStatement:
     """A statement about the same thing as a known one, by that one's names."""
     same = replace(statement, attribute=known.attribute, several=known.several)
     if operation == NONE:

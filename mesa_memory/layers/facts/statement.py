@@ -18,7 +18,7 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s+")
 
 
 @dataclass(frozen=True)
-class Statement:
+class FactStatement:
     """A value of an attribute of a subject, in somebody's words.
 
     Attributes:
@@ -131,7 +131,7 @@ class Statement:
         """True if the agent saw it itself."""
         return None in self.speakers
 
-    def ends(self, older: "Statement") -> bool:
+    def ends(self, older: "FactStatement") -> bool:
         """True if an older statement of the same topic does not hold any more.
 
         The same speakers can end it with another value or a denial. An observation of
@@ -145,7 +145,7 @@ class Statement:
             return False
         return self.changed or self.witnessed or set(older.speakers) <= {*self.speakers}
 
-    def contradicts(self, other: "Statement") -> bool:
+    def contradicts(self, other: "FactStatement") -> bool:
         """True if both cannot hold at once."""
         same = bare(self.value) == bare(other.value)
         if self.holds == other.holds:

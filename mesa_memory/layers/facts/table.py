@@ -8,7 +8,7 @@ from mesa_memory.core.content import words
 from mesa_memory.core.records import IMPORTED, REFUSED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, look_up
 from mesa_memory.layers.eviction import Evictable, surplus_places
-from mesa_memory.layers.facts.statement import KIND, Statement, bare, is_fact
+from mesa_memory.layers.facts.statement import KIND, FactStatement, bare, is_fact
 from mesa_memory.tasks.offline.attributes import related
 
 #: the longest name of a subject that is looked for in a text, in words
@@ -28,7 +28,7 @@ class FactTable:
     """
 
     def __init__(self, records: Iterable[MemoryRecord] = ()) -> None:
-        self.statements: dict[str, Statement] = {}
+        self.statements: dict[str, FactStatement] = {}
         self._records: dict[str, MemoryRecord] = {}
         self._topics: dict[Topic, dict[str, None]] = {}
         self._attributes: dict[Any, dict[str, dict[Topic, None]]] = {}
@@ -36,9 +36,9 @@ class FactTable:
         self._open_of: dict[Any, dict[Topic, None]] = {}
         self._named: dict[str, dict[Any, None]] = {}
         for record in records:
-            self.add(record, Statement.of(record))
+            self.add(record, FactStatement.of(record))
 
-    def add(self, record: MemoryRecord, statement: Statement) -> None:
+    def add(self, record: MemoryRecord, statement: FactStatement) -> None:
         """Takes up a record."""
         self.statements[record.id], self._records[record.id] = statement, record
         topic = statement.topic
@@ -55,7 +55,7 @@ class FactTable:
             self._named.setdefault(name, {})[topic[0]] = None
 
     def replace(
-        self, old: MemoryRecord, new: MemoryRecord, statement: Statement
+        self, old: MemoryRecord, new: MemoryRecord, statement: FactStatement
     ) -> None:
         """Puts a record of the same statement in the place of an earlier one."""
         self.remove(old)
@@ -80,7 +80,7 @@ class FactTable:
         elif self._open.pop(topic, None):
             del self._open_of[topic[0]][topic]
 
-    def of(self, record: MemoryRecord) -> Statement:
+    def of(self, record: MemoryRecord) -> FactStatement:
         """The statement of a record here."""
         return self.statements[record.id]
 
@@ -178,12 +178,12 @@ class FactTable:
 
     # -- what a new statement meets -----------------------------------------------------------
 
-    def plural(self, statement: Statement) -> bool:
+    def plural(self, statement: FactStatement) -> bool:
         """True if the subject is known to have several values of the attribute."""
         # The topic of one of several values names that value, too.
         return any(len(topic) > 2 for topic in self.topics_of(*statement.topic[:2]))
 
-    def like(self, statement: Statement, most: int) -> list[MemoryRecord]:
+    def like(self, statement: FactStatement, most: int) -> list[MemoryRecord]:
         """The newest current ones of other attributes that may mean the same.
 
         Empty if the attribute is known of the subject: then there is nothing to ask.
@@ -255,4 +255,4 @@ def _renewed(record: MemoryRecord, shelf: RecordLookup) -> bool:
     by = look_up(shelf, record.superseded_by)
     if by is None or by.id != record.superseded_by or not is_fact(by):
         return False  # ``edit`` lists the new record under the id of the old one
-    return Statement.of(by).says == Statement.of(record).says
+    return FactStatement.of(by).says == FactStatement.of(record).says

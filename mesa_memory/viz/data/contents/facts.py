@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.records import REFUSED
-from mesa_memory.layers.facts.statement import KIND, Statement, is_statement
+from mesa_memory.layers.facts.statement import KIND, FactStatement, is_statement
 from mesa_memory.viz.data.agent import Past, Row
 
 #: what the agent saw with its own eyes has no speaker
@@ -24,7 +24,7 @@ class Fact:
     """
 
     row: Row
-    statement: Statement
+    statement: FactStatement
     until: float | None
     rivals: tuple[str, ...] = ()
 
@@ -80,7 +80,7 @@ def every(past: Past, step: float) -> list[Fact]:
         if row["kind"] == KIND and row["valid_from"] <= step and _is_statement(row):
             end = row["valid_to"]
             until = end if end is not None and end <= step else None
-            statement = Statement.of_content(
+            statement = FactStatement.of_content(
                 row["content"], row["subject"], row["step"]
             )
             found.append(Fact(row, statement, until))
@@ -120,13 +120,13 @@ def ending(fact: Fact, past: Past) -> str:
         return ""
     by = past.by_id.get(fact.row["superseded_by"] or "")
     if by is not None and _is_statement(by):
-        newer = Statement.of_content(by["content"], by["subject"], by["step"])
+        newer = FactStatement.of_content(by["content"], by["subject"], by["step"])
         negation = "" if newer.holds else "not "
         return f"superseded by {negation}{newer.value}"
     return fact.row["closed_because"] or "ended"
 
 
-def _goes_on(one: Fact, before: Statement | None) -> bool:
+def _goes_on(one: Fact, before: FactStatement | None) -> bool:
     """True if a record says no more than that whose place it took."""
     now = one.statement
     return before is not None and (before.value, before.strength, before.last) == (
