@@ -12,7 +12,7 @@ from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
 from mesa_memory import configure, draw, metrics, register_policy
-from mesa_memory.core.validate import whole
+from mesa_memory.core.validate import checked_int
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
@@ -63,10 +63,10 @@ class RumorModel(Model):
         replay: Any = None,
     ) -> None:
         super().__init__(rng=rng)
-        whole("n_agents", n_agents, 3)
-        whole("degree", degree, 2)
+        checked_int("n_agents", n_agents, 3)
+        checked_int("degree", degree, 2)
         if correction_step is not None:
-            whole("correction_step", correction_step)
+            checked_int("correction_step", correction_step)
         self.correction_step = correction_step
         services = {"execution": execution, "record": record, "replay": replay}
         services["outcomes"] = ("belief",)
