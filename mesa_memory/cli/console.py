@@ -15,6 +15,8 @@ from mesa_memory.errors import MesaMemoryError
 if TYPE_CHECKING:
     from mesa_memory.runs import Run
 
+#: exit code after Ctrl-C, as of a shell
+INTERRUPTED = 130
 #: characters of a text in a table
 WIDTH = 300
 
@@ -36,6 +38,9 @@ def one_line_errors(code: int = 1) -> Iterator[None]:
         yield
     except (ValueError, OSError, MesaMemoryError) as error:
         raise _Ended(one_line(scrub(str(error))), code) from cause(error)
+    except KeyboardInterrupt as stop:
+        text = "interrupted; the finished steps of recorded runs are kept"
+        raise _Ended(text, INTERRUPTED) from stop
 
 
 class _Ended(click.ClickException):

@@ -207,6 +207,32 @@ def test_a_model_that_is_recorded_after_it_was_made_is_known_as_well():
     Services.of(again).recorder.close()
 
 
+def test_a_program_of_its_own_notes_arguments_before_anything_is_recorded(tmp_path):
+    code = """
+import mesa
+from mesa_memory import EpisodicMemory, Services, configure, fork, resume
+class Town(mesa.Model):
+    def __init__(self, n, tax=1, rng=None):
+        super().__init__(rng=rng)
+        configure(self, llm="offline", record="run.sqlite")
+        self.got = (n, tax)
+        for _ in range(n):
+            agent = mesa.Agent(self)
+            agent.memory = EpisodicMemory(agent)
+first = Town(4, tax=2)
+first.step()
+Services.of(first).recorder.close()
+for go_on in (resume, fork):
+    again = go_on(Town, "run.sqlite")
+    assert again.got == (4, 2)
+    Services.of(again).recorder.close()
+"""
+    script = tmp_path / "script.py"
+    script.write_text(code, encoding="utf-8")
+    command = [sys.executable, "-W", "error::UserWarning", script]
+    subprocess.run(command, check=True, timeout=600)
+
+
 @pytest.mark.slow
 def test_a_model_that_was_made_before_the_package_was_imported_says_what_is_unknown(
     tmp_path,

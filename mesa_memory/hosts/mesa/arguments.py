@@ -3,6 +3,7 @@
 import inspect
 from typing import Any
 
+import mesa
 import numpy as np
 
 from mesa_memory.core.arguments import OBJECT, encode, lost
@@ -101,17 +102,13 @@ _ARGUMENTS = "_mesa_memory_arguments"
 _POSITIONAL = {OBJECT: "positional argument"}
 
 
-def note_arguments() -> None:
+def _note_arguments() -> None:
     """From now on each model keeps the arguments it is made with, encoded.
 
     A class seldom keeps all of them as attributes, and Mesa has no hook that sees what
     a subclass is made with, so this extends the ``__new__`` of ``mesa.Model``. Nothing
     else of another package's constructors is changed.
     """
-    import mesa
-
-    if "__new__" in vars(mesa.Model):
-        return
 
     def make(kind: type, /, *args: Any, **given: Any) -> Any:
         own = super(mesa.Model, kind).__new__
@@ -157,3 +154,6 @@ def _by_name(kind: type, args: tuple, given: dict[str, Any]) -> dict[str, Any]:
         elif value is not each.default or lost(encode(value)) is None:
             found[each.name] = encode(value)  # a default is there again by itself
     return found
+
+
+_note_arguments()  # memories and configure() import this, so before any model is made

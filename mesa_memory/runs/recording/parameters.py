@@ -266,6 +266,3 @@ def _defaults(
         each.kind is each.VAR_KEYWORD for each in own.values()
     )
     return found, lambda name: any_name or name in own
-
-
-mesa_arguments.note_arguments()
