@@ -164,20 +164,18 @@ def compared(
     pilot = time.perf_counter() - began
     calls, provider = counted(world, memory, agents, steps, FIRST_SEED + seed)
     whole = time.perf_counter() - began - pilot
-    forecast = {(each.model, each.tier): each for each in told.priced}
     row: dict[str, Any] = {"example": world, "memory": memory, "calls": calls}
     row["calls_%"] = off(told.calls.value, calls)
     for (model, tier), sums in provider.sums.items():
-        own = forecast[model, tier]
+        own = told.priced[model, tier]
         name = f"{model.partition('-')[2]}{tier and '_' + tier}"
         if not tier:
-            tokens = float(own.counts[:, [1, 3]].sum(axis=1).mean())
+            tokens = float(own[:, [1, 3]].sum(axis=1).mean())
             row[f"{name}_tokens_%"] = off(tokens, sums["prompt"] + sums["reply"])
-        assert own.cost is not None
-        row[f"{name}_$_%"] = off(float(own.cost.mean()), sums["cost"])
-    own, sums = forecast[PRICED[1]], provider.sums[PRICED[1]]
+        row[f"{name}_$_%"] = off(float(own[:, 4].mean()), sums["cost"])
+    own, sums = told.priced[PRICED[1]], provider.sums[PRICED[1]]
     row["cached"] = sums["cached"] / max(sums["prompt"], 1)
-    row["cached_forecast"] = own.counts[:, 2].mean() / max(own.counts[:, 1].mean(), 1)
+    row["cached_forecast"] = own[:, 2].mean() / max(own[:, 1].mean(), 1)
     row["pilot"] = sum(n * t for n, t in told.pilots) / (agents * steps)
     row["seconds"], row["pilot_seconds"] = whole, pilot
     return row

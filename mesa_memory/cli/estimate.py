@@ -84,8 +84,7 @@ def estimate(
                 model_class,
                 parameters | ({} if name is None else {"memory": name}),
                 name,
-                {"steps": steps, "runs": seeds, "cached": cached},
-                agents,
+                {"steps": steps, "runs": seeds, "cached": cached, "agents": agents},
                 list(models) or ["openai/gpt-5-mini"],
                 ["", *tiers],
             )
@@ -103,15 +102,11 @@ def _told(
     parameters: dict[str, Any],
     name: str | None,
     sizes: dict[str, Any],
-    agents: int | None,
     models: list[str],
     tiers: list[str],
 ) -> "Estimate":
-    from mesa_memory.experiments.estimates.forecast import agents_argument
     from mesa_memory.experiments.estimates.forecast import estimate as forecast
 
-    if agents is not None:
-        parameters = parameters | {agents_argument(model_class): agents}
     with counted_to(f"Pilots of {name}" if name else "Pilots") as progress:
         return forecast(
             model_class, parameters, llm=models, tiers=tiers, progress=progress, **sizes

@@ -142,8 +142,7 @@ def estimate(
         if not as_json and told.arms and not totals:
             say("No model is priced: name one with --llm, such as openai/gpt-5-mini.")
             arms = [
-                dict(arm.labels)
-                | {"runs": arm.estimate.runs, "calls": round(arm.estimate.calls.value)}
+                dict(arm.labels) | {"runs": arm.runs, "calls": round(arm.calls.value)}
                 for arm in told.arms
             ]
         for key, title, rows in (

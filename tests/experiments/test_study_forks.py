@@ -335,7 +335,7 @@ def test_a_forecast_counts_once_what_arms_share(file):
     study = Study(RumorModel, given | factors, seeds=[1, 2], steps=8, store=file)
     told = study.estimate(llm="openai/gpt-5-mini")
     assert run(study).finished
-    calls = [arm.estimate.calls.value for arm in told.arms]
+    calls = [arm.calls.value for arm in told.arms]
     used = study.results().runs.groupby("case")["calls"].first().tolist()
     counted = [sum(used[:2]), sum(used[2:4]), sum(used[4:])]
     assert calls == pytest.approx(counted, rel=0.35)
@@ -343,4 +343,4 @@ def test_a_forecast_counts_once_what_arms_share(file):
     assert study.estimate().runs == 0
     study.amend({"change": [From(2, alarm, "early")]})
     (arm,) = study.estimate().arms
-    assert arm.estimate.runs == 2 and calls[1] < arm.estimate.calls.value < calls[0]
+    assert arm.runs == 2 and calls[1] < arm.calls.value < calls[0]

@@ -9,6 +9,7 @@ from mesa_memory import (
     LongTermMemory,
     Services,
     STLTMemory,
+    Usage,
     configure,
     estimate,
     open_run,
@@ -127,7 +128,7 @@ def test_a_forecast_stands_beside_a_recorded_run(tmp_path):
     [
         ({"steps": 0}, "steps must be >= 1"),
         ({"cached": 2}, "a share from 0 to 1"),
-        ({"agents": "people"}, "the model takes n_agents"),
+        ({"agents": 0}, "agents=0 must be at least 1"),
         ({"runs": 0}, "runs must be >= 1"),
         ({"replies": {"reasoning": -1}}, "replies"),
     ],
@@ -140,7 +141,7 @@ def test_a_wrong_number_is_refused(given, said):
 def test_an_estimate_says_which_models_it_has():
     told = estimate(RumorModel, TOWN, steps=2, llm="openai/gpt-5-mini", tiers=["flex"])
     with pytest.raises(ValueError, match="openai/gpt-5-mini flex"):
-        told.beside({}, "openai/other")
+        told.beside(Usage(), "openai/other")
 
 
 class Quiet(mesa.Model):
@@ -153,4 +154,6 @@ class Quiet(mesa.Model):
 def test_a_model_that_asks_nothing_costs_nothing():
     told = estimate(Quiet, steps=50, llm="openai/gpt-5-mini")
     assert told.calls.value == 0
+    with pytest.raises(ValueError, match="this model takes rng"):
+        estimate(Quiet, steps=50, agents=3)
     assert told.costs(as_records=True)[0]["cost"] == 0

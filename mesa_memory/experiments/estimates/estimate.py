@@ -1,12 +1,11 @@
 """An estimate of the requests of runs: by purpose, by model and tier, beside the count."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mesa_memory.experiments.estimates.pilot import COUNTED
 from mesa_memory.runs.table import Table
 
 #: quantities of a forecast: the name in a ledger, and in a recorded run
@@ -20,37 +19,22 @@ QUANTITIES = {
 
 
 class Range(NamedTuple):
-    """The mean of the pilots, and the lowest and highest of them."""
+    """The mean of the pilots, and the lowest and highest of them; None if unknown."""
 
-    value: float
-    low: float
-    high: float
+    value: Any
+    low: Any
+    high: Any
 
     @classmethod
     def of(cls, values: np.ndarray) -> "Range":
         """The range of the pilots' values, shape (pilots,)."""
+        if np.isnan(values).any():
+            return cls(None, None, None)
         return cls(float(values.mean()), float(values.min()), float(values.max()))
 
-
-@dataclass(frozen=True)
-class Priced:
-    """The use of one model in one service tier.
-
-    Attributes:
-        counts: shape (pilots, 4), as in ``COUNTED``; tokens as the model's own tokenizer
-            counts them where it is known.
-        cost: US dollars, shape (pilots,); None if the price is unknown.
-    """
-
-    model: str
-    tier: str
-    counts: np.ndarray
-    cost: np.ndarray | None
-
-    @property
-    def name(self) -> str:
-        """``"model"`` or ``"model tier"``."""
-        return f"{self.model} {self.tier}".strip()
+    def named(self, name: str) -> dict[str, Any]:
+        """As columns of a table."""
+        return dict(zip((name, f"{name}_low", f"{name}_high"), self))
 
 
 @dataclass(frozen=True)
@@ -60,66 +44,71 @@ class Estimate:
     Attributes:
         agents, steps: of each run.
         runs: number of runs.
-        counts: by purpose, of all runs, shape (pilots, 4), as in ``COUNTED``; tokens at
-            four characters each.
-        priced: of all runs, one for each named model and tier.
+        counts: of all runs by purpose, shape (pilots, 5), as in ``QUANTITIES``; tokens
+            at four characters each, and no cost (NaN).
+        priced: the same by model and service tier; tokens as the model's own tokenizer
+            counts them where it is known, and the cost in US dollars.
         pilots: agents and steps of each pilot.
+        labels: what varies in a study, by factor.
     """
 
     agents: int
     steps: int
     runs: int
     counts: Mapping[str, np.ndarray]
-    priced: tuple[Priced, ...]
+    priced: Mapping[tuple[str, str], np.ndarray]
     pilots: tuple[tuple[int, int], ...]
+    labels: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def calls(self) -> Range:
         """Requests in all runs."""
-        return Range.of(self._sums()[:, 0])
+        return Range.of(self._total()[:, 0])
 
     @property
     def tokens(self) -> Range:
         """Tokens in and out in all runs: of the first model, or at four characters."""
-        counts = self.priced[0].counts if self.priced else self._sums()
-        return Range.of(counts[:, 1] + counts[:, 3])
+        total = self._total()
+        return Range.of(total[:, 1] + total[:, 3])
 
-    def _sums(self) -> np.ndarray:
-        zero = np.zeros((len(self.pilots), len(COUNTED)))
-        return sum(self.counts.values(), zero)
+    @property
+    def cost(self) -> Range:
+        """US dollars of all runs, with the model that is priced first."""
+        return Range.of(self._total()[:, 4])
 
-    def times(self, runs: int) -> "Estimate":
-        """The forecast of several runs, from a forecast of one."""
-        priced = tuple(
-            replace(
-                each,
-                counts=each.counts * runs,
-                cost=None if each.cost is None else each.cost * runs,
-            )
-            for each in self.priced
-        )
-        counts = {name: counted * runs for name, counted in self.counts.items()}
-        return replace(self, runs=runs, counts=counts, priced=priced)
+    def _total(self) -> np.ndarray:
+        """All purposes, for the model that is priced first."""
+        none = np.zeros((len(self.pilots), len(QUANTITIES)))
+        none[:, 4] = np.nan
+        return next(iter(self.priced.values()), sum(self.counts.values(), none))
+
+    def of(
+        self, models: Collection[str], runs: int, labels: Mapping[str, Any]
+    ) -> "Estimate":
+        """The forecast of an arm's runs and of some models, from that of one run."""
+        counts = {name: values * runs for name, values in self.counts.items()}
+        priced = {k: v * runs for k, v in self.priced.items() if k[0] in models}
+        return replace(self, runs=runs, counts=counts, priced=priced, labels=labels)
 
     def purposes(self, *, as_records: bool = False) -> Any:
         """Calls and tokens by purpose; tokens at four characters each."""
         rows = [
-            {"purpose": name, **_ranged("calls", counts[:, 0]), **_tokens(counts)}
-            for name, counts in self.counts.items()
+            {
+                "purpose": name,
+                **Range.of(values[:, 0]).named("calls"),
+                **_tokens(values),
+            }
+            for name, values in self.counts.items()
         ]
         return Table.of(rows).given(as_records)
 
     def costs(self, *, as_records: bool = False) -> Any:
         """The cost of each model in each tier, with the range over the pilots."""
         rows = [
-            {
-                "model": each.model,
-                "tier": each.tier,
-                "calls": round(self.calls.value),
-                **_tokens(each.counts),
-                **_ranged("cost", each.cost),
-            }
-            for each in self.priced
+            {"model": model, "tier": tier, "calls": round(self.calls.value)}
+            | _tokens(values)
+            | Range.of(values[:, 4]).named("cost")
+            for (model, tier), values in self.priced.items()
         ]
         return Table.of(rows).given(as_records)
 
@@ -129,8 +118,7 @@ class Estimate:
         """The forecast beside the count, in a table.
 
         Args:
-            counted: a ``Usage`` (``ledger.total``), a ``Run``, or a mapping with the
-                names of a ``Usage``.
+            counted: a ``Usage`` (``ledger.total``) or a ``Run``.
             model: a model and tier that was priced, as ``"model"`` or ``"model tier"``;
                 None is the first.
             as_records: a list of dicts instead of a DataFrame.
@@ -138,71 +126,26 @@ class Estimate:
         Raises:
             ValueError: if the model was not priced.
         """
-        counts, cost = self._sums(), None
-        named = {each.name: each for each in self.priced}
-        if model is not None or named:
-            chosen = named.get(model or next(iter(named)))
-            if chosen is None:
-                raise ValueError(
-                    f"no estimate for the model {model!r}; choose from {', '.join(named)}"
-                )
-            counts, cost = chosen.counts, chosen.cost
-        rows, used = [], _used(counted)
-        for name, values in zip(QUANTITIES, [*counts.T, cost]):
-            count = used.get(name)
-            known = values is not None and count
-            difference = float(values.mean()) / count - 1 if known else None  # type: ignore[operator,union-attr]
+        named = {" ".join(key).strip(): values for key, values in self.priced.items()}
+        if model is not None and model not in named:
+            raise ValueError(
+                f"no estimate for the model {model!r}; choose from {', '.join(named)}"
+            )
+        total = self._total() if model is None else named[model]
+        rows, of_run = [], {}
+        if callable(counted.cost):  # a recorded run
+            (of_run,) = counted.cost((), as_records=True)
+        for (name, column), values in zip(QUANTITIES.items(), total.T):
+            count = of_run[column] if of_run else getattr(counted, name)
+            told = Range.of(values)
+            known = told.value is not None and count
             rows.append(
-                {"quantity": name, **_ranged("forecast", values), "counted": count}
-                | {"difference": difference}
+                {"quantity": name, **told.named("forecast"), "counted": count}
+                | {"difference": told.value / count - 1 if known else None}
             )
         return Table.of(rows).given(as_records)
 
 
-def _used(counted: Any) -> Mapping[str, Any]:
-    """Counts by the names of a ledger."""
-    if isinstance(counted, Mapping):
-        return counted
-    if callable(getattr(counted, "cost", None)):  # a recorded run
-        (row,) = counted.cost((), as_records=True)
-        return {name: row[column] for name, column in QUANTITIES.items()}
-    return {name: getattr(counted, name) for name in QUANTITIES}
-
-
-def _tokens(counts: np.ndarray) -> dict[str, int]:
-    means = counts.mean(axis=0)
-    return {name: round(float(n)) for name, n in zip(COUNTED[1:], means[1:])}
-
-
-def _ranged(name: str, values: np.ndarray | None) -> dict[str, float | None]:
-    """A number and its range."""
-    found = (None, None, None) if values is None else Range.of(values)
-    return dict(zip((name, f"{name}_low", f"{name}_high"), found))
-
-
-def combined(parts: Sequence[tuple[int, Estimate]]) -> Estimate:
-    """The sum of forecasts of one run each, which are added (1) or taken away (-1).
-
-    Args:
-        parts: sign and forecast, for the same models and tiers; the first is added.
-    """
-    first = parts[0][1]
-    zero = np.zeros((len(first.pilots), len(COUNTED)))
-
-    def total(values: Sequence[np.ndarray]) -> np.ndarray:
-        signed = [sign * value for (sign, _), value in zip(parts, values)]
-        return np.maximum(np.sum(signed, axis=0), 0)
-
-    names = dict.fromkeys(name for _, part in parts for name in part.counts)
-    counts = {
-        name: total([part.counts.get(name, zero) for _, part in parts])
-        for name in names
-    }
-    priced = []
-    for place, each in enumerate(first.priced):
-        same = [part.priced[place] for _, part in parts]
-        costs = [one.cost for one in same if one.cost is not None]
-        cost = total(costs) if len(costs) == len(parts) else None
-        summed = total([one.counts for one in same])
-        priced.append(replace(each, counts=summed, cost=cost))
-    return replace(first, counts=counts, priced=tuple(priced))
+def _tokens(values: np.ndarray) -> dict[str, int]:
+    means = values.mean(axis=0)[1:4]
+    return {name: round(float(n)) for name, n in zip(list(QUANTITIES)[1:4], means)}
