@@ -98,7 +98,6 @@ _PLACES = {
     "Usage": "llm.cost.ledger",
     "Window": "layers.window",
     "add_memory_tools": "memories.tools",
-    "batch_run": "experiments.batch",
     "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
     "configure": "runs.recording.configure",

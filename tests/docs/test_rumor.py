@@ -324,7 +324,7 @@ def test_a_sweep_is_the_same_on_any_number_of_processes(tmp_path):
 
 def test_a_mean_with_an_unknown_cost_is_unknown():
     frame = sweep(1).copy()
-    frame.loc[frame["Step"] == 4, "cost"] = [0.5, float("nan"), 0.5, 0.5]
+    frame.loc[frame["step"] == 4, "cost"] = [0.5, float("nan"), 0.5, 0.5]
     means = batch.summary(frame)
     assert list(means.index) == ["none", "stlt"]
     assert sorted(means["cost"].isna()) == [False, True]

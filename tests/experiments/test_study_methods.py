@@ -15,7 +15,7 @@ from mesa_memory import (
     register_policy,
     route_reasoning,
 )
-from mesa_memory.experiments.studies.methods import facts_of, methods
+from mesa_memory.experiments.studies.methods import facts_of_run, methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server
 from tests.support.study_results import run
@@ -91,7 +91,9 @@ def test_a_policy_is_not_credited_with_the_answers_of_the_rules(file, record):
     assert "the offline rules of mesa-memory (" in text
     if record:
         with open_run(file, "Thoughts/1") as recorded:
-            assert "the policy offline/mine (4 calls)" in methods(facts_of([recorded]))
+            assert "the policy offline/mine (4 calls)" in methods(
+                facts_of_run(recorded)
+            )
 
 
 def test_attempts_of_unrecorded_runs_that_failed_were_paid(file, server):

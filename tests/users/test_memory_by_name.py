@@ -70,7 +70,7 @@ def test_a_batch_compares_it_with_ours(installed):
     assert result.exit_code == 0, result.output
     table = pd.read_csv(installed / "rumor.csv")
     assert list(table["memory"].unique()) == names.split(",")
-    asked = table[table["Step"] == 3].set_index("memory")["calls"]
+    asked = table[table["step"] == 3].set_index("memory")["calls"]
     assert asked["mood"] == asked["moodpackage:MoodMemory"]
     assert (installed / "rumor.png").stat().st_size > 500
 

@@ -4,6 +4,7 @@ import os
 from collections.abc import Sequence
 from itertools import cycle
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import matplotlib
@@ -11,7 +12,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from mesa_memory import batch_run
+from mesa_memory import Study
+from mesa_memory.errors import StudyError
 from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs.spreadsheet import write_csv
@@ -61,31 +63,34 @@ def run(
     Returns:
         One row for each run and step, the same whatever ``processes`` is.
     """
-    rows = batch_run(
-        RumorModel,
-        {
-            "memory": list(memories),
-            "n_agents": n_agents,
-            "correction_step": correction_step,
-            "llm": llm,
-            "api_base": api_base,
-        },
-        number_processes=min(processes or os.cpu_count() or 1, seeds * len(memories)),
-        data_collection_period=1,
-        max_steps=steps,
-        display_progress=progress,
-        rng=range(seeds),
-        store=store,
-    )
-    frame = pd.DataFrame(rows).sort_values(["RunId", "Step"], ignore_index=True)
-    frame["Step"] = frame["Step"].astype(int)
+    factors = {
+        "memory": list(memories),
+        "n_agents": n_agents,
+        "correction_step": correction_step,
+        "llm": llm,
+        "api_base": api_base,
+    }
+    workers = min(processes or os.cpu_count() or 1, seeds * len(memories))
+    with TemporaryDirectory(prefix="mesa-memory-") as folder:
+        study = Study(
+            RumorModel,
+            factors,
+            seeds=range(seeds),
+            steps=steps,
+            store=store or Path(folder) / "study.sqlite",
+            record=store is not None,
+        )
+        status = study.run("serial" if workers == 1 else workers, progress=progress)
+        if status.failed:
+            raise StudyError(str(status))
+        frame = study.results().steps
     frame["cost"] = pd.to_numeric(frame["cost"])  # unknown, None, becomes NaN
-    return frame.drop(columns=["iteration", "api_base"]).rename(columns={"rng": "seed"})
+    return frame.drop(columns=["api_base", "replicate"])
 
 
 def summary(frame: pd.DataFrame) -> pd.DataFrame:
     """Means over the seeds at the last step, one row for each memory, in order."""
-    last = frame[frame["Step"] == frame["Step"].max()]
+    last = frame[frame["step"] == frame["step"].max()]
     counted = last.loc[:, ["memory", *last.loc[:, "knows_rumour":]]]
     # skipna=False: a mean with an unknown cost in it is unknown
     return counted.groupby("memory", sort=False).agg(lambda c: c.mean(skipna=False))
@@ -124,7 +129,7 @@ def plot(frame: pd.DataFrame) -> Figure:
 
 
 def _furnish(axes: Axes, frame: pd.DataFrame, title: str) -> None:
-    towns, last = frame["seed"].nunique(), frame["Step"].max()
+    towns, last = frame["seed"].nunique(), frame["step"].max()
     axes.set(title=title, xlim=(0, last), xlabel=f"Step (mean ± s.d. of {towns} runs)")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(alpha=0.25, linewidth=0.6)
@@ -157,7 +162,7 @@ def _line(
     style: tuple[str, Any],
 ) -> None:
     share = 100 * runs[column] / runs["n_agents"]
-    over_seeds = share.groupby(runs["Step"])
+    over_seeds = share.groupby(runs["step"])
     mean, deviation = over_seeds.mean(), over_seeds.std(ddof=0)
     low, high = (mean - deviation).clip(lower=0), (mean + deviation).clip(upper=100)
     colour, dashes = style

@@ -63,14 +63,12 @@ class Design:
         rows: arms that were given one by one, as (parameters, labels).
         seeds: at least one.
         replicates: at least 1.
-        listed: all cases, if they were given one by one; then there is nothing else.
     """
 
     factors: tuple[Factor, ...]
     rows: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
     seeds: tuple[Any, ...]
     replicates: int = 1
-    listed: tuple[Case, ...] = ()
 
     @classmethod
     def of(cls, given: Any, seeds: Iterable[Any], replicates: int = 1) -> "Design":
@@ -87,8 +85,6 @@ class Design:
             EmptyDesign: if there is nothing to run.
             TypeError: for anything else.
         """
-        if isinstance(given, cls):
-            return given
         seeds = _seeds(seeds)
         replicates = checked_int("replicates", replicates)
         if hasattr(given, "to_dict") and hasattr(given, "columns"):
@@ -126,8 +122,6 @@ class Design:
     @property
     def cases(self) -> list[Case]:
         """All runs, arm by arm; what is equal in all is there once."""
-        if self.listed:
-            return list(self.listed)
         changing, found = self.changing, {}
         for values, labels in self.arms:
             changes = {n: v for n, v in values.items() if isinstance(v, From)}
@@ -163,7 +157,7 @@ class Design:
         """
         more = Design.of({} if given is None else given, seeds or self.seeds)
         mixed = (more.factors and self.rows) or (more.rows and self.factors)
-        if mixed or self.listed:
+        if mixed:
             raise TypeError(
                 "a study of factors can be amended with factors only, and a study of rows "
                 "with rows only"

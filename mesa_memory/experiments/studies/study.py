@@ -247,8 +247,7 @@ class Study:
             StudyError: if the store does not have this study.
             StoreError: if it cannot be read.
         """
-        from mesa_memory.experiments.studies.methods import methods
-        from mesa_memory.experiments.studies.study_facts import facts_of_study
+        from mesa_memory.experiments.studies.methods import facts_of_study, methods
 
         with closing(self._reading()) as store:
             studies = Studies(store)

@@ -11,9 +11,9 @@ from typing import Any
 from mesa_memory import __version__
 from mesa_memory.core.content import one_line
 from mesa_memory.core.text.redaction import scrub, scrub_data
+from mesa_memory.experiments.studies.methods import facts_of_run, methods
 from mesa_memory.runs import Run
-from mesa_memory.viz.report.contents import Contents, contents
-from mesa_memory.viz.report.methods import methods_text
+from mesa_memory.viz.report.contents import Contents, Person, contents
 from mesa_memory.viz.report.payload import as_json, payload
 from mesa_memory.viz.report.sampling import samples
 from mesa_memory.viz.templates import template
@@ -89,7 +89,7 @@ def write_report(
         "agents": len(run.unique_ids),
         "parameters": scrub_data(run.parameters),
         "cost": _cost(run),
-        "methods": scrub(methods_text(run, found.people)),
+        "methods": scrub(methods(facts_of_run(run, _weights(found.people)))),
         "about": about.strip(),
         "made_with": __version__,
     }
@@ -139,6 +139,14 @@ def _policy(style: str, script: str) -> str:
 def _hash(text: str) -> str:
     digest = hashlib.sha256(text.encode("utf-8")).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _weights(people: list[Person]) -> list[str]:
+    """How the recalls of some agents were ranked; at most three ways."""
+    recalls = [recall for each in people for recall in each.recalls]
+    pairs = [list(zip(recall.names, recall.weights)) for recall in recalls]
+    found = [", ".join(f"{name} ({w:g})" for name, w in each if w) for each in pairs]
+    return list(dict.fromkeys(filter(None, found)))[:3]
 
 
 def _cost(run: Run) -> list[dict[str, Any]]:
