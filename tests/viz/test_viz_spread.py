@@ -104,7 +104,6 @@ def test_reading_on_gives_what_reading_anew_gives(tmp_path):
         anew = corpus(run)
     recorder.close()
     assert known.steps == anew.steps
-    # The same pieces, possibly in another order, so compared by their texts.
     assert known.texts == anew.texts
     assert np.array_equal(known.lives["seq"], anew.lives["seq"])
     ends = known.lives["valid_to"], anew.lives["valid_to"]

@@ -64,7 +64,7 @@ def test_cost_is_summed_and_a_text_is_looked_for_in_each_run(runs):
     table = runs[0].run.cost((), as_records=True)
     assert calls[DAYS] == table[0]["calls"]
     assert list(calls.values()) == sorted(calls.values())
-    held = runs[2].of(data.holders, "the town well is poisoned", "", 0.6)
+    held = runs[2].of(data.holders, "the town well is poisoned", "")
     assert list(held) == [1, 2, 3, 4]
     assert held[1] >= 1
 

@@ -1,34 +1,29 @@
-"""Two memories side by side: what both have, what only one has, and since when."""
+"""Two memories side by side: records of both, and records of only one."""
 
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import Difference, Parting
 from mesa_memory.viz.data.agent import Past, Row
 
-#: where a record is
+#: values of ``held by``
 BOTH, ONLY = "both", "one"
-#: characters of a value that is shown of a difference
-LONG = 20_000
-#: columns of a row that say where it stands, or again what another one says
-_ELSEWHERE = ("step", "seq", "agent", "content")
+#: longest value of a difference, in characters
+VALUE_CHARS = 20_000
+#: columns that every row has, or that repeat another one
+_REPEATED = ("step", "seq", "agent", "content")
 
 
 def key(row: Row) -> tuple[str, str]:
-    """By what records of two memories are the same: kind and text, not when they came.
-
-    So agents, layers and runs can be compared that name their records differently.
-    """
-    # As it was recorded; writing each event out again would take much longer.
+    """Kind and text of a record: agents, layers and runs name equal records differently."""
     return row["kind"], row["text"] or ""
 
 
 def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:
-    """My records, each with ``held by``: ``BOTH`` or ``ONLY``, those first.
+    """My records, each with ``held by``: first ``ONLY``, then ``BOTH``.
 
-    A text that I have twice and they once is once ``ONLY``.
+    A text that I hold twice and they hold once is ``ONLY`` once.
     """
     left = Counter(key(row) for row in theirs)
     found = []
@@ -41,13 +36,13 @@ def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:
 
 @dataclass(frozen=True)
 class Course:
-    """How far two memories are apart, step by step.
+    """Difference of two memories, step by step.
 
     Attributes:
-        steps: those that both runs have finished.
-        both, left, right: for each step, how many records both have, and how many only
-            one of them.
-        first: the first step at which they differ; None if there is none.
+        steps: finished steps of both runs.
+        both, left, right: at each step, the number of records in both memories, and in
+            one of them only.
+        first: the first step at which they differ; None if they never do.
     """
 
     steps: list[float]
@@ -58,53 +53,24 @@ class Course:
 
 
 def course(left: Past, right: Past, steps: list[float]) -> Course:
-    """How far two memories are apart at each of these steps."""
-    changes = sorted(
-        [*_changes(left.rows, 0), *_changes(right.rows, 1)], key=lambda one: one[0]
-    )
-    held: Counter[tuple] = Counter()
-    sums, counts, place = [0, 0, 0], [], 0
+    """Difference of two memories at each of these steps."""
+    counts = []
     for step in steps:
-        while place < len(changes) and changes[place][0] <= step:
-            _, side, same, change = changes[place]
-            _add(sums, _parts(held, same), -1)
-            held[side, same] += change
-            _add(sums, _parts(held, same), 1)
-            place += 1
-        counts.append(tuple(sums))
+        mine, theirs = (Counter(map(key, past.at(step))) for past in (left, right))
+        shared = (mine & theirs).total()
+        counts.append((shared, mine.total() - shared, theirs.total() - shared))
     apart = (step for step, (_, a, b) in zip(steps, counts) if a or b)
-    both, mine, theirs = ([one[n] for one in counts] for n in range(3))
-    return Course(steps, both, mine, theirs, next(apart, None))
-
-
-def _changes(rows: Iterable[Row], side: int) -> Iterable[tuple[float, int, tuple, int]]:
-    """When a side gets and loses records."""
-    for row in rows:
-        same = key(row)
-        yield row["valid_from"], side, same, 1
-        if row["valid_to"] is not None:
-            yield row["valid_to"], side, same, -1
-
-
-def _parts(held: Counter[tuple], same: tuple) -> tuple[int, int, int]:
-    """How many of equal records both have, and only one."""
-    mine, theirs = held[0, same], held[1, same]
-    both = min(mine, theirs)
-    return both, mine - both, theirs - both
-
-
-def _add(sums: list[int], parts: tuple[int, int, int], sign: int) -> None:
-    for n, value in enumerate(parts):
-        sums[n] += sign * value
+    both, only_left, only_right = ([one[n] for one in counts] for n in range(3))
+    return Course(steps, both, only_left, only_right, next(apart, None))
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A text of each side that stands in the same place.
+    """A text of each side for the same place.
 
     Attributes:
-        title: of what.
-        left, right: the texts; None if this side has none.
+        title: name of the place.
+        left, right: the texts; None on a side without one.
     """
 
     title: str
@@ -113,7 +79,7 @@ class Pair:
 
 
 def prompts(left: list[Row], right: list[Row]) -> list[Pair]:
-    """What the two were shown in a step, by what it is for and in order.
+    """The texts that two agents were shown in a step, by section and in order.
 
     Args:
         left, right: rows of ``agent.shown``.
@@ -136,7 +102,7 @@ def _numbered(rows: list[Row]) -> dict[str, str]:
 
 
 def parting(run: Run, other: Run, stamp: tuple) -> Parting:
-    """Where two runs part.
+    """The first difference of two runs.
 
     Args:
         run, other: of any store.
@@ -146,18 +112,18 @@ def parting(run: Run, other: Run, stamp: tuple) -> Parting:
 
 
 def told(difference: Difference) -> list[Pair]:
-    """What differs, a pair for each column; if one side has no row, what it lacks."""
+    """A pair for each column that differs; if one side lacks the row, for all columns."""
     left, right = difference.left, difference.right
     names = difference.fields or tuple(
         name
         for name, value in (left or right or {}).items()
-        if name not in _ELSEWHERE and value not in (None, [], {})
+        if name not in _REPEATED and value not in (None, [], {})
     )
     return [Pair(name, _value(left, name), _value(right, name)) for name in names]
 
 
 def whose(difference: Difference) -> str | None:
-    """The agent, by its name in the store, to whom the difference belongs."""
+    """The agent of a difference, by its name in the store."""
     row = difference.left or difference.right or {}
     return row.get("agent")
 
@@ -166,4 +132,4 @@ def _value(row: Row | None, name: str) -> str | None:
     if row is None:
         return None
     value = row.get(name)
-    return str(value)[:LONG]
+    return str(value)[:VALUE_CHARS]

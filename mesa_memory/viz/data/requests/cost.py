@@ -1,4 +1,4 @@
-"""Calls, tokens and money: by purpose and step, by whom, and how long they took."""
+"""Calls, tokens, money and durations: by purpose and step, or by agent."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 
 calls = schema.calls
-#: what the chart can show: its label, and its unit
+#: measures of the chart: label and unit
 MEASURES = {
     "calls": ("Calls", "requests to language models"),
     "tokens_in": ("Tokens in", "tokens of the prompts"),
@@ -25,20 +25,18 @@ MEASURES = {
     "cost": ("Money", "US dollars"),
     "known": ("Money, priced calls", "US dollars of calls that have a price"),
 }
-#: most bars of the distribution of latencies
-BARS = 40
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What was spent for each purpose in each step.
+    """Costs of each purpose in each step.
 
     Attributes:
         steps: the finished steps.
         purposes: in order of their names.
         counts: ``MEASURES``, each of shape (purposes, steps); beside them ``unpriced``
-            (how many calls have no known price), ``cached`` and ``kept``. A cost is NaN
-            where a call has no known price.
+            (the number of calls without a known price), ``cached`` and ``kept``. A cost
+            with an unknown part is NaN.
     """
 
     steps: list[float]
@@ -85,7 +83,7 @@ class Spent:
 
 
 def spent(run: Run) -> Spent:
-    """What was spent until now; calls between two steps count to the later one."""
+    """Costs until now; calls between two steps count to the later one."""
     rows = run.rows(
         select(
             calls.c.purpose,
@@ -108,11 +106,7 @@ def spent(run: Run) -> Spent:
         "tokens_cached", "kept",
     )  # fmt: skip
     purposes = sorted({row[0] or "" for row in rows})
-    sums: dict[str, np.ndarray] = defaultdict(
-        lambda: np.zeros((len(purposes), len(steps)))
-    )
-    for name in names:
-        _ = sums[name]
+    sums = {name: np.zeros((len(purposes), len(steps))) for name in names}
     for purpose, step, *numbers in rows:
         column = int(np.searchsorted(steps, step))
         if column < len(steps):
@@ -120,7 +114,7 @@ def spent(run: Run) -> Spent:
                 sums[name][purposes.index(purpose or ""), column] += value
     sums["tokens"] = sums["tokens_in"] + sums["tokens_out"]
     sums["cost"] = np.where(sums["unpriced"] > 0, np.nan, sums["known"])
-    return Spent(steps, purposes, dict(sums))
+    return Spent(steps, purposes, sums)
 
 
 def _as_number(column: Any) -> Any:
@@ -128,7 +122,7 @@ def _as_number(column: Any) -> Any:
 
 
 def unpriced(run: Run) -> list[tuple[str, int]]:
-    """The models that have calls without a known price, and how many."""
+    """The models with calls without a known price, and the number of these calls."""
     rows = run.cost("model", as_records=True)
     return [(row["model"] or "?", row["unpriced"]) for row in rows if row["unpriced"]]
 
@@ -156,68 +150,33 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Waits:
-    """How long calls took.
+    """Durations of calls.
 
     Attributes:
-        edges: in seconds, rising, one more than there are bars; each is a fixed factor
-            above the one before.
-        bars: for each purpose, how many calls fall between two edges.
         facts: for each purpose ``calls``, ``median``, ``p95`` and ``longest``, seconds.
-        cached: calls answered from a recorded run or kept answers, which are left out.
-        instant: calls that took no measurable time, which are in no bar.
+        cached: calls answered from a recorded run or a cache, which are left out.
     """
 
-    edges: list[float]
-    bars: dict[str, list[int]]
     facts: dict[str, dict[str, float]]
     cached: int
-    instant: int
 
 
 def waits(run: Run) -> Waits:
-    """How long the calls took that were sent."""
-    rows = run.rows(
-        select(
-            calls.c.purpose,
-            calls.c.latency,
-            _as_number(or_(calls.c.cached, calls.c.kept)),
-        ).where(calls.c.run == run.id)
-    )
+    """Durations of the calls that were sent to a provider."""
+    cached = _as_number(or_(calls.c.cached, calls.c.kept))
+    wanted = select(calls.c.purpose, calls.c.latency, cached)
+    rows = run.rows(wanted.where(calls.c.run == run.id))
     took: dict[str, list[float]] = defaultdict(list)
-    for purpose, seconds, from_memory in rows:
-        if not from_memory and seconds is not None and seconds >= 0:
+    for purpose, seconds, from_cache in rows:
+        if not from_cache and seconds is not None and seconds >= 0:
             took[purpose or ""].append(seconds)
-    timed = {name: np.array(values) for name, values in sorted(took.items())}
-    measured = [values[values > 0] for values in timed.values()]
-    whole = np.concatenate(measured) if measured else np.zeros(0)
-    edges = _edges(whole)
-    return Waits(
-        edges.tolist(),
-        {
-            name: np.histogram(values[values > 0], edges)[0].tolist()
-            for name, values in timed.items()
-            if len(edges)
-        },
-        {name: _facts(values) for name, values in timed.items()},
-        sum(bool(row[2]) for row in rows),
-        sum(map(len, timed.values())) - len(whole),
-    )
-
-
-def _edges(seconds: np.ndarray) -> np.ndarray:
-    """Four bars to a doubling, fewer if there would be too many; none of nothing."""
-    if not len(seconds):
-        return np.zeros(0)
-    low, high = np.log2(seconds.min()), np.log2(seconds.max())
-    count = int(np.clip(np.ceil((high - low) * 4), 1, BARS))
-    # A little wider, so that rounding leaves nobody out.
-    return np.exp2(np.linspace(low - 1e-6, max(high, low + 0.25) + 1e-6, count + 1))
-
-
-def _facts(seconds: np.ndarray) -> dict[str, float]:
-    return {
-        "calls": len(seconds),
-        "median": float(np.median(seconds)),
-        "p95": float(np.percentile(seconds, 95)),
-        "longest": float(seconds.max()),
+    facts = {
+        purpose: {
+            "calls": len(values),
+            "median": float(np.median(values)),
+            "p95": float(np.percentile(values, 95)),
+            "longest": max(values),
+        }
+        for purpose, values in sorted(took.items())
     }
+    return Waits(facts, sum(bool(row[2]) for row in rows))

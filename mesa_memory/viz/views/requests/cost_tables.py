@@ -4,11 +4,10 @@ from typing import Any
 
 import solara
 
-import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Chart, Choose, Column, Empty, Section, Table
+from mesa_memory.viz.widgets import Choose, Column, Empty, Section, Table
 
 GROUPS = {
     "purpose": "purpose",
@@ -71,41 +70,18 @@ def _cell(row: dict[str, Any], name: str) -> Any:
 
 @solara.component
 def Latency(source: Source) -> Any:
-    """How long calls took, as a distribution."""
+    """A table of the durations of calls."""
     waits = source.of(data.waits)
-    option = solara.use_memo(lambda: _distribution(waits), [id(waits)])
     rows = [
         [name, facts["calls"], facts["median"], facts["p95"], facts["longest"]]
         for name, facts in waits.facts.items()
     ]
-    with Section("Latency", hint="seconds that a call took, the whole run"):
+    with Section("Latency", hint="seconds per call, over the whole run"):
         if waits.cached:
             solara.Text(f"{waits.cached:,} calls that were not sent are left out.")
-        if not waits.edges:
-            Empty(
-                "No call took a measurable time. Offline language models answer at "
-                "once; a recorded run of a real one has a distribution here.",
-                "mdi-timer-off",
-            )
+        if not rows:
+            Empty("No call was sent to a provider.", "mdi-timer-off")
             return
-        if waits.instant:
-            solara.Text(f"{waits.instant:,} calls took no measurable time; no bar.")
-        Chart(
-            option,
-            label="Distribution of the seconds that calls took, by purpose",
-            height=260,
-            file="latency",
-        )
         numbers = ("calls", "median", "95 %", "longest")
         heads = [Column("purpose"), *(Column(name, number=True) for name in numbers)]
         Table(heads, rows, file="latency")
-
-
-def _distribution(waits: data.Waits) -> dict[str, Any]:
-    # Bars of a logarithmic width: each is named by where it ends.
-    names = [f"≤ {edge:.3g}" for edge in waits.edges[1:]]
-    bars = [
-        curves.bar(n, name or "?", values)
-        for n, (name, values) in enumerate(waits.bars.items())
-    ]
-    return curves.along(names, "seconds", "calls", bars, gap=True)
