@@ -35,7 +35,7 @@ class Town(mesa.Model):
 class Shown:
     """A live page's controls, with the runs of some models."""
 
-    def __init__(self, *models):
+    def __init__(self, *models, repeat=False):
         self.page = PageRuns.of(models[0])
         for model in models[1:]:
             self.page.show(model)
@@ -50,7 +50,7 @@ class Shown:
             if self.slow.value:
                 self.begun.set()
                 self.drawn.wait(HUNG)
-            Controls(self.page, current, {"rng": 1}, Speed(1), self.selection)
+            Controls(self.page, current, {"rng": 1}, Speed(1, repeat), self.selection)
 
         _, self.context = solara.render(Page(), handle_error=False)
 
@@ -77,8 +77,8 @@ class Shown:
 def show():
     found = []
 
-    def shown(*models):
-        found.append(Shown(*models))
+    def shown(*models, **given):
+        found.append(Shown(*models, **given))
         return found[-1]
 
     yield shown
@@ -163,3 +163,15 @@ def test_reset_makes_another_run_and_the_address_names_it(show):
     assert shown.selection.choice.run == shown.page.feeds[1].key
     shown.press("Step")
     assert (town.steps, shown.page.newest.steps) == (1, 1)
+
+
+def test_reset_plays_the_new_model_until_it_is_as_old_as_the_one_before(show):
+    town = Town()
+    shown = show(town, repeat=True)
+    for _ in range(3):
+        shown.press("Step")
+    shown.press("Reset")
+    until(lambda: shown.page.newest.steps == 3 and shown.has("▶"))
+    assert (len(shown.page.feeds), town.steps) == (2, 3)
+    shown.press("Step")
+    assert shown.page.newest.steps == 4

@@ -88,20 +88,6 @@ def test_the_runs_of_a_page_stay_in_its_list_for_every_window(record):
         Services.of(model).recorder.close()
 
 
-def test_a_new_model_is_played_until_it_is_as_old_as_the_last_one():
-    first, second = town(days=3), RumorModel(4, memory="episodic", rng=1, record=True)
-    page = PageRuns.of(first)
-    key = page.show(second).key
-    assert not page.left(key)
-    page.repeat(key, first.steps)
-    while page.left(key):
-        page.play(key)
-    page.play(key)
-    assert second.steps == 3
-    for model in (first, second):
-        Services.of(model).recorder.close()
-
-
 def test_agents_steps_kinds_and_texts_are_found_by_one_search(tmp_path):
     path = str(tmp_path / "run.sqlite")
     made = RecordedTown(path, n=4)

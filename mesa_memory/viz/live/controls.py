@@ -1,4 +1,4 @@
-"""The controls of a live page: play, speed, and what Reset makes."""
+"""The controls of a live page: play, speed and parameters."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import solara
 
 from mesa_memory.hosts.solara import mesa_pages
-from mesa_memory.viz.live.page_runs import Current, PageRuns, Repeating, use_repeated
+from mesa_memory.viz.live.page_runs import Current, PageRuns
 from mesa_memory.viz.live.parameters import Parameters
 from mesa_memory.viz.live.player import Player
 from mesa_memory.viz.selection import Selection
@@ -18,7 +18,7 @@ mesa_viz = mesa_pages()
 
 @dataclass(frozen=True)
 class Speed:
-    """How a page plays at first.
+    """The first settings of a page.
 
     Attributes:
         interval: milliseconds between two steps.
@@ -37,32 +37,28 @@ def Controls(
     speed: Speed,
     selection: Selection,
 ) -> Any:
-    """Buttons that are always in sight; below them what one changes now and then."""
+    """Buttons that are always in sight, and settings below them."""
     values = solara.use_reactive(dict[str, Any]())
     interval, every = solara.use_reactive(speed.interval), solara.use_reactive(1)
     repeat = solara.use_reactive(speed.repeat)
     feed = page.show(current.value)
-    use_repeated(page, current, repeat.value)
     with solara.v.Html(
         tag="section", class_="mm-side", attributes={"aria-label": "Controls"}
     ):
-        Player(current, values, interval, every)
-        Repeating(page, feed.key).key(f"repeating-{feed.key}")
+        Player(current, values, interval, every, repeat)
         _Before(page, feed.key, selection)
         with Fold("Parameters and speed"):
             if params:
                 made_with = {} if feed.facts is None else feed.facts.parameters
                 Parameters(current.value, params, values, made_with)
-            solara.Checkbox(
-                label="Reset plays the same number of steps at once", value=repeat
-            )
+            solara.Checkbox(label="Reset plays as many steps", value=repeat)
             Slide(
-                label="Milliseconds between two steps",
+                label="Milliseconds between steps",
                 value=interval.value, min=1, max=500, step=1,
                 event_change=lambda new: interval.set(int(new)),
             )  # fmt: skip
             Slide(
-                label="Steps between two pictures",
+                label="Steps between pictures",
                 value=every.value, min=1, max=100, step=1,
                 event_change=lambda new: every.set(int(new)),
             )  # fmt: skip

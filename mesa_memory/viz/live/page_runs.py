@@ -1,16 +1,12 @@
 """The runs of a live page: of the model it began with, and of all that Reset has made."""
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import solara
-import solara.lab
 
-from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.hosts.solara import redraw, redraws
 from mesa_memory.viz.live.live_run import live_feed
-from mesa_memory.viz.live.step_lock import is_over, locks, take_turns
+from mesa_memory.viz.live.step_lock import locks, take_turns
 from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.run_feed import Feed
@@ -31,8 +27,7 @@ class PageRuns:
     def __init__(self, record: bool = True) -> None:
         self.feeds: list[Feed] = []
         self._record, self._models = record, list[Any]()
-        self._goals: dict[str, float] = {}
-        self._lock, self._stepping = threading.RLock(), threading.Lock()
+        self._lock = threading.RLock()
 
     @classmethod
     def of(cls, model: Any, record: bool = True) -> "PageRuns":
@@ -75,27 +70,6 @@ class PageRuns:
         """The model that was made last."""
         with self._lock:
             return self._models[-1]
-
-    def repeat(self, key: str, steps: float) -> None:
-        """Has a run played until it is as long as this; 0 ends that."""
-        self._goals[key] = steps
-
-    def goal(self, key: str) -> float:
-        """Until which step a run is to be played; 0 if it is not."""
-        return self._goals.get(key, 0)
-
-    def left(self, key: str) -> bool:
-        """True while steps of the goal are to be made."""
-        model = self.model(key)
-        if model is None or not model.running or is_over(model):
-            return False
-        return clock(model) < self.goal(key)
-
-    def play(self, key: str) -> None:
-        """Makes one step towards the goal, also if several pages want it at once."""
-        with self._stepping:
-            if self.left(key):
-                self.model(key).step()
 
 
 class Current:
@@ -149,53 +123,3 @@ def use_named(feed: Feed, selection: Selection) -> None:
             selection.choose(run=feed.key)
 
     solara.use_effect(name, [feed.key])
-
-
-def use_repeated(page: PageRuns, current: Current, wanted: bool) -> None:
-    """Plays a model that Reset has made until it is as old as the one before.
-
-    Args:
-        page: of the models.
-        current: says which one the page plays.
-        wanted: False leaves the new one at its beginning.
-    """
-    before: Any = solara.use_ref(current.value)
-    known: Any = solara.use_ref(len(page.feeds))
-
-    def begin() -> None:
-        old, before.current = before.current, current.value
-        made, known.current = len(page.feeds) > known.current, len(page.feeds)
-        fresh = made and old is not current.value and not clock(current.value)
-        if wanted and fresh and clock(old):
-            page.repeat(page.show(current.value).key, clock(old))
-            redraw()
-
-    solara.use_effect(begin, [id(current.value)])
-
-
-@solara.component
-def Repeating(page: PageRuns, key: str) -> Any:
-    """Makes the steps that a run is to have, and says how far that is."""
-    redraws()
-    goal = page.goal(key)
-
-    def play() -> None:
-        while page.left(key):
-            page.play(key)
-            redraw()
-
-    task = solara.lab.use_task(play, dependencies=[key, goal])
-    if task.error:
-        page.repeat(key, 0)
-        raise task.exception  # type: ignore[misc]  # there is one
-    if page.left(key):
-        _Progress(clock(page.model(key)), goal, lambda: page.repeat(key, 0))
-
-
-@solara.component
-def _Progress(done: float, goal: float, on_stop: Callable[[], None]) -> Any:
-    solara.v.ProgressLinear(
-        value=100 * done / goal, attributes={"aria-label": "Steps played"}
-    )
-    solara.Text(f"Playing the same {goal:g} steps: {done:g} are done.")
-    solara.Button("Stop here", on_click=on_stop, text=True, small=True)

@@ -1,5 +1,6 @@
 """The buttons of a live page: Reset, play and Step."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ import solara
 import solara.lab
 
 from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.solara import made_again, redraw, redraws
 from mesa_memory.viz.live.page_runs import Current
 from mesa_memory.viz.widgets import Failure
@@ -18,9 +20,20 @@ logger = logger_of(__name__)
 
 @dataclass(eq=False)
 class _Play:
-    """One press of the play button: of which model."""
+    """One press of the play button.
+
+    Attributes:
+        model: the model that plays.
+        until: the step at which it ends.
+    """
 
     model: Any
+    until: float = math.inf
+
+    @property
+    def ended(self) -> bool:
+        """True if there is no step left to make."""
+        return not self.model.running or clock(self.model) >= self.until
 
 
 @solara.component
@@ -29,6 +42,7 @@ def Player(
     parameters: solara.Reactive[dict[str, Any]],
     interval: solara.Reactive[int],
     every: solara.Reactive[int],
+    repeat: solara.Reactive[bool],
 ) -> Any:
     """Reset, play and Step of the run that was chosen last.
 
@@ -40,6 +54,7 @@ def Player(
         parameters: the values with which Reset makes a model.
         interval: milliseconds between two steps.
         every: steps between two pictures.
+        repeat: whether Reset plays as many steps as the model before had made.
     """
     playing: solara.Reactive[_Play | None] = solara.use_reactive(None)
     fault: solara.Reactive[Exception | None] = solara.use_reactive(None)
@@ -50,7 +65,7 @@ def Player(
     def go_on() -> None:
         while play is not None and _waits(playing, play, interval.peek()):
             _try(fault, lambda: _steps(model, every.peek(), playing, play))
-            if fault.peek() is not None or not model.running:
+            if fault.peek() is not None or play.ended:
                 playing.set(None)
 
     def toggle() -> None:
@@ -61,10 +76,16 @@ def Player(
     def step() -> None:
         _try(fault, lambda: _steps(current.value, every.peek(), playing, None))
 
+    def renew() -> None:
+        old = current.value
+        new = made_again(old, parameters.peek())
+        current.begin(new)
+        if repeat.peek() and clock(old):
+            playing.set(_Play(new, clock(old)))
+
     def reset() -> None:
         playing.set(None)
-        values = parameters.peek()
-        _try(fault, lambda: current.begin(made_again(current.value, values)))
+        _try(fault, renew)
 
     def leave() -> None:
         fault.set(None)
@@ -100,7 +121,7 @@ def _steps(
     """Makes steps up to the next picture, unless the model or its play ends before."""
     for _ in range(most):
         model.step()
-        if not model.running or playing.peek() is not play:
+        if not model.running or playing.peek() is not play or (play and play.ended):
             break
     redraw()
 

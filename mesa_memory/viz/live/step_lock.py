@@ -57,11 +57,6 @@ def locks(model: Any) -> list[InTurn]:
     return found
 
 
-def is_over(model: Any) -> bool:
-    """True if a model makes no more steps."""
-    return any(lock.over for lock in locks(model))
-
-
 def stop_all() -> None:
     """Ends the play of all models that take turns, after the steps that are running.
 
