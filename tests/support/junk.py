@@ -171,7 +171,7 @@ def _look(path: str) -> None:
         step = source.steps[-1] if source.steps else 0
         for agent in source.agent_ids[:3]:
             past = agents.past(run, agent)
-            agents.shelves(past, step)
+            agents.layer_views(past, step)
             rows = agents.changed(past, source.steps, step)
             agents.cells(rows, agents.columns(rows))
             agents.shown(run, agent, step)

@@ -80,8 +80,8 @@ def test_what_rests_on_no_record_is_derived_all_the_same(tmp_path):
         (mood,) = [row for row in past.rows if row["kind"] == "mood"]
         assert (mood["origin"], mood["sources"]) == ("derived", [])
         assert mood["text"] == "glad"
-        (shelf,) = memories.shelves(past, 4)
-        assert [row["id"] for row, _ in shelf.texts] == [mood["id"]]
+        (view,) = memories.layer_views(past, 4)
+        assert [row["id"] for row, _ in view.texts] == [mood["id"]]
         assert [row["id"] for row in evidence.conclusions(past, 4)] == [mood["id"]]
 
 

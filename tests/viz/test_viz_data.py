@@ -106,8 +106,8 @@ def test_a_summary_stands_alone_beside_the_version_before_it(run):
     summaries = [
         found
         for step in run.steps
-        for shelf in agent.shelves(agent.past(run, 2), step)
-        for found in shelf.texts
+        for view in agent.layer_views(agent.past(run, 2), step)
+        for found in view.texts
     ]
     assert summaries
     row, before = summaries[-1]
@@ -129,9 +129,9 @@ def test_a_kind_of_record_that_nobody_knows_has_a_table_with_its_numbers():
         }
         for n in (1, 2)
     ]  # fmt: skip
-    (shelf,) = agent.shelves(agent.Past(rows), 2.0)
-    assert list(shelf.tables) == ["fact"]
-    names = agent.columns(shelf.tables["fact"])
+    (view,) = agent.layer_views(agent.Past(rows), 2.0)
+    assert list(view.tables) == ["fact"]
+    names = agent.columns(view.tables["fact"])
     assert names == ["step", "text", "doubt"]
     assert agent.cells(rows, names) == [[2.0, "fact 1", 0.25], [2.0, "fact 2", 0.5]]
 

@@ -59,7 +59,7 @@ def test_a_missing_source_is_said(run):
     assert (top["head"], top["depth"]) == ("impression, step 1, agent 7", 0)
     assert (known["known"], known["note"]) == (True, "consolidated in step 2")
     assert (gone["known"], gone["head"]) == (False, "gone/stlt/message/1")
-    assert gone["note"] == "missing: this run does not have the record"
+    assert gone["note"] == "missing: the record is not in this run"
 
 
 def test_hostile_texts_stay_as_they_are(run):

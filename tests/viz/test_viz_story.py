@@ -246,7 +246,7 @@ def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
         rows = run.recalls(1, 6, as_records=True)
     recorder.close()
     assert mind.ranked
-    assert len(mind.thoughts) == person.THOUGHTS
+    assert len(mind.thoughts) == person.MAX_THOUGHTS
     best = next(row for row in rows if row["purpose"] == "prompt" and row["rank"] == 1)
     reason = mind.thoughts[0].reason
     assert reason.startswith("because it ")

@@ -130,7 +130,7 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
     window.shows(view="evidence", record="b/stlt/impression/1")
     assert "Evidence of b/stlt/impression/1" in window.text()
     assert "gone/stlt/message/1" in window.text()
-    assert "missing: this run does not have the record" in window.text()
+    assert "missing: the record is not in this run" in window.text()
     assert "1 of its sources are not in this run" in window.text()
 
 

@@ -1,6 +1,5 @@
-"""One agent: what it remembered at a step, what the step changed, what it was shown."""
+"""One agent: its memory at a step, the changes of the step, and the texts of its prompts."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,24 +10,30 @@ from mesa_memory.runs.versions import Versions
 from mesa_memory.viz.data import reading
 
 Row = dict[str, Any]
-#: longest text of an event, as in prompts
-CHARS = 1000
+#: longest text of an event in a prompt, in characters
+EVENT_CHARS = 1000
 
 
 class Past:
-    """All records that an agent ever had; made once, asked for any step.
+    """All records that an agent ever had; read once, for any step.
 
     Args:
         rows: with the columns of ``records``, in order of arrival.
+
+    Attributes:
+        rows: the same; a ``content`` that is not a dict is an empty one.
     """
 
     def __init__(self, rows: list[Row]) -> None:
-        self.rows = rows
-        self.by_id = {row["id"]: row for row in rows}
-        self._versions = Versions(rows)
+        self.rows = [
+            row if isinstance(row["content"], dict) else row | {"content": {}}
+            for row in rows
+        ]
+        self.by_id = {row["id"]: row for row in self.rows}
+        self._versions = Versions(self.rows)
 
     def at(self, step: float) -> list[Row]:
-        """What was remembered at the end of a step."""
+        """The records at the end of a step."""
         return [
             _as_known(row, step)
             for row in self.rows
@@ -37,33 +42,47 @@ class Past:
         ]
 
     def before(self, record: str) -> Row | None:
-        """The version of a record whose place it took; None if it is the first."""
+        """The version that a record replaced; None if it is the first one."""
         ids = self._versions.before.get(record, ())
         return self.by_id[ids[-1]] if ids else None
 
     def opened(self, after: float, step: float) -> list[Row]:
-        """What was new since the end of the step before."""
+        """The records that were added since the end of the step before."""
         return [row for row in self.rows if after < row["valid_from"] <= step]
 
     def closed(self, after: float, step: float) -> list[Row]:
-        """What was no longer remembered, ``closed_because`` says why."""
+        """The records that ended since then; ``closed_because`` is the reason."""
         ends = [row for row in self.rows if row["valid_to"] is not None]
         return [row for row in ends if after < row["valid_to"] <= step]
 
+    def made(self, step: float, kind: str | None = None) -> list[Row]:
+        """All records that the memory itself made by the end of a step.
+
+        Args:
+            kind: only of this kind; None is all.
+        """
+        return [
+            row
+            for row in self.rows
+            if row["origin"] == DERIVED
+            and row["valid_from"] <= step
+            and kind in (None, row["kind"])
+        ]
+
 
 def past(run: Run, agent: Any) -> Past:
-    """All that an agent ever remembered."""
+    """All records of an agent."""
     return Past(reading.records_of(run, agent))
 
 
 @dataclass
-class Shelf:
+class LayerView:
     """A layer of a memory at a step.
 
     Attributes:
-        texts: what stands alone in its kind and was made by the memory, such as a
+        texts: records without others of their kind that the memory made, such as a
             running summary: (row, the version before it or None).
-        tables: all else by kind, events of all kinds together as ``"event"``.
+        tables: the other records by kind; events of all kinds are ``"event"``.
     """
 
     layer: str
@@ -72,32 +91,30 @@ class Shelf:
 
     @property
     def size(self) -> int:
-        """How many records it holds."""
+        """Number of records."""
         return len(self.texts) + sum(map(len, self.tables.values()))
 
 
-def shelves(past: Past, step: float) -> list[Shelf]:
-    """The layers at the end of a step, whatever kinds of record they have.
+def layer_views(past: Past, step: float) -> list[LayerView]:
+    """The layers at the end of a step.
 
     A layer that was used before stays listed when it is empty.
     """
-    found = {row["layer"]: Shelf(row["layer"]) for row in past.rows}
+    views = {row["layer"]: LayerView(row["layer"]) for row in past.rows}
     kinds: dict[tuple[str, str], list[Row]] = {}
     for row in past.at(step):
         kinds.setdefault((row["layer"], row["kind"]), []).append(row)
     for (layer, kind), rows in kinds.items():
-        shelf = found[layer]
+        view = views[layer]
         made = any(row["origin"] == DERIVED for row in rows)
         if made and len(rows) == 1 and rows[0]["subject"] is None:
-            shelf.texts.append((rows[0], past.before(rows[0]["id"])))
-        elif made:
-            shelf.tables[kind] = rows
+            view.texts.append((rows[0], past.before(rows[0]["id"])))
         else:
-            shelf.tables.setdefault("event", []).extend(rows)
-    for shelf in found.values():
-        for rows in shelf.tables.values():
+            view.tables.setdefault(kind if made else "event", []).extend(rows)
+    for view in views.values():
+        for rows in view.tables.values():
             rows.sort(key=lambda row: row["seq"])
-    return list(found.values())
+    return list(views.values())
 
 
 def previous(steps: list[float], step: float) -> float:
@@ -106,60 +123,50 @@ def previous(steps: list[float], step: float) -> float:
 
 
 def changed(past: Past, steps: list[float], step: float) -> list[Row]:
-    """What a step did to the memory, a row for each record and change.
+    """The changes of a memory in a step, a row for each.
 
-    Each has ``change``: ``"added"``, or why it ended, such as ``"consolidated"`` and
-    ``"evicted"``.
+    Each has ``change``: ``"added"``, or the reason of its end, such as
+    ``"consolidated"`` and ``"evicted"``.
     """
     since = previous(steps, step)
     opened = [row | {"change": "added"} for row in past.opened(since, step)]
-    closed = [
-        row | {"change": row["closed_because"] or "ended"}
-        for row in past.closed(since, step)
+    closed = past.closed(since, step)
+    return opened + [
+        row | {"change": row["closed_because"] or "ended"} for row in closed
     ]
-    return opened + closed
 
 
-def tally(rows: Iterable[Row]) -> dict[str, int]:
-    """How many rows of ``changed`` there are of each change, in order."""
-    found: dict[str, int] = {}
-    for row in rows:
-        found[row["change"]] = found.get(row["change"], 0) + 1
-    return found
-
-
-#: columns of every table of records, before what its content adds
-PLAIN = ("step", "kind", "text", "importance", "subject")
+#: columns of every table of records, before those of its content
+PLAIN_COLUMNS = ("step", "kind", "text", "importance", "subject")
 
 
 def columns(rows: list[Row]) -> list[str]:
-    """What a table of these records shows: what differs, and numbers they hold."""
-    found = ["step"]
-    if len({row["kind"] for row in rows}) > 1:
-        found.append("kind")
-    found += [name for name in ("subject",) if _any(rows, name)]
-    found.append("text")
-    found += [name for name in ("importance",) if _any(rows, name)]
-    found += ["doubtful"] * any(map(doubt_of, rows))
-    return found + numbers(rows)
+    """Columns of a table of records: those that differ, and numbers of their content."""
+    several = {
+        "kind": len({row["kind"] for row in rows}) > 1,
+        "subject": any(row["subject"] is not None for row in rows),
+        "importance": any(row["importance"] is not None for row in rows),
+        "doubtful": any(map(doubt_of, rows)),
+    }
+    names = ("step", "kind", "subject", "text", "importance", "doubtful")
+    return [name for name in names if several.get(name, True)] + numbers(rows)
 
 
 def doubt_of(row: Row) -> str:
-    """Why a summary is doubtful; empty if it is not."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    return str(content.get("doubtful", "")) if row["origin"] == DERIVED else ""
+    """The reason why a summary is doubtful; empty if it is not."""
+    return str(row["content"].get("doubtful", "")) if row["origin"] == DERIVED else ""
 
 
 def numbers(rows: list[Row]) -> list[str]:
-    """The numbers that the records' content holds, such as sentiment, by name."""
-    found: dict[str, None] = {}
-    for row in rows:
-        content = row["content"] if isinstance(row["content"], dict) else {}
-        for name, value in content.items():
-            usable = isinstance(value, int | float) and not isinstance(value, bool)
-            if usable and row["origin"] == DERIVED and name not in PLAIN:
-                found[name] = None
-    return list(found)
+    """Names of the numbers in the content of derived records, such as sentiment."""
+    contents = [row["content"] for row in rows if row["origin"] == DERIVED]
+    found = dict.fromkeys(
+        name
+        for content in contents
+        for name, value in content.items()
+        if reading.number(value) is not None
+    )
+    return [name for name in found if name not in PLAIN_COLUMNS]
 
 
 def cells(rows: list[Row], names: list[str]) -> list[list[Any]]:
@@ -168,7 +175,7 @@ def cells(rows: list[Row], names: list[str]) -> list[list[Any]]:
 
 
 def shown(run: Run, agent: Any, step: float) -> list[Row]:
-    """The texts of memory that the agent was shown in a step, each once.
+    """The texts of memory in an agent's prompts of a step, each once.
 
     Each has ``layer``, ``section``, ``text``, ``tokens`` (an estimate) and ``times``.
     """
@@ -187,14 +194,10 @@ def _as_known(row: Row, step: float) -> Row:
     return row | {"importance": None} if late else row
 
 
-def _any(rows: list[Row], name: str) -> bool:
-    return any(row[name] is not None for row in rows)
-
-
 def text_of(row: Row) -> str:
-    """A record as people read it: events as agents are shown them."""
-    if row["origin"] != DERIVED and isinstance(row["content"], dict):
-        return event_text(row["kind"], row["content"], CHARS)
+    """A record as text; an event as agents are shown it."""
+    if row["origin"] != DERIVED and row["content"]:
+        return event_text(row["kind"], row["content"], EVENT_CHARS)
     return row["text"] or ""
 
 
@@ -203,8 +206,4 @@ def _cell(row: Row, name: str) -> Any:
         return text_of(row)
     if name == "doubtful":
         return doubt_of(row) or None
-    if name in row:
-        return row[name]
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    value = content.get(name)
-    return value if isinstance(value, int | float) else None
+    return row[name] if name in row else reading.number(row["content"].get(name))

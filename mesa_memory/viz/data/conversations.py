@@ -1,4 +1,4 @@
-"""What agents said to each other, as threads, and what became of each line since."""
+"""Messages between agents as threads, with the state of each line in every memory."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,9 +14,10 @@ from mesa_memory.core.subjects import subjects
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.stores import schema
-from mesa_memory.viz.data.agent import CHARS, Past, Row
+from mesa_memory.viz.data.agent import EVENT_CHARS, Past, Row
+from mesa_memory.viz.data.reading import number
 
-#: what became of a line in one memory
+#: states of a line in one memory
 WORDS, SUMMARISED, LIVES_ON, FORGOTTEN, CHANGED, UNKNOWN = STATES = (
     "word for word",
     "summarised",
@@ -27,25 +28,25 @@ WORDS, SUMMARISED, LIVES_ON, FORGOTTEN, CHANGED, UNKNOWN = STATES = (
 )
 #: the kind of record that sums up a conversation
 SUMMARY = "conversation"
-#: most others of a thread whose memories are looked at
+#: number of others of a thread whose memories are read
 LOOKED_AT = 6
 
 #: by record: the steps in which it came to mind, and whether it was shown then
 type Recalls = Mapping[str, list[tuple[float, bool]]]
-#: what tells a message: its step, sender and words
+#: identity of a message: step, sender and words
 type Key = tuple[float, Any, str]
 
 
 @dataclass(frozen=True)
 class Trace:
-    """What became of a message in one memory by the end of a step.
+    """The state of a message in one memory at the end of a step.
 
     Attributes:
         agent: whose memory.
-        record: id of the message there; empty if it has none.
+        record: id of the message there; empty without one.
         state: one of ``STATES``.
         by: ids of the records that were made from it.
-        since: the step at which its words were given up; None while they are there.
+        since: the step at which its words were forgotten; None while they are held.
         recalls: steps in which it, or a record made from it, came to mind later.
     """
 
@@ -64,7 +65,7 @@ class Line:
     Attributes:
         speaker: unique id; None if it is not known.
         text: the words.
-        traces: what became of it in each memory, the agent's own first.
+        traces: its state in each memory, the agent's own first.
     """
 
     step: float
@@ -87,20 +88,17 @@ class Thread:
 
     @property
     def key(self) -> str:
-        """What names it in an address."""
+        """Its name in an address."""
         return ",".join(sorted(map(str, self.others))) or "nobody"
 
 
 def threads(past: Past, agent: Any, step: float) -> list[Thread]:
     """The threads of an agent by the end of a step, that with the newest message first."""
-    rows = [row for row in past.rows if _is_message(row) and row["step"] <= step]
     talks: list[Conversation] = []
-    by_id = {}
-    for row in rows:
-        by_id[row["id"]] = row
+    for row in _messages(past, step):
         Grouping(talks, row["step"], math.inf, agent).add(_record(row, agent))
     found = [
-        Thread(talk.others, tuple(by_id[m.id] for m in talk.messages))
+        Thread(talk.others, tuple(past.by_id[m.id] for m in talk.messages))
         for talk in talks
         if talk.messages
     ]
@@ -114,11 +112,11 @@ def lines(
     pasts: Mapping[Any, Past],
     recalls: Mapping[Any, Recalls],
 ) -> list[Line]:
-    """The messages of a thread, oldest first, with what became of each by a step.
+    """The messages of a thread, oldest first, with their states at a step.
 
     Args:
         agent: whose thread it is.
-        pasts, recalls: of the agent, and of those others that are looked at.
+        pasts, recalls: of the agent, and of the others whose memories are read.
     """
     copies = {who: _by_key(past, step) for who, past in pasts.items() if who != agent}
     rests = {who: _resting(past, step) for who, past in pasts.items()}
@@ -139,21 +137,20 @@ def lines(
 
 
 def summaries(past: Past, thread: Thread, step: float) -> list[Row]:
-    """What the memory wrote of conversations of this thread by a step, oldest first."""
+    """The memory's summaries of this thread by a step, oldest first."""
     ids = {row["id"] for row in thread.rows}
-    made = [row for row in past.rows if _sums_up(row) and row["valid_from"] <= step]
+    made = past.made(step, SUMMARY)
     return [row for row in made if ids.intersection(source_ids(row))]
 
 
 def own_summaries(past: Past, others: Iterable[Any], step: float) -> list[Row]:
-    """What another participant's memory wrote of conversations with the same people."""
-    wanted = {str(who) for who in others}
-    made = [row for row in past.rows if _sums_up(row) and row["valid_from"] <= step]
-    return [row for row in made if wanted == {str(who) for who in _with(row)}]
+    """Another participant's summaries of conversations with the same people."""
+    wanted = set(map(str, others))
+    return [r for r in past.made(step, SUMMARY) if wanted == set(map(str, _with(r)))]
 
 
 def recalled(run: Run, agent: Any) -> dict[str, list[tuple[float, bool]]]:
-    """By record, when it came to an agent's mind, and whether it was shown then."""
+    """By record, the steps of its recalls, and whether it was shown in each."""
     log = schema.recalls
     own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
     wanted = select(log.c.step, log.c.candidates, log.c.seq).where(*own)
@@ -168,7 +165,7 @@ def recalled(run: Run, agent: Any) -> dict[str, list[tuple[float, bool]]]:
 
 def spoken(row: Row, naming: Callable[[Any], str]) -> str:
     """A summary with when it was and with whom."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
+    content = row["content"]
     began, ended = content.get("began"), content.get("ended")
     when = f"steps {began} to {ended}" if began != ended else f"step {began}"
     return f"{when}, with {', '.join(map(naming, _with(row))) or 'nobody else'}"
@@ -176,9 +173,9 @@ def spoken(row: Row, naming: Callable[[Any], str]) -> str:
 
 def ended(row: Row) -> float:
     """The step of the last message that a summary tells of."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    last = content.get("ended")
-    return float(last) if isinstance(last, int | float) else row["step"]
+    content = row["content"]
+    last = number(content.get("ended"))
+    return row["step"] if last is None else last
 
 
 def _trace(
@@ -188,7 +185,7 @@ def _trace(
     rests: Mapping[str, list[Row]],
     recalls: Recalls,
 ) -> Trace:
-    """What became of a message in one memory."""
+    """The state of a message in one memory."""
     if row is None:
         return Trace(who, "", UNKNOWN)
     made = rests.get(row["id"], [])
@@ -211,7 +208,7 @@ def _state(row: Row, since: float | None, made: Sequence[Row]) -> str:
         return WORDS
     if row["closed_because"] in BY_HAND:
         return CHANGED
-    # Whatever was made of it as its words were given up stands for them.
+    # A record that was made from it at its end stands for its words.
     stands = any(each["valid_from"] == since for each in made)
     if row["closed_because"] == CONSOLIDATED or stands:
         return SUMMARISED
@@ -221,28 +218,25 @@ def _state(row: Row, since: float | None, made: Sequence[Row]) -> str:
 def _resting(past: Past, step: float) -> dict[str, list[Row]]:
     """By record, the records that were made from it by a step, oldest first."""
     found: dict[str, list[Row]] = {}
-    for row in past.rows:
-        if row["origin"] == DERIVED and row["valid_from"] <= step:
-            for name in source_ids(row):
-                found.setdefault(name, []).append(row)
+    for row in past.made(step):
+        for name in source_ids(row):
+            found.setdefault(name, []).append(row)
     return found
 
 
 def _by_key(past: Past, step: float) -> dict[Key, list[Row]]:
     found: dict[Key, list[Row]] = {}
-    for row in past.rows:
-        if _is_message(row) and row["step"] <= step:
-            found.setdefault(_key(row), []).append(row)
+    for row in _messages(past, step):
+        found.setdefault(_key(row), []).append(row)
     return found
 
 
 def _key(row: Row) -> Key:
-    content = row["content"] if isinstance(row["content"], dict) else {}
+    content = row["content"]
     met = subjects("message", content)
     speaker = met[0] if met and met[0] == content.get("sender") else None
-    words = content if content else row["text"] or ""
-    unsigned = {**words, "sender": None} if isinstance(words, dict) else words
-    return row["step"], speaker, message_text(unsigned, CHARS)
+    unsigned = {**content, "sender": None} if content else row["text"] or ""
+    return row["step"], speaker, message_text(unsigned, EVENT_CHARS)
 
 
 def _record(row: Row, agent: Any) -> MemoryRecord:
@@ -252,16 +246,13 @@ def _record(row: Row, agent: Any) -> MemoryRecord:
     )  # fmt: skip
 
 
-def _is_message(row: Row) -> bool:
-    return row["kind"] == "message" and row["origin"] != DERIVED
-
-
-def _sums_up(row: Row) -> bool:
-    return row["kind"] == SUMMARY and row["origin"] == DERIVED
+def _messages(past: Past, step: float) -> list[Row]:
+    known = [row for row in past.rows if row["step"] <= step]
+    return [r for r in known if r["kind"] == "message" and r["origin"] != DERIVED]
 
 
 def _with(row: Row) -> list[Any]:
-    content = row["content"] if isinstance(row["content"], dict) else {}
+    content = row["content"]
     others = content.get("with")
     if isinstance(others, list):
         return [who for who in others if isinstance(who, str | int)]

@@ -1,4 +1,4 @@
-"""What a researcher did to memories by hand: when, to whom, and to which records."""
+"""Interventions of a researcher: step, agent and record."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Row
 
 checkpoints = schema.checkpoints
-#: what was done, as people say it
-SAID = {
+#: kinds of interventions in words
+KIND_LABELS = {
     "implant": "implanted by hand",
     "edit": "edited by hand",
     "erase": "erased by hand",
@@ -28,9 +28,9 @@ class Intervention:
         step: the model's clock at which it was done.
         agent: unique id of whose memory it was.
         kind: such as ``"implant"``.
-        record: id of the record that it was done to; empty if there is none.
-        by: id of the record that took its place; empty if none did.
-        detail: whatever else was recorded of it.
+        record: id of the changed record; empty without one.
+        by: id of the record that replaced it; empty without one.
+        detail: further recorded data.
     """
 
     step: float
@@ -42,8 +42,8 @@ class Intervention:
 
     @property
     def says(self) -> str:
-        """What was done."""
-        return SAID.get(self.kind, f"{self.kind} by hand")
+        """The intervention in words."""
+        return KIND_LABELS.get(self.kind, f"{self.kind} by hand")
 
 
 def interventions(run: Run) -> list[Intervention]:
@@ -62,13 +62,13 @@ def of_records(found: Iterable[Intervention]) -> dict[str, Intervention]:
 
 
 def made_by_hand(found: Iterable[Intervention]) -> set[str]:
-    """Ids of the records that somebody made, and no request."""
+    """Ids of the records that were made by hand, not by a request."""
     made = [one for one in found if one.kind in ("implant", "edit")]
     return {one.by or one.record for one in made if one.record}
 
 
 def marks(found: Iterable[Intervention], steps: list[float]) -> dict[float, str]:
-    """What was done, by the first finished step that is not before it.
+    """Interventions in words, by the first finished step that is not before them.
 
     A change between two steps is part of the end of the first one.
     """

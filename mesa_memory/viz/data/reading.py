@@ -1,10 +1,10 @@
-"""Statements about a run that ``Run`` has no method for: sums for a whole population.
+"""SQL statements for sums over a whole population, which ``Run`` does not offer.
 
-Each can leave out what was read before, so that a run that goes on is not read from its
-beginning after every step. All rows of an agent stand together in an index, in order,
-so the agents are named.
+Most take the last row that was read, so that a growing run is not read from its
+beginning after every step. The index is by agent, so the statements name the agents.
 """
 
+from sys import float_info
 from typing import Any
 
 from sqlalchemy import case, func, select
@@ -28,6 +28,13 @@ def settled(before: list[float], steps: list[float]) -> int:
     """
     same = steps[: len(before)] == before
     return max(0, len(before) - REREAD_STEPS) if same else 0
+
+
+def number(value: Any) -> float | None:
+    """A recorded value if it is a finite number, else None."""
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    # The comparison also refuses NaN, and integers that are no float.
+    return float(value) if usable and abs(value) <= float_info.max else None
 
 
 def ends(run: Run) -> list[tuple[float, int]]:
@@ -58,7 +65,7 @@ def messages(run: Run, after: int, until: int) -> list[dict[str, Any]]:
 
 
 def scenes(run: Run, after: int) -> list[tuple[int, str, dict[str, Any]]]:
-    """``seq``, kind and what has changed, of all ``scenes`` with a higher ``seq``."""
+    """``seq``, kind and changes of all ``scenes`` with a higher ``seq``."""
     log = schema.scenes
     wanted = select(log.c.seq, log.c.kind, log.c.state)
     wanted = wanted.where(log.c.run == run.id, log.c.seq > after)
@@ -66,7 +73,7 @@ def scenes(run: Run, after: int) -> list[tuple[int, str, dict[str, Any]]]:
 
 
 def remembered(run: Run, after: int) -> list[tuple]:
-    """Per agent and step: events, what was made of them, grades, how many graded.
+    """Per agent and step: events, derived records, sum of grades, graded events.
 
     Args:
         after: only of records with a higher ``seq``.
@@ -86,14 +93,14 @@ def remembered(run: Run, after: int) -> list[tuple]:
 
 
 def recalled(run: Run, since: float) -> list[tuple]:
-    """Per agent and step after one: how many recalls."""
+    """Per agent and step after one: number of recalls."""
     log = schema.recalls
     wanted = select(log.c.agent, log.c.step, func.count())
     return run.rows(_per_agent_and_step(run, wanted, log, since))
 
 
 def called(run: Run, since: float) -> list[tuple]:
-    """Per agent and step after one: requests, tokens, US dollars, how many unpriced."""
+    """Per agent and step after one: requests, tokens, US dollars, unpriced requests."""
     log = schema.calls
     tokens = func.coalesce(log.c.tokens_in, 0) + func.coalesce(log.c.tokens_out, 0)
     wanted = select(

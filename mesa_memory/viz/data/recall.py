@@ -1,4 +1,4 @@
-"""What came to an agent's mind, why, and what would have with other weights."""
+"""Recalls of an agent: candidates, scores, and their ranks with other weights."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,23 +10,24 @@ from mesa_memory.runs import Run
 from mesa_memory.runs.recalls import added_terms
 from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Past, Row, text_of
+from mesa_memory.viz.data.reading import number
 
-#: what every score is the weighted sum of, in this order; then come terms of a user's
+#: parts of every score, in order; terms of the user's own come after them
 PARTS = ("relevance", "importance", "recency", "time_match")
-#: recorded parts have six digits, so scores that are closer than this are equal
-TIE = 1e-5
+#: scores that differ by less are equal: recorded parts have six digits
+SCORE_STEP = 1e-5
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A record that came to mind, as it was recorded.
+    """A record that came to mind.
 
     Attributes:
         rank: 1 is the best.
         parts: the values of the recall's ``names`` before weighting.
-        shown: False if the reader's budget dropped it.
-        used: whether the agent's reply used it; None if that is not known.
-        row: the record; None if the run does not have it.
+        shown: False if the prompt's budget dropped it.
+        used: whether the agent's reply used it; None if unknown.
+        row: the record; None if it is not in the run.
     """
 
     id: str
@@ -39,12 +40,12 @@ class Candidate:
 
     @property
     def text(self) -> str:
-        """The record as people read it."""
+        """The record as text."""
         return text_of(self.row) if self.row else "not in this run"
 
     @property
     def place(self) -> tuple[float, float, int]:
-        """Which of two equals comes first: the earlier one."""
+        """The order of candidates with equal scores: the earlier record first."""
         if self.row is None:
             return float("inf"), float("inf"), self.rank
         return self.row["step"], self.row["seq"], self.rank
@@ -56,7 +57,7 @@ class Recall:
 
     Attributes:
         purpose: such as ``"prompt"``, ``"reflect"`` and ``"query"``.
-        query: what it was about; None if it was about nothing.
+        query: the text that was searched; None without one.
         names: of the parts of a score: ``PARTS`` and the scoring's own terms.
         weights: of ``names``; None for one that was not recorded.
         scoring: all settings, see ``Scoring``.
@@ -74,7 +75,7 @@ class Recall:
 
     @property
     def dropped(self) -> int:
-        """How many the reader's budget left no room for."""
+        """Number of candidates that the prompt's budget left no room for."""
         return sum(not candidate.shown for candidate in self.candidates)
 
     def weighing(self, given: Sequence[float] | None) -> tuple[float, ...]:
@@ -104,7 +105,7 @@ class Ranked:
 
     @property
     def moved(self) -> int:
-        """How many places it went up; negative for down."""
+        """Number of places it went up; negative for down."""
         return self.candidate.rank - self.rank
 
 
@@ -116,29 +117,25 @@ def recall_steps(run: Run, agent: Any) -> list[float]:
     return sorted(step for (step,) in run.rows(wanted))
 
 
-def recalls(
-    run: Run, agent: Any, step: float | None = None, until: float | None = None
-) -> list[Row]:
+def recalls(run: Run, agent: Any, step: float | None = None) -> list[Row]:
     """The rows of an agent's recalls, in order, for ``understood``.
 
     Args:
         step: only of this one; None is all.
-        until: of all steps from ``step`` to this one.
     """
     log = schema.recalls
     own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
     columns = [column for column in log.columns if column.name != "run"]
     wanted = select(*columns).where(*own)
     if step is not None:
-        last = step if until is None else until
-        wanted = wanted.where(log.c.step >= step, log.c.step <= last)
+        wanted = wanted.where(log.c.step == step)
     return sorted(run.records(wanted), key=lambda row: row["seq"])
 
 
 def understood(row: Row, past: Past) -> Recall:
-    """A row of ``recalls`` with the records that it speaks of.
+    """A row of ``recalls`` with its records.
 
-    What is missing or damaged in it counts as unknown, or 0.
+    A damaged value counts as unknown, or 0.
     """
     scoring = row["scoring"] if isinstance(row["scoring"], dict) else {}
     given = row["candidates"] if isinstance(row["candidates"], list) else []
@@ -155,7 +152,7 @@ def understood(row: Row, past: Past) -> Recall:
         row["purpose"] or "",
         row["query"],
         names,
-        (*(_number(scoring.get(name)) for name in PARTS), *(w for _, w in added)),
+        (*(number(scoring.get(name)) for name in PARTS), *(w for _, w in added)),
         scoring,
         sorted(found, key=lambda candidate: candidate.rank),
     )
@@ -180,7 +177,7 @@ def ranked(recall: Recall, weights: Sequence[float] | None) -> list[Ranked]:
         parts = tuple(w * part for w, part in zip(used, candidate.parts))
         scored.append((candidate, parts, sum(parts)))
     if not same:
-        scored.sort(key=lambda one: (-round(one[2] / TIE), one[0].place))
+        scored.sort(key=lambda one: (-round(one[2] / SCORE_STEP), one[0].place))
     return [
         Ranked(candidate, rank, parts, candidate.score if same else score)
         for rank, (candidate, parts, score) in enumerate(scored, 1)
@@ -190,19 +187,14 @@ def ranked(recall: Recall, weights: Sequence[float] | None) -> list[Ranked]:
 def _candidate(
     given: Mapping[str, Any], rank: int, past: Past, names: Sequence[str]
 ) -> Candidate:
-    parts = tuple(_number(given.get(name)) or 0.0 for name in names)
+    parts = tuple(number(given.get(name)) or 0.0 for name in names)
     own = given.get("rank")
     return Candidate(
         given["id"],
         own if isinstance(own, int) else rank,
-        _number(given.get("score")) or 0.0,
+        number(given.get("score")) or 0.0,
         parts,
         given.get("shown") is not False,
         past.by_id.get(given["id"]),
         given["used"] if isinstance(given.get("used"), bool) else None,
     )
-
-
-def _number(value: Any) -> float | None:
-    usable = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if usable else None

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.runs import Run
-from mesa_memory.viz.data.agent import Past, Row, past, shelves, text_of
+from mesa_memory.viz.data.agent import Past, Row, layer_views, past, text_of
 from mesa_memory.viz.data.recall import Candidate, Recall, recalls, understood
 from mesa_memory.viz.templates import template
 
@@ -67,11 +67,11 @@ def memory_of(remembered: Past, whose: str, step: float) -> Shown:
     """See ``memory_at``; of an agent whose past was read."""
     layers = [
         {
-            "name": shelf.layer,
-            "texts": [(row["kind"], text_of(row)) for row, _ in shelf.texts],
-            "tables": {kind: _lines(rows) for kind, rows in shelf.tables.items()},
+            "name": view.layer,
+            "texts": [(row["kind"], text_of(row)) for row, _ in view.texts],
+            "tables": {kind: _lines(rows) for kind, rows in view.tables.items()},
         }
-        for shelf in shelves(remembered, step)
+        for view in layer_views(remembered, step)
     ]
     title = f"{whose} remembered at the end of step {step:g}"
     lines = [title, *(f"- {text_of(row)}" for row in remembered.at(step))]

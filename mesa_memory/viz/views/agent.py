@@ -1,5 +1,6 @@
 """One agent at a step: what it remembered, what the step changed, what it was shown."""
 
+from collections import Counter
 from typing import Any
 
 import solara
@@ -36,8 +37,8 @@ def AgentView(source: Source, selection: Selection) -> Any:
         Changes(source, past, agent, step)
         with solara.Div(classes=["mm-columns"]):
             with solara.Div():
-                for shelf in data.shelves(past, step):
-                    Layer(shelf, agent, step).key(shelf.layer)
+                for view in data.layer_views(past, step):
+                    Layer(view, agent, step).key(view.layer)
             Shown(source, agent, step)
 
 
@@ -51,7 +52,7 @@ def Changes(source: Source, past: data.Past, agent: Any, step: float) -> Any:
     ):
         with solara.Div(classes=["mm-row"]):
             Fact("remembered", str(len(past.at(step))))
-            for change, count in data.tally(rows).items():
+            for change, count in Counter(row["change"] for row in rows).items():
                 Fact(change, str(count))
         if not rows:
             Empty("This step changed nothing in the memory.", "mdi-equal")
@@ -67,24 +68,24 @@ def Changes(source: Source, past: data.Past, agent: Any, step: float) -> Any:
 
 
 @solara.component
-def Layer(shelf: data.Shelf, agent: Any, step: float) -> Any:
+def Layer(view: data.LayerView, agent: Any, step: float) -> Any:
     """One layer: its texts with what changed in them, its records as tables."""
-    size = shelf.size
+    size = view.size
     with Section(
-        f"Layer {shelf.layer}", hint=f"{size} {'record' if size == 1 else 'records'}"
+        f"Layer {view.layer}", hint=f"{size} {'record' if size == 1 else 'records'}"
     ):
         if not size:
             Empty("This layer was empty at the end of the step.")
-        for row, before in shelf.texts:
+        for row, before in view.texts:
             Text(row, before)
-        for kind, rows in shelf.tables.items():
+        for kind, rows in view.tables.items():
             names = data.columns(rows)
             solara.v.Html(tag="h4", children=[TITLES.get(kind, kind)])
             Table(
                 [HEADS.get(name, Column(name, number=True)) for name in names],
                 data.cells(rows, names),
                 marked=[n for n, row in enumerate(rows) if row["valid_from"] == step],
-                file=f"agent-{agent}-step-{number(step)}-{shelf.layer}-{kind}",
+                file=f"agent-{agent}-step-{number(step)}-{view.layer}-{kind}",
                 sort="step",
                 down=True,
             ).key(kind)

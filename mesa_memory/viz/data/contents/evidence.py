@@ -1,4 +1,4 @@
-"""What an agent concluded, and the events that it rests on."""
+"""Conclusions of an agent, and the events that they rest on."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -7,12 +7,11 @@ from types import MappingProxyType
 from typing import Any
 
 from mesa_memory.core.content import cut
-from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, Row, text_of
 from mesa_memory.viz.data.interventions import Intervention
 
-#: more lines than this, and more of each text, are not sent to a browser
+#: limits of what is sent to a browser
 TREE_LINES, LINE_CHARS = 5_000, 600
 
 
@@ -23,7 +22,7 @@ class Evidence:
     Attributes:
         lines: of ``Run.provenance``, depth first, the record itself at the top.
         events: the raw events among them, each once, oldest first.
-        missing: ids that the run does not have, each once.
+        missing: ids that are not in the run, each once.
     """
 
     lines: list[Row]
@@ -37,27 +36,26 @@ class Evidence:
 
     @property
     def depth(self) -> int:
-        """How many levels are below the record."""
+        """Number of levels below the record."""
         return max(line["depth"] for line in self.lines)
 
     @property
     def kinds(self) -> dict[str, int]:
-        """How many events there are of each kind."""
+        """Number of events of each kind."""
         return dict(sorted(Counter(row["kind"] for row in self.events).items()))
 
 
 def conclusions(past: Past, step: float) -> list[Row]:
-    """What an agent's memory made until the end of a step, newest first."""
-    derived = [row for row in past.rows if row["origin"] == DERIVED]
-    made = [row for row in derived if row["valid_from"] <= step]
+    """The records that an agent's memory made by the end of a step, newest first."""
+    made = past.made(step)
     return sorted(made, key=lambda row: (row["valid_from"], row["seq"]), reverse=True)
 
 
 def evidence(run: Run, record: str) -> Evidence:
-    """What a record rests on.
+    """The sources of a record.
 
     Raises:
-        ValueError: if the run has no such record.
+        ValueError: if the record is not in the run.
     """
     lines = run.provenance(record, as_records=True)
     parents = {line["parent"] for line in lines}
@@ -81,12 +79,12 @@ def nodes(
     """The lines for a tree in a page, at most ``TREE_LINES``.
 
     Args:
-        called: how people call an agent.
-        changed: what was done by hand, by the id of a record.
+        called: gives the name of an agent.
+        changed: interventions by the id of a record.
 
     Returns:
-        For each line ``id``, ``depth``, ``head`` (what it is), ``note`` (what one has
-        to know of it), ``text``, and ``known``, False if the run does not have it.
+        For each line ``id``, ``depth``, ``head`` (kind, step and agent), ``note``,
+        ``text``, and ``known``, False if it is not in the run.
     """
     return [
         {
@@ -102,7 +100,7 @@ def nodes(
 
 
 def text(line: Row, past: Past, limit: int | None = None) -> str:
-    """A record as people read it, if it is of the agent's own past.
+    """The text of a record, as agents are shown it if it is of the agent's own past.
 
     Args:
         line: a record, or a line of its evidence.
@@ -114,7 +112,7 @@ def text(line: Row, past: Past, limit: int | None = None) -> str:
 
 
 def standing(row: Row, step: float) -> str:
-    """Whether a record was still remembered at the end of a step, and else why not."""
+    """``"remembered"`` at the end of a step, or the reason and step of the record's end."""
     end = row["valid_to"]
     if end is None or end > step:
         return "remembered"
@@ -129,9 +127,9 @@ def _head(line: Row, called: Callable[[Any], str]) -> str:
 
 def _note(line: Row, row: Row | None, by_hand: Intervention | None) -> str:
     if line["missing"]:
-        return "missing: this run does not have the record"
+        return "missing: the record is not in this run"
     if line["repeated"]:
-        return "told above"
+        return "shown above"
     notes = [f"{by_hand.says} at step {by_hand.step:.15g}"] if by_hand else []
     if row is not None and row["valid_to"] is not None:
         notes.append(

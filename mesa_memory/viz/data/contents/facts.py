@@ -1,4 +1,4 @@
-"""The facts that a memory knows: who says so, what was there before, what is disputed."""
+"""The facts of a memory: speakers, former values, disputes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Fact:
 
     @property
     def value(self) -> str:
-        """What is said."""
+        """The value, with "not" before a negated one."""
         return (
             self.statement.value
             if self.statement.holds
@@ -43,7 +43,7 @@ class Fact:
         return self.row["closed_because"] == REFUSED
 
     def speakers(self, called: Callable[[Any], str]) -> str:
-        """In whose words it is."""
+        """The speakers, as text."""
         named = [WITNESSED if w is None else called(w) for w in self.statement.speakers]
         said = ", ".join(named) or "nobody"
         return (
@@ -54,7 +54,7 @@ class Fact:
 
 
 def facts(past: Past, step: float) -> list[Fact]:
-    """What was known at the end of a step, topic by topic, the oldest topic first."""
+    """The facts at the end of a step, topic by topic, the oldest topic first."""
     known = [fact for fact in every(past, step) if fact.until is None]
     topics: dict[Any, list[Fact]] = {}
     for fact in known:

@@ -1,4 +1,4 @@
-"""Who thinks what of whom, step by step."""
+"""Impressions of agents of each other, step by step."""
 
 import math
 from collections.abc import Iterable
@@ -23,15 +23,15 @@ CIRCLE_AGENTS, PLACED_AGENTS = 40, 500
 
 @dataclass(frozen=True)
 class Opinion:
-    """What one agent thinks of another one, from one step to another.
+    """The impression of one agent of another one, from one step to another.
 
     Attributes:
         id: of the record.
         observer, subject: unique ids.
         sentiment: -1 to 1; None if the record does not say.
         familiarity: 0 to 1; None if the record does not say.
-        since, until: from the end of step ``since`` to that of ``until``, None for ever.
-        ended: why it was given up.
+        since, until: from the end of step ``since`` to that of ``until``, or None.
+        ended: the reason of its end.
     """
 
     id: str
@@ -46,7 +46,7 @@ class Opinion:
 
     @property
     def sign(self) -> str:
-        """What the sentiment is without colours."""
+        """The sentiment as a sign."""
         return sign(self.sentiment)
 
     def held(self, step: float) -> bool:
@@ -55,14 +55,14 @@ class Opinion:
 
 
 class Opinions:
-    """All that agents of a run ever thought of each other.
+    """All impressions that agents of a run ever had of each other.
 
     Args:
         found: in order of arrival.
         agents: unique ids of the run's agents, in order.
 
     Attributes:
-        people: who thinks or is thought of, the run's agents first, in their order.
+        people: observers and subjects, the run's agents first, in their order.
         places: for each of them x and y, -1 to 1; the same at all steps.
     """
 
@@ -80,18 +80,18 @@ class Opinions:
             known.setdefault(one.subject, []).append(one)
 
     def at(self, step: float) -> list[Opinion]:
-        """What was thought at the end of a step, by who thinks and of whom."""
+        """The impressions at the end of a step, by observer and subject."""
         place = {one: n for n, one in enumerate(self.people)}
         held = [opinion for opinion in self.all if opinion.held(step)]
         return sorted(held, key=lambda o: (place[o.observer], place[o.subject]))
 
     def of(self, observer: Any) -> list[Any]:
-        """Of whom an agent ever thought something, in order of their ids."""
+        """The agents of whom an agent ever had an impression, in order of their ids."""
         met = self._pairs.get(observer, {})
         return [one for one in self.people if one in met]
 
     def pair(self, observer: Any, subject: Any) -> list[Opinion]:
-        """What one thought of the other, oldest first."""
+        """The impressions of one agent of the other, oldest first."""
         return self._pairs.get(observer, {}).get(subject, [])
 
 
@@ -104,7 +104,7 @@ def opinions(run: Run) -> Opinions:
 
 
 def line(opinions: list[Opinion], steps: list[float], what: str) -> list[float | None]:
-    """A number of a pair's opinions at each step; None where there was none.
+    """A number of a pair's opinions at each step, or None.
 
     Args:
         opinions: of ``Opinions.pair``.
@@ -150,7 +150,7 @@ def familiar(opinions: list[Opinion], count: int) -> float:
 
 
 def around(opinions: list[Opinion], agent: Any, people: list[Any]) -> Places:
-    """An agent in the middle, and whoever the opinions name evenly around it.
+    """An agent in the middle, and the others of its opinions evenly around it.
 
     Args:
         opinions: of and about the agent.
@@ -194,24 +194,21 @@ def _impressions(run: Run) -> Any:
 
 
 def _is_opinion(row: tuple) -> bool:
-    """Not an event that is called so, but what was concluded about somebody."""
+    """True for a conclusion about an agent, False for an event of the same kind."""
     _, _, _, subject, _, content, *_, made = row
     known = isinstance(subject, str | int | float)
-    return known and bool(made or _number(content, "sentiment") is not None)
+    return known and bool(made or _of(content, "sentiment") is not None)
+
+
+def _of(content: Any, name: str) -> float | None:
+    return reading.number(content.get(name)) if isinstance(content, dict) else None
 
 
 def _opinion(row: tuple, names: dict[str, Any]) -> Opinion:
     _, name, agent, subject, text, content, since, until, ended, _ = row
-    numbers = _number(content, "sentiment"), _number(content, "familiarity")
+    numbers = _of(content, "sentiment"), _of(content, "familiarity")
     observer = names.get(agent, agent)
     return Opinion(name, observer, subject, text or "", *numbers, since, until, ended)
-
-
-def _number(content: Any, name: str) -> float | None:
-    value = content.get(name) if isinstance(content, dict) else None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return float(value)
 
 
 def _places(people: list[Any], opinions: list[Opinion]) -> Places:

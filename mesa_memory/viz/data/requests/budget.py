@@ -1,4 +1,4 @@
-"""The budget of an agent's prompt: which section took how much, and what was left out."""
+"""The budget of an agent's prompt: tokens and omissions of its sections."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,19 +9,20 @@ from sqlalchemy import select
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 from mesa_memory.viz.data.agent import Past, Row
+from mesa_memory.viz.data.reading import number
 
 prompts = schema.prompts
 
 
 @dataclass(frozen=True)
 class Section:
-    """What became of one section of a prompt.
+    """One section of a prompt.
 
     Attributes:
         share: its part of the budget, 0 to 1.
-        lines, left_out: how many lines it shows, and for how many there was no room.
-        records: ids of the newest records that it had no room for.
-        unnamed: how many more records there were.
+        lines, left_out: number of lines with and without room.
+        records: ids of the newest records without room.
+        unnamed: number of further records without room.
     """
 
     name: str
@@ -35,7 +36,7 @@ class Section:
 
 @dataclass(frozen=True)
 class Budget:
-    """What became of a prompt.
+    """The budget of a prompt.
 
     Attributes:
         step: at which it was read.
@@ -51,14 +52,14 @@ class Budget:
 
     @property
     def left_out(self) -> int:
-        """For how many lines there was no room."""
+        """Number of lines without room."""
         return sum(section.left_out for section in self.sections)
 
 
 def budgets(run: Run, agent: Any) -> list[Budget]:
     """Each text of an agent's memory that had a budget, in order.
 
-    What is damaged counts as 0, or is left out.
+    A damaged value counts as 0.
     """
     own = (prompts.c.run == run.id, prompts.c.agent == run.name_of(agent))
     columns = (prompts.c.seq, prompts.c.step, prompts.c.budget)
@@ -76,7 +77,7 @@ def last_at(found: Sequence[Budget], after: float, step: float) -> Budget | None
 def series(
     found: Sequence[Budget], steps: Sequence[float]
 ) -> dict[str, list[int | None]]:
-    """For each section, its tokens at each finished step; None where nothing was read."""
+    """For each section, its tokens at each finished step; or None."""
     places = {step: place for place, step in enumerate(steps)}
     names = dict.fromkeys(part.name for one in found for part in one.sections)
     values: dict[str, list[int | None]] = {name: [None] * len(steps) for name in names}
@@ -89,7 +90,7 @@ def series(
 
 
 def dropped(one: Budget, past: Past) -> list[tuple[str, str, Row | None]]:
-    """Section, id and record of each that is named among those left out."""
+    """Section, id and record of each record without room that is named."""
     return [
         (part.name, record, past.by_id.get(record))
         for part in one.sections
@@ -109,10 +110,9 @@ def _budget(row: Row) -> Budget:
 
 def _section(part: Mapping[str, Any]) -> Section:
     records = [name for name in _listed(part.get("left_out")) if isinstance(name, str)]
-    share = part.get("share")
     return Section(
         str(part.get("name") or "?"),
-        float(share) if isinstance(share, int | float) else 0.0,
+        number(part.get("share")) or 0.0,
         _count(part.get("tokens")),
         _count(part.get("lines")),
         _count(part.get("lines_left_out")),
@@ -126,5 +126,4 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _count(value: Any) -> int:
-    usable = isinstance(value, int | float) and not isinstance(value, bool)
-    return max(0, int(value)) if usable else 0
+    return max(0, int(number(value) or 0))

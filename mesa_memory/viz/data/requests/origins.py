@@ -1,13 +1,12 @@
-"""Which request made a record, and which records came of a request.
+"""The request that made a record, and the records that a request made.
 
-No column says so. A request and what its reply became are of one agent and one step, and
-the words of the record stand in the reply; so the two are found from each other.
+The recording does not link them. Both are of one agent and one step, and the words of
+the record stand in the reply.
 """
 
 import json
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from mesa_memory.core.content import words
@@ -15,7 +14,7 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data.agent import Past, Row
 from mesa_memory.viz.data.requests.requests import Request
 
-#: what requests of a purpose make; those of a user's own are known by their words
+#: kinds of records that requests of a purpose make; for other purposes words decide
 MAKES = {
     "chapter": {"chapter"},
     "consolidate": {"summary"},
@@ -26,7 +25,7 @@ MAKES = {
     "reflect": {"reflection"},
     "story": {"story"},
 }
-#: fields of a record's content that a reply says in the same words
+#: fields of a record's content that are copied from the reply
 SAID = ("text", "value")
 #: characters of a reply that are looked through
 REPLY_CHARS = 100_000
@@ -53,7 +52,7 @@ def maker(
     Args:
         row: a record.
         among: its agent's requests of the step in which it was made.
-        by_hand: ids of records that somebody made or changed.
+        by_hand: ids of records that were made or changed by hand.
     """
     if row["origin"] != DERIVED or row["id"] in by_hand:
         return None
@@ -75,7 +74,7 @@ def made(
     among: Sequence[Request],
     by_hand: Container[str] = (),
 ) -> list[Row]:
-    """The records that came of a request, in order of arrival.
+    """The records that a request made, in order of arrival.
 
     Args:
         past: of the agent.
@@ -84,12 +83,8 @@ def made(
     """
     step = request.row["step"]
     rows = [row for row in past.rows if row["step"] == step]
-    found = []
-    for row in rows:
-        by = maker(row, among, by_hand)
-        if by is not None and by.request.id == request.id:
-            found.append(row)
-    return found
+    makers = [(row, maker(row, among, by_hand)) for row in rows]
+    return [row for row, by in makers if by and by.request.id == request.id]
 
 
 def graded(request: Request, past: Past) -> list[Row]:
@@ -105,40 +100,26 @@ def graded(request: Request, past: Past) -> list[Row]:
 
 def _says(request: Request, row: Row) -> bool:
     """True if the words of a record stand in a reply."""
-    content = row["content"] if isinstance(row["content"], Mapping) else {}
-    texts = [_bare(str(content[name])) for name in SAID if content.get(name)]
-    texts = texts[-1:] or [_bare(row["text"] or "")]
-    reply = _words_of(request.reply)
-    return any(text and text in reply for text in texts)
+    texts = [str(row["content"][name]) for name in SAID if row["content"].get(name)]
+    text = _bare(texts[-1] if texts else row["text"] or "")
+    return bool(text) and text in _bare(_strings(request.reply))
 
 
-@lru_cache(maxsize=64)
-def _words_of(reply: str) -> str:
-    return " ".join(map(_bare, _texts(reply)))
-
-
-def _texts(reply: str) -> list[str]:
-    """The texts in a reply: those of its JSON, or all of it."""
-    begin = reply.find("{")
+def _strings(reply: str) -> str:
+    """The strings of a reply in JSON, or all of another reply."""
+    begin = max(0, reply.find("{"))
     try:
-        given = json.JSONDecoder(strict=False).raw_decode(reply[:REPLY_CHARS], begin)[0]
+        value = json.JSONDecoder(strict=False).raw_decode(reply[:REPLY_CHARS], begin)[0]
+        return _joined(value)
     except (ValueError, RecursionError):
-        return [reply[:REPLY_CHARS]]
-    return _leaves(given)
+        return reply[:REPLY_CHARS]
 
 
-def _leaves(value: Any) -> list[str]:
-    found: list[str] = []
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, Mapping):
-            waiting.extend(reversed(list(one.values())))
-        elif isinstance(one, list):
-            waiting.extend(reversed(one))
-        elif isinstance(one, str):
-            found.append(one)
-    return found
+def _joined(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    parts = value.values() if isinstance(value, dict) else value
+    return " ".join(map(_joined, parts)) if isinstance(value, dict | list) else ""
 
 
 def _bare(text: str) -> str:

@@ -1,6 +1,6 @@
-"""One agent in one step: what reached it, came to its mind, was made of it, and was said."""
+"""One agent in one step: events, thoughts, conclusions and actions."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,13 @@ from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import recall as recalling
 from mesa_memory.viz.data.agent import Past, Row, text_of
 
-#: lines of what came to mind
-THOUGHTS = 3
+#: number of thoughts that are shown
+MAX_THOUGHTS = 3
 #: longest of them, in characters
 THOUGHT_CHARS = 240
-#: kinds of events that are what the agent did itself
-OWN = ("action", "plan", "plan_execution")
-#: why a record came to mind, by the part of its score
+#: kinds of events that the agent itself did
+OWN_KINDS = ("action", "plan", "plan_execution")
+#: reasons in words, by the part of the score
 WHY = {
     "relevance": "it is about the same",
     "importance": "it matters",
@@ -29,11 +29,11 @@ WHY = {
 
 @dataclass(frozen=True)
 class Thought:
-    """Something that came to mind.
+    """A record that came to mind.
 
     Attributes:
-        text: what it was.
-        reason: why it came to mind.
+        text: the record, shortened.
+        reason: the parts of its score, or its layer.
         shown: False if the prompt's budget left no room for it.
     """
 
@@ -44,14 +44,13 @@ class Thought:
 
 @dataclass(frozen=True)
 class Mind:
-    """What came to an agent's mind in a step.
+    """The records that came to an agent's mind in a step.
 
     Attributes:
         thoughts: the best ones.
-        count: how many there were in all.
-        query: what it was about; None if nothing was asked.
-        ranked: True if a recall put them in this order; False if the agent was shown
-            its memory as it was.
+        count: number of all of them.
+        query: the text of the recall; None without one.
+        ranked: whether a recall ranked them; else the memory was shown as it was.
     """
 
     thoughts: list[Thought]
@@ -66,45 +65,29 @@ def heard(past: Past, steps: list[float], step: float, agent: Any) -> list[Row]:
 
 
 def done(past: Past, steps: list[float], step: float, agent: Any) -> list[Row]:
-    """What an agent said and did in a step, in order."""
+    """The events of a step that the agent itself did, in order."""
     return [row for row in _events(past, steps, step) if _is_own(row, agent)]
 
 
 def ended(past: Past, steps: list[float], step: float) -> dict[str, int]:
-    """How many records the memory let go of in a step, by why."""
-    since = memories.previous(steps, step)
-    rows = past.closed(since, step)
-    return memories.tally(
-        [{"change": row["closed_because"] or "ended"} for row in rows]
-    )
+    """Number of records that ended in a step, by reason."""
+    rows = past.closed(memories.previous(steps, step), step)
+    return Counter(row["closed_because"] or "ended" for row in rows)
 
 
 def made(past: Past, steps: list[float], step: float) -> list[Row]:
-    """What the memory made in a step of what it knew, in order."""
+    """The records that the memory itself made in a step, in order."""
     since = memories.previous(steps, step)
     return [row for row in past.opened(since, step) if row["origin"] == DERIVED]
 
 
 def mind(run: Run, agent: Any, step: float, past: Past) -> Mind:
-    """What came to an agent's mind in a step, see ``minds``."""
-    return minds(run, agent, [step], past)[0]
+    """The records that came to an agent's mind in a step, by a recall for a prompt.
 
-
-def minds(run: Run, agent: Any, steps: Sequence[float], past: Past) -> list[Mind]:
-    """What came to an agent's mind in some steps: of its recalls those for a prompt.
-
-    An agent whose memory ranks nothing was shown what it held; then the newest lines of
-    that stand here.
-
-    Args:
-        steps: that follow each other; their recalls are read at once.
+    A memory that does not rank was shown as it was; then its newest lines stand here.
     """
-    if not steps:
-        return []
-    found: dict[float, list[Row]] = {step: [] for step in steps}
-    for row in recalling.recalls(run, agent, steps[0], steps[-1]):
-        found.setdefault(row["step"], []).append(row)
-    return [_ranked(found[step], past) or _shown(run, agent, step) for step in steps]
+    rows = recalling.recalls(run, agent, step)
+    return _ranked(rows, past) or _shown(run, agent, step)
 
 
 def _ranked(rows: list[Row], past: Past) -> Mind | None:
@@ -112,7 +95,7 @@ def _ranked(rows: list[Row], past: Past) -> Mind | None:
     for row in [row for row in rows if row["purpose"] == "prompt"] or rows:
         recall = recalling.understood(row, past)
         if recall.candidates:
-            best = recall.candidates[:THOUGHTS]
+            best = recall.candidates[:MAX_THOUGHTS]
             thoughts = [
                 Thought(shorten(c.text, THOUGHT_CHARS), reason(recall, c), c.shown)
                 for c in best
@@ -122,7 +105,7 @@ def _ranked(rows: list[Row], past: Past) -> Mind | None:
 
 
 def reason(recall: recalling.Recall, candidate: recalling.Candidate) -> str:
-    """Why a record came to mind: the parts of its score, the greatest first."""
+    """The parts of a record's score in words, the greatest first."""
     parts = zip(recall.names, recall.weighing(None), candidate.parts)
     weighted = [(weight * part, name) for name, weight, part in parts if weight * part]
     weighted.sort(key=lambda one: -one[0])
@@ -133,7 +116,7 @@ def reason(recall: recalling.Recall, candidate: recalling.Candidate) -> str:
 
 
 def _shown(run: Run, agent: Any, step: float) -> Mind:
-    """The newest lines of the memory that the agent was shown."""
+    """The newest lines of the memory in the agent's prompts."""
     events: list[Thought] = []
     others: list[Thought] = []
     for row in reversed(memories.shown(run, agent, step)):
@@ -148,13 +131,13 @@ def _shown(run: Run, agent: Any, step: float) -> Mind:
                 others.append(Thought(text, f"in its {row['layer']} memory"))
     found = [*events, *others]
     # The newest events, and what it knows of all that was before.
-    room = THOUGHTS - bool(others)
-    best = [*events[:room], *others][:THOUGHTS]
+    room = MAX_THOUGHTS - bool(others)
+    best = [*events[:room], *others][:MAX_THOUGHTS]
     return Mind(best, len(found), None, ranked=False)
 
 
 def _is_frame(line: str) -> bool:
-    """True for a line of a prompt in which nothing that is remembered stands."""
+    """True for a heading, an empty line, or a line that says the memory is empty."""
     heads = line.endswith(":") and len(line) < 60
     return not line or heads or says_nothing(line.removeprefix("- "))
 
@@ -165,15 +148,13 @@ def _events(past: Past, steps: list[float], step: float) -> list[Row]:
 
 
 def _is_own(row: Row, agent: Any) -> bool:
-    content = row["content"]
-    if row["kind"] == "message" and isinstance(content, Mapping):
-        return str(content.get("sender")) == str(agent)
-    return row["kind"] in OWN
+    if row["kind"] == "message":
+        return str(row["content"].get("sender")) == str(agent)
+    return row["kind"] in OWN_KINDS
 
 
 def told(row: Row, agent: Any) -> str:
-    """An event of an agent as one reads it beside the agent's name."""
-    content = row["content"]
-    if _is_own(row, agent) and isinstance(content, Mapping) and "message" in content:
-        return str(content["message"])
+    """The text of an event; of the agent's own message its words alone."""
+    if _is_own(row, agent) and "message" in row["content"]:
+        return str(row["content"]["message"])
     return text_of(row)

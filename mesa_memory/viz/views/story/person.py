@@ -52,8 +52,8 @@ def _pages(source: Source, agent: Any, now: list[range]) -> list[Page]:
     past, found = source.of(memories.past, agent), []
     for some in now:
         steps = source.steps[some.start : some.stop]
-        minds = data.minds(source.run, agent, steps, past)
-        for place, step, mind in zip(some, steps, minds):
+        for place, step in zip(some, steps):
+            mind = data.mind(source.run, agent, step, past)
             parts = _parts(source, past, agent, step, mind)
             found.append(Page(place, number(step), parts))
     return found
@@ -106,7 +106,7 @@ def _lead(
     """Goes to the view that explains a line."""
     past, steps, step = source.of(memories.past, agent), source.steps, source.steps[at]
     if part == MINDED:
-        (mind,) = data.minds(source.run, agent, [step], past)
+        mind = data.mind(source.run, agent, step, past)
         view = "recall" if mind.ranked else "agent"
         selection.choose(view=view, agent=agent, step=step)
     elif part == MADE:
