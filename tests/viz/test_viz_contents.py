@@ -119,11 +119,11 @@ def test_forgotten_and_erased_lines_are_told_apart():
 def test_facts_have_speakers_history_and_what_is_disputed(inn):
     known = past(inn, 2)
     at_first = facts.facts(known, 1)
-    assert [(one.claim.subject, one.value) for one in at_first] == [
+    assert [(one.statement.subject, one.value) for one in at_first] == [
         ("Carl", "the mill")
     ]
-    carl = [one for one in facts.facts(known, STEPS) if one.claim.subject == "Carl"]
-    assert [(one.value, one.claim.speakers) for one in carl] == [
+    carl = [one for one in facts.facts(known, STEPS) if one.statement.subject == "Carl"]
+    assert [(one.value, one.statement.speakers) for one in carl] == [
         ("the inn", (5,)),
         ("the tower", (6,)),
     ]
@@ -146,7 +146,7 @@ def test_verdicts_of_the_write_gate_stay(inn):
     judged = facts.verdicts(past(inn, 2), STEPS)
     refused = [one for one in judged if one.refused]
     assert "sad" in [one.value for one in refused]
-    assert all(not all(one.claim.gate.values()) for one in refused)
+    assert all(not all(one.statement.gate.values()) for one in refused)
     assert {one.value for one in judged if not one.refused} >= {"the mill", "the inn"}
 
 

@@ -94,13 +94,23 @@ def Player(
 
     solara.use_effect(leave, [id(model)])
     solara.lab.use_task(go_on, dependencies=[play], prefer_threaded=True)
-    with solara.Row(justify="space-between"):
-        solara.Button("Reset", color="primary", on_click=reset)
-        label, ended = "❚❚" if plays else "▶", not model.running
-        solara.Button(label, color="primary", on_click=toggle, disabled=ended)
-        solara.Button("Step", color="primary", on_click=step, disabled=plays or ended)
+    _buttons(plays, not model.running, reset, toggle, step)
     if fault.value is not None:
         Failure(fault.value)
+
+
+def _buttons(
+    plays: bool,
+    ended: bool,
+    reset: Callable[[], None],
+    toggle: Callable[[], None],
+    step: Callable[[], None],
+) -> None:
+    with solara.Row(justify="space-between"):
+        solara.Button("Reset", color="primary", on_click=reset)
+        label = "❚❚" if plays else "▶"
+        solara.Button(label, color="primary", on_click=toggle, disabled=ended)
+        solara.Button("Step", color="primary", on_click=step, disabled=plays or ended)
 
 
 def _waits(
