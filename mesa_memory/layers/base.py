@@ -200,6 +200,10 @@ class Layer:
         """
         self.context.let_go(record, reason, layer=self)
 
+    def name_of(self, agent_id: Any) -> str:
+        """The name of an agent in a text, by its unique id, such as ``"Ada (Agent 4)"``."""
+        return self.context.names(agent_id)
+
     def line(self, record: MemoryRecord) -> Line:
         """A record as a line, as all memories show it."""
         text = self.context.line(record)

@@ -21,8 +21,9 @@ class Line:
         text: the line, without a mark before it and without a line break.
         records: what it was made of; a line may tell of more than one record.
         step: the model's clock when it happened; None for what has no step.
-        kind: of the event, such as ``"message"``; lines of some kinds are folded when
-            they repeat.
+        kind: of the event, such as ``"message"``, if the line is the event itself: it is
+            shown by one layer only, and folded where it repeats. Empty for what a layer
+            says of its records, which may stand beside them.
         rank: what is left out first if there is no room: the lowest.
     """
 

@@ -269,9 +269,9 @@ class LayeredMemory(MemoryModule):
     def _section(self, layer: Layer, found: dict[str, RecallResult]) -> Section:
         """What a layer would show."""
         stream = isinstance(layer, EventStream)
-        section = Section(
-            layer.name,
-            render.one_line(layer.heading or layer.name),
+        section = Section.of(
+            layer,
+            [],
             weight=self._shares.get(layer.name, 1.0),
             left="memories of less weight" if stream else "earlier lines",
             steps=stream,

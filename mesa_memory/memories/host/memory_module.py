@@ -47,8 +47,8 @@ class MemoryModule(MemoryReads):
 
     A subclass chooses layers. What it may override besides is public: ``remember``,
     ``get_prompt_ready``, ``format_long_term``, ``format_short_term``, ``step_begins``,
-    ``step_ends``, ``system_for``, ``prepare``, ``instant``, ``snapshot`` and
-    ``restore``.
+    ``step_ends``, ``system_for``, ``aprepare``, ``instant``, ``records``, ``snapshot``
+    and ``restore``.
 
     Args:
         agent: the agent that owns the memory.

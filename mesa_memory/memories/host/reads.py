@@ -23,6 +23,7 @@ from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.reading import PassedOn, prepare_reads
 from mesa_memory.memories.host.state import MemoryState
 from mesa_memory.memories.prompt.cache_layout import Appended
+from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
 
@@ -110,8 +111,9 @@ class MemoryReads(Memory):
     def format_long_term(self) -> str:
         """What is remembered beyond the recent steps; empty if there is nothing."""
         self.settle()
-        lines = [line.text for layer in self.layers for line in layer.summary()]
-        return render.section(lines, self.section_chars, "memories")
+        layers = sorted(self.layers, key=lambda layer: layer.volatility)
+        sections = [Section.of(layer, list(layer.summary())) for layer in layers]
+        return compose(sections, self.section_chars, len).text
 
     def get_prompt_ready(self) -> str:
         """The memory as prompt text."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.layers.base import Layer
 from mesa_memory.layers.evicted_block import block_of
 from mesa_memory.layers.lines import Line, folded, in_steps
 from mesa_memory.memories.prompt.budget import Fitted, Item, Share, fit
@@ -51,6 +52,13 @@ class Section:
     empty: str = ""
     block: int = 1
 
+    @classmethod
+    def of(cls, layer: Layer, lines: list[Line], **given: Any) -> "Section":
+        """The section of a layer under its heading."""
+        return cls(
+            layer.name, render.one_line(layer.heading or layer.name), lines, **given
+        )
+
     def __post_init__(self) -> None:
         if self.block == 1:
             self.lines = folded(self.lines)
@@ -61,7 +69,8 @@ class Section:
             Item(
                 size=count(f"- {line.text}\n"),
                 rank=line.rank,
-                keys=tuple(record.id for record in line.records),
+                # What a layer says of an event itself stands beside the event.
+                keys=tuple(record.id for record in line.records) if line.kind else (),
                 group=line.step if self.steps else None,
             )
             for line in self.lines
