@@ -4,8 +4,8 @@ from tests.house.layout import FILES, heads, place
 
 #: package -> where it may be imported: files, or folders that end with a slash
 PLACES = {
-    "mesa": ("hosts/",),
-    "mesa_llm": ("hosts/",),
+    "mesa": ("hosts/", "testing.py"),
+    "mesa_llm": ("hosts/", "testing.py"),
     "solara": ("viz/", "hosts/solara.py"),
     "uvicorn": ("viz/",),
     "ipyvuetify": ("viz/",),
