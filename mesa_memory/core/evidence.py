@@ -30,11 +30,9 @@ class Evidence:
         if resting := _before(self._resting.pop(old), new):
             self._resting.setdefault(new.id, {}).update(resting)
 
-    def forget(self, records: Iterable[str]) -> None:
-        """``end`` of each, where nobody asks what rests on them."""
-        if self._resting:
-            for record in records:
-                self._resting.pop(record, None)
+    def forget(self, record: str) -> None:
+        """Forgets what rests on a record that has ended and still holds."""
+        self._resting.pop(record, None)
 
     def end(self, record: str, by: Any = None) -> list[Any]:
         """All current records that rest on one that has ended, at any distance.

@@ -8,7 +8,7 @@ table. Ids count up per agent, layer and kind: no clock, no random numbers.
 
 import itertools
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -31,7 +31,6 @@ BY_HAND = (ERASED, EDITED, SWAPPED)
 REASONS = (
     EVICTED, REFUSED, REPLACED, SWAPPED, EDITED, ERASED, CONSOLIDATED, SUPERSEDED,
 )  # fmt: skip
-_NONE: Sequence[Any] = ()
 #: most records that one layer makes in a run; what comes later stands after them
 PART_SIZE = 10**6
 
@@ -314,18 +313,15 @@ class RecordLog:
         """
         if record.valid_to is not None:
             return
-        key, resting = record.id, _NONE
+        key = record.id
         wrong = reason in (ERASED, EDITED) or (reason == SUPERSEDED and by is not None)
         with self._lock:
             self._current.pop(key, None)
-            if self.stale:
-                self.stale.pop(key, None)
+            self.stale.pop(key, None)
             if same and by is not None:
                 self._evidence.move(key, by)
-            if wrong:
-                resting = self._evidence.end(key, by)
-            else:
-                self._evidence.forget([key])
+            resting = self._evidence.end(key, by) if wrong else []
+            self._evidence.forget(key)
         record.valid_to = step
         record.closed_because = reason
         record.superseded_by = by.id if by else None
@@ -333,30 +329,6 @@ class RecordLog:
             observer.closed(record)
         for other in resting:
             self.mark_stale(other, step)
-
-    def close_all(
-        self, records: Iterable[MemoryRecord], step: float, reason: str
-    ) -> None:
-        """``close`` for each; nothing takes their place."""
-        if reason in (ERASED, EDITED):  # what rests on them is looked for
-            for record in records:
-                self.close(record, step, reason)
-            return
-        ended = [record for record in records if record.valid_to is None]
-        keys = [record.id for record in ended]
-        with self._lock:
-            for key in keys:
-                self._current.pop(key, None)
-            if self.stale:
-                for key in keys:
-                    self.stale.pop(key, None)
-            self._evidence.forget(keys)
-        observers = self.bus.observers
-        for record in ended:
-            record.valid_to = step
-            record.closed_because = reason
-            for observer in observers:
-                observer.closed(record)
 
     def mark_stale(self, record: MemoryRecord, step: float) -> None:
         """Notes since when something that a record rests on does not hold any more."""

@@ -198,7 +198,7 @@ class Layer:
         Raises:
             ValueError: for another reason.
         """
-        self.context.let_go(record, reason, layer=self)
+        self.context.let_go([record], reason, self.now, self)
 
     def name_of(self, agent_id: Any) -> str:
         """The name of an agent in a text, by its unique id, such as ``"Ada (Agent 4)"``."""

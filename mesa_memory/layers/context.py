@@ -1,7 +1,6 @@
 """What a memory gives its layers: whose they are, the time, records, and thoughts."""
 
-from collections.abc import Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 from mesa_memory.core import render
@@ -9,7 +8,6 @@ from mesa_memory.core.content import kind_text, plain, storable
 from mesa_memory.core.events import ROUTINE_KINDS
 from mesa_memory.core.inbox import Commit, Group, Inbox
 from mesa_memory.core.records import (
-    DERIVED,
     EVENT,
     EVICTED,
     REASONS,
@@ -209,59 +207,46 @@ class LayerContext:
             self.log.close(record, self.now, reason, by=by)
 
     def let_go(
-        self, record: MemoryRecord, reason: str, step: Any = None, layer: Any = None
-    ) -> None:
-        """A layer holds a record no more; its lifetime ends once no layer holds it.
-
-        Args:
-            reason: one of ``records.REASONS``.
-            step: when; None is now.
-            layer: the layer; None stands for any.
-
-        Raises:
-            ValueError: for another reason.
-        """
-        self.let_go_all([record], reason, self.now if step is None else step, layer)
-
-    def let_go_all(
         self,
-        records: Sequence[MemoryRecord],
+        records: Iterable[MemoryRecord],
         reason: str,
         step: float,
         layer: Any = None,
     ) -> None:
-        """``let_go`` of each."""
+        """A layer holds records no more; each ends once no layer holds it.
+
+        Events end after the batch, in ``close_dropped``: other layers may take them up
+        later. What a memory has made ends now, unless another layer holds it.
+
+        Args:
+            reason: one of ``records.REASONS``; of several, the last in their order counts.
+            step: of the end.
+            layer: holds the records no more; None stands for all layers.
+
+        Raises:
+            ValueError: for another reason.
+        """
         if reason not in REASONS:
             raise ValueError(
                 f"a layer closed a record because of {reason!r}; a reason must be one "
                 f"of {', '.join(REASONS)}. Choose the nearest, and put more into the "
                 "content of a record."
             )
-        beside = self._held_beside(layer, records)
-        ended = []
-        for record in records:
-            # Of layers that think at the same time, any may be the first.
-            deferred = self.shared and record.origin != DERIVED
-            known, _ = self.leaving.pop(record.id, (reason, step))
-            weightier = max(known, reason, key=REASONS.index)
-            if record.valid_to is None and (deferred or record in beside):
-                self.leaving[record.id] = weightier, step
-            elif weightier == reason:
-                ended.append(record)
-            else:
-                self.log.close(record, step, weightier)
-        self.log.close_all(ended, step, reason)
+        for record in filter(lambda each: each.current, records):
+            known, _ = self.leaving.get(record.id, (reason, step))
+            self.leaving[record.id] = max(known, reason, key=REASONS.index), step
+            if record.origin != EVENT and not self._is_held_beside(layer, record):
+                self._end(record)
 
-    def _held_beside(
-        self, layer: Any, records: Sequence[MemoryRecord]
-    ) -> set[MemoryRecord]:
-        """Those of the records that other layers hold, or are about to be given."""
-        others = [each for each in self.runtime.memory.layers if each is not layer]
-        if layer is None or not others:
-            return set()
-        groups = self.commit.groups if self.commit else ()
-        held = [*map(held_by, others)] + [events for _, events in groups]
-        return set(records).intersection(chain.from_iterable(held))
+    def _is_held_beside(self, layer: Any, record: MemoryRecord) -> bool:
+        """True if another layer holds a record."""
+        layers = self.runtime.memory.layers if layer is not None else ()
+        return any(record in held_by(each) for each in layers if each is not layer)
+
+    def _end(self, record: MemoryRecord) -> None:
+        """Closes a record for the reason that was given, or else as evicted."""
+        reason, step = self.leaving.pop(record.id, (EVICTED, self.now))
+        self.log.close(record, step, reason)
 
     def supersede(
         self, old: MemoryRecord, new: MemoryRecord, same: bool = False
@@ -285,19 +270,13 @@ class LayerContext:
 
     def dropped(self) -> dict[str, MemoryRecord]:
         """The open records that nothing holds, by id, in order of making."""
-        current = self.log.current()
-        if not set(current).difference(self._held()):  # nearly always
-            return {}
-        found = {record.id: record for record in current}
-        for record in self._held():
-            found.pop(record.id, None)
-        return found
+        held = set(self._held())
+        return {r.id: r for r in self.log.current() if r not in held}
 
     def close_dropped(self) -> None:
         """Closes the open records that nothing holds."""
         for record in self.dropped().values():
-            reason, step = self.leaving.pop(record.id, (EVICTED, self.now))
-            self.log.close(record, step, reason)
+            self._end(record)
 
     def _held(self) -> list[MemoryRecord]:
         """What the inbox, the queue and the layers hold, in any order."""

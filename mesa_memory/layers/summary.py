@@ -281,9 +281,9 @@ class RunningSummary(Layer):
             refused = [event for event in every if event not in events]
             if self.refresh_every:
                 self.archive.add([e for e in events if e.current], context.line)
-            context.let_go_all(events, CONSOLIDATED, context.now, self)
+            context.let_go(events, CONSOLIDATED, context.now, self)
             if all_of_it:
-                context.let_go_all(refused, EVICTED, context.now, self)
+                context.let_go(refused, EVICTED, context.now, self)
             elif refused:
                 kept.append(self.window.entry(entry.step, refused))
         covered.extendleft(reversed(kept))

@@ -133,6 +133,7 @@ class Window(Layer):
         for entry in before:
             if id(entry) not in kept:
                 self.end(entry, ERASED)
+        self.context.close_dropped()
 
     def keep(self, count: int) -> None:
         """Forgets all but the newest ``count`` entries, and what may not go yet."""
@@ -149,7 +150,7 @@ class Window(Layer):
     def end(self, entry: Any, reason: str) -> None:
         """An entry has left the window: the lifetimes of its records end."""
         events = getattr(entry, "events", ())
-        self.context.let_go_all(events, reason, self.now, self)
+        self.context.let_go(events, reason, self.now, self)
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
@@ -162,8 +163,8 @@ class Window(Layer):
             entry.go_on_from(earlier)
         held.append(entry)
         if len(entry.events) < len(events):  # else it holds them all
-            for event in superseded(events, self.context.additive_event_types):
-                self.context.let_go(event, SUPERSEDED, step, self)
+            old = superseded(events, self.context.additive_event_types)
+            self.context.let_go(old, SUPERSEDED, step, self)
         return entry
 
     def entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
