@@ -5,7 +5,7 @@ references in their place, ``decode`` puts records back. Text of agents is data:
 content that looks like a reference stays what it is.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,6 @@ from mesa_memory.errors import StoreCorrupt
 _RECORD, _VALUE, _NUMBER = "$record", "$value", "$number"
 #: what any JSON reader takes as a whole number
 _EXACT = 2**53
-_PLAIN = frozenset((str, float, bool, type(None)))
 
 
 class RecordLookup(Protocol):
@@ -54,62 +53,43 @@ def newest(found: list[MemoryRecord], last: int | None) -> list[MemoryRecord]:
     return found if last is None else found[max(0, len(found) - last) :]
 
 
-class RecordsAfter:
-    """The records of one memory, without those from before it was swapped.
+class FilteredRecords:
+    """The records of one memory for which a condition is true.
 
     Args:
         lookup: has all of them.
+        keep: the condition.
+    """
+
+    def __init__(
+        self, lookup: RecordLookup, keep: Callable[[MemoryRecord], bool]
+    ) -> None:
+        self._lookup, self._keep = lookup, keep
+
+    def __getitem__(self, key: str) -> MemoryRecord:
+        """See ``RecordLookup``."""
+        return self._lookup[key]
+
+    def current(self) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        return list(filter(self._keep, self._lookup.current()))
+
+    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
+        """See ``RecordLookup``."""
+        return newest(list(filter(self._keep, self._lookup.of_kind(kind))), last)
+
+
+def records_after(lookup: RecordLookup, before: Mapping[str, int]) -> RecordLookup:
+    """The records of one memory, without those that ended before it was swapped.
+
+    Args:
         before: how many of each kind had been made when it was swapped.
     """
-
-    def __init__(self, lookup: RecordLookup, before: Mapping[str, int]) -> None:
-        self._lookup, self._before = lookup, before
-
-    def __getitem__(self, key: str) -> MemoryRecord:
-        """See ``RecordLookup``."""
-        return self._lookup[key]
-
-    def current(self) -> list[MemoryRecord]:
-        """See ``RecordLookup``."""
-        return self._lookup.current()
-
-    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
-        """See ``RecordLookup``."""
-        found = self._lookup.of_kind(kind, last)
-        before = self._before
-        return (
-            [r for r in found if r.number > before.get(r.series, 0)]
-            if before
-            else found
-        )
-
-
-class RecordsOfPart:
-    """The records of one memory without what its other layers have made.
-
-    Args:
-        lookup: has all of them.
-        part: the name of the layer.
-    """
-
-    def __init__(self, lookup: RecordLookup, part: str) -> None:
-        self._lookup, self._part = lookup, part
-
-    def __getitem__(self, key: str) -> MemoryRecord:
-        """See ``RecordLookup``."""
-        return self._lookup[key]
-
-    def current(self) -> list[MemoryRecord]:
-        """See ``RecordLookup``."""
-        return list(filter(self._own, self._lookup.current()))
-
-    def of_kind(self, kind: str, last: int | None = None) -> list[MemoryRecord]:
-        """See ``RecordLookup``."""
-        found = list(filter(self._own, self._lookup.of_kind(kind)))
-        return newest(found, last)
-
-    def _own(self, record: MemoryRecord) -> bool:
-        return record.part is None or record.part.name == self._part
+    if not before:
+        return lookup
+    return FilteredRecords(
+        lookup, lambda r: r.current or r.number > before.get(r.series, 0)
+    )
 
 
 class SnapshotPart:
@@ -117,8 +97,6 @@ class SnapshotPart:
 
     def kept(self) -> Any:
         """What a snapshot holds of it."""
-        # Not abstract: with an ABC, isinstance takes several times as long, and a
-        # snapshot asks it of every value.
         raise NotImplementedError
 
 
@@ -189,13 +167,9 @@ def without(value: Any, gone: str) -> Any:
 
 def encode(value: Any) -> Any:
     """A snapshot as JSON-ready data."""
-    kind = type(value)
-    # Most values are of these very types, and to ask for a Mapping takes long.
-    if kind in _PLAIN or (kind is int and -_EXACT < value < _EXACT):
-        return value
     if isinstance(value, MemoryRecord):
         return {_RECORD: value.id}
-    if kind is dict or isinstance(value, Mapping):
+    if isinstance(value, Mapping):
         return {str(key): encode(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [encode(item) for item in value]

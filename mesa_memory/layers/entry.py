@@ -5,9 +5,8 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
 from operator import attrgetter
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from rich.console import Console
 from rich.panel import Panel
@@ -24,7 +23,6 @@ from mesa_memory.hosts.mesa_llm.agents import MemoryEntry
 from mesa_memory.hosts.mesa_llm.names import Names, own_name
 
 _ORIGINAL_DISPLAY = MemoryEntry.display
-_EVENTS = attrgetter("events")
 #: what a line tells of an event: (kind, content)
 _TOLD_OF = attrgetter("kind", "content")
 
@@ -43,11 +41,24 @@ class _Lines:
     limit: int
     names: dict[Any, str]
 
+    @classmethod
+    def of(cls, events: Iterable[MemoryRecord], limit: int, naming: Naming) -> Self:
+        """The lines of events, and the names in them."""
+        names: dict[Any, str] = {}
+
+        def noted(unique_id: Any) -> str:
+            name = naming(unique_id)
+            if is_id(unique_id):  # else it has no name that could change
+                names[unique_id] = name
+            return name
+
+        told = _lines_of(merged(list(map(_TOLD_OF, events))), limit, noted)
+        return cls(told, limit, names)
+
     def hold(self, limit: int, naming: Naming) -> bool:
         """True if they would be the same now: nobody is called otherwise."""
-        if limit != self.limit:
-            return False
-        return list(map(naming, self.names)) == list(self.names.values())
+        same = limit == self.limit
+        return same and all(naming(who) == name for who, name in self.names.items())
 
 
 def _printable(text: str, encoding: str) -> str:
@@ -72,7 +83,6 @@ class Entry(MemoryEntry, SnapshotPart):
     chars: int | None = None  #: about its length, once ``size`` is known
     lengths: Sequence[int] | None = None  #: of each event's line, in a part of a step
     _lines: _Lines | None = None
-    _begun: _Lines | None = None  # of its first events
 
     def __init__(
         self,
@@ -103,36 +113,8 @@ class Entry(MemoryEntry, SnapshotPart):
         """See ``entry_told``; the lines are made once, as they are asked for often."""
         lines = self._lines
         if lines is None or not lines.hold(limit, naming):
-            lines, self._begun = self._begun, None
-            if lines is None or not lines.hold(limit, naming):
-                lines = _Lines([], limit, {})
-            self._lines = lines = self._more(lines, limit, naming)
+            lines = self._lines = _Lines.of(self.events, limit, naming)
         return lines.told
-
-    def _more(self, begun: _Lines, limit: int, naming: Naming) -> _Lines:
-        """The lines of all events, of which the first are known."""
-        names = dict(begun.names)
-
-        def noted(unique_id: Any) -> str:
-            if not is_id(unique_id):
-                return naming(unique_id)  # it has no name that could change
-            if unique_id not in names:
-                names[unique_id] = naming(unique_id)
-            return names[unique_id]
-
-        later = list(map(_TOLD_OF, self.events[len(begun.told) :]))
-        told = _lines_of(merged(later), limit, noted)
-        return _Lines([*begun.told, *told], limit, names)
-
-    def go_on_from(self, earlier: "Entry") -> None:
-        """Takes over the lines of an entry of this step, to which events were added."""
-        known = earlier._lines or earlier._begun
-        # A call may make one line with what comes later.
-        if known is None or self.calls:
-            return
-        count = len(known.told)
-        if self.events[:count] == earlier.events[:count]:
-            self._begun = known
 
     def bind(self, agent: Any) -> None:
         """Makes this an entry of ``agent``."""
@@ -190,7 +172,7 @@ class Entry(MemoryEntry, SnapshotPart):
         return console.print(panel)
 
     def __getstate__(self) -> dict:
-        return {**vars(self), "_agent": None, "_lines": None, "_begun": None}
+        return {**vars(self), "_agent": None, "_lines": None}
 
     def __deepcopy__(self, memo: dict) -> "Entry":
         agent = memo.get(id(self.agent), self.agent)
@@ -261,11 +243,7 @@ def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
 
 def records_of(entries: Iterable[MemoryEntry]) -> list[MemoryRecord]:
     """The records behind entries, in order; those made elsewhere have none."""
-    entries = list(entries)
-    try:
-        return list(chain.from_iterable(map(_EVENTS, entries)))
-    except AttributeError:  # hardly ever, and asked for at each step
-        return [event for entry in entries for event in getattr(entry, "events", ())]
+    return [event for entry in entries for event in getattr(entry, "events", ())]
 
 
 def entry_lines(entry: MemoryEntry, limit: int) -> list[str]:
@@ -297,8 +275,6 @@ def entry_snapshot(entry: MemoryEntry) -> Any:
 
 def entry_snapshots(entries: Sequence[MemoryEntry]) -> list[Any]:
     """Entries for a snapshot, in order; see ``entry_snapshot``."""
-    if set(map(type, entries)) <= {Entry}:  # nearly always, and quickly known
-        return list(entries)
     return [entry_snapshot(entry) for entry in entries]
 
 

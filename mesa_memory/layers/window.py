@@ -154,18 +154,13 @@ class Window(Layer):
 
     def append(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """Adds a step's entry; events that came late join the entry of their step."""
-        held, earlier = self.held, None
+        held = self.held
         if held and isinstance(held[-1], Entry) and held[-1].step == step:
-            earlier = held.pop()
-            events = [*earlier.events, *events]
-        entry = self.entry(step, events)
-        if earlier is not None:
-            entry.go_on_from(earlier)
-        held.append(entry)
-        if len(entry.events) < len(events):  # else it holds them all
-            old = superseded(events, self.context.additive_event_types)
-            self.context.let_go(old, SUPERSEDED, step, self)
-        return entry
+            events = [*held.pop().events, *events]
+        held.append(self.entry(step, events))
+        old = superseded(events, self.context.additive_event_types)
+        self.context.let_go(old, SUPERSEDED, step, self)
+        return held[-1]
 
     def entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
         """An entry of a step's events, not held yet."""
@@ -217,7 +212,7 @@ class Window(Layer):
 
     def sizes(self) -> list[int]:
         """``size`` of each of its entries, oldest first."""
-        return [getattr(e, "size", None) or self._measured(e)[0] for e in self.held]
+        return list(map(self.size, self.held))
 
     def chars(self, entry: Any) -> int:
         """About the length of an entry's text, never less."""
@@ -225,7 +220,7 @@ class Window(Layer):
 
     def lengths(self) -> list[int]:
         """``chars`` of each of its entries."""
-        return [getattr(e, "chars", None) or self._measured(e)[1] for e in self.held]
+        return list(map(self.chars, self.held))
 
     def _measured(self, entry: Any) -> tuple[int, int]:
         """Tokens and characters of an entry."""

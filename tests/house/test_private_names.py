@@ -28,7 +28,7 @@ CIRCLES = (
 #: names that two classes may still have; each is to go
 REPEATED = {
     "Budget", "Candidate", "Evidence", "Facts", "Holding", "Judged", "Level",
-    "Line", "Mark", "Message", "Opinion", "Outcome", "Page", "Part", "Question", "Recall",
+    "Line", "Message", "Opinion", "Outcome", "Page", "Part", "Question", "Recall",
     "Recorded", "Section", "ToolCall", "_Filling", "_Given", "_Maker",
 }  # fmt: skip
 

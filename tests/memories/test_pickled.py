@@ -37,7 +37,7 @@ from mesa_memory import (
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.story import Story
 from mesa_memory.memories.conversation import Surroundings
-from mesa_memory.memories.long_term import Waiting
+from mesa_memory.memories.long_term import PendingWindow
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 
 README = {
@@ -58,7 +58,7 @@ README = {
 }
 LAYERS = {
     Window: lambda: [Window()],
-    Waiting: lambda: [Waiting()],
+    PendingWindow: lambda: [PendingWindow()],
     Surroundings: lambda: [Window(), Surroundings()],
     RunningSummary: lambda: [window := Window(2), RunningSummary(window)],
     Story: lambda: [window := Window(None), Story(window, 20, 1)],

@@ -7,11 +7,11 @@ from typing import Any
 from mesa_memory.core.inbox import Commit
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import (
+    FilteredRecords,
     RecordLookup,
-    RecordsAfter,
-    RecordsOfPart,
     held,
     look_up,
+    records_after,
 )
 from mesa_memory.layers.declared_state import (
     declared_state,
@@ -79,15 +79,15 @@ class MemoryState:
             place = context.runtime.bus.next_order()
             work.put(Commit(now, [(step, events) for step, events in groups], place))
         context.before = dict(snapshot.get("before", {}))
-        shelf = RecordsAfter(shelf, context.before)
+        shelf = records_after(shelf, context.before)
         newest = shelf.of_kind("message", last=context.history.capacity)
         context.history.log.clear()
         context.history.log.extend(newest)
         log.adopt(shelf.current(), partial(look_up, shelf))
         parts = snapshot.get("parts", {})
         for layer in memory.layers:
-            own = RecordsOfPart(shelf, layer.name) if context.shared else shelf
-            restore_layer(layer, parts[layer.name], own)
+            own = FilteredRecords(shelf, partial(_may_be_of, layer.name))
+            restore_layer(layer, parts[layer.name], own if context.shared else shelf)
         take_up(memory, snapshot.get("state", {}))
 
     def current(self) -> list[MemoryRecord]:
@@ -111,3 +111,8 @@ class MemoryState:
             *(record for layer in layers for record in layer.history()),
         ]
         return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
+
+
+def _may_be_of(layer: str, record: MemoryRecord) -> bool:
+    """True for an event, and for what this layer has made."""
+    return record.part is None or record.part.name == layer

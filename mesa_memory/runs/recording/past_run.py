@@ -8,7 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.records import MemoryRecord
-from mesa_memory.core.snapshot import RecordLookup, RecordsAfter, decode, newest
+from mesa_memory.core.snapshot import RecordLookup, decode, newest, records_after
 from mesa_memory.core.snapshot import held as held_in
 from mesa_memory.core.text.naming import with_name
 from mesa_memory.errors import StoreCorrupt
@@ -166,7 +166,7 @@ class _Life:
         stored = StoredRecords(
             *(self._store, self.run, into.unique_id, layer, self._step)
         )
-        records = _Admitted(RecordsAfter(stored, state.get("before", {})), state)
+        records = _Admitted(records_after(stored, state.get("before", {})), state)
         file = self._store.location.rpartition("/")[2]
         told = {"store": file, "run": self.run, "agent": name, "step": self._step}
         return PastMemory(f"{file}#{self.run}", parts, records, self._step, told)
