@@ -27,6 +27,9 @@ class LayerRuntime:
     def waiting(self):
         return []
 
+    def records(self):
+        return []
+
     def embedded_together(self, keys, text_of):
         return [[1.0, 0.0] for _ in keys]
 
@@ -74,3 +77,10 @@ def happens(layers, *texts):
     for layer in layers:
         layer.admit(now, events)
     return events
+
+
+def batch_ends(layers):
+    """Ends the lifetimes of what none of the layers holds."""
+    context = layers[0].context
+    context.runtime.layers = layers
+    context.close_dropped()

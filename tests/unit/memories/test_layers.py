@@ -12,7 +12,7 @@ from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
-from tests.unit.memories.alone import happens, joined
+from tests.unit.memories.alone import batch_ends, happens, joined
 
 
 def ended(flow, answer):
@@ -37,6 +37,7 @@ def test_what_a_layer_does_by_default_is_nothing():
 def test_a_window_keeps_the_newest_steps_and_closes_the_others():
     window = joined(Window(2))
     heard = [happens([window], f"Day {day}.")[0] for day in (1, 2, 3)]
+    batch_ends([window])
     assert [line.records for line in window.recent()] == [(heard[1],), (heard[2],)]
     assert [event.closed_because for event in heard] == ["evicted", None, None]
 
@@ -98,6 +99,7 @@ def test_a_window_lets_go_only_when_the_summary_has_it():
     ended(flow, Reply('{"summary": "Agent 2 said that the mill burns."}'))
     assert summary.text == "Agent 2 said that the mill burns."
     assert summary.current.sources == (event.id,)
+    batch_ends([window, summary])
     assert not window.entries() and event.closed_because == "consolidated"
 
 
@@ -134,6 +136,7 @@ def test_a_stream_forgets_what_matters_least():
     flow = stream.remember()
     assert isinstance(next(flow), EmbedRequest)
     ended(flow, Embedded([[1.0, 0.0]] * 3, "none"))
+    batch_ends([stream])
     assert [event.closed_because for event in events] == [None, "evicted", None]
 
 
