@@ -119,6 +119,11 @@ def listener():
         yield listening.getsockname()[1], heard
 
 
+def parameters_of(file):
+    with sqlite3.connect(file) as on:
+        return json.loads(on.execute("SELECT parameters FROM runs").fetchone()[0])
+
+
 def poison(file, **parameters):
     """Writes other parameters into a file, as a stranger would."""
     with sqlite3.connect(file) as on:
@@ -151,7 +156,6 @@ def hostile(base):
         "in the name": {"llm": f"openai/{base}"},
         "in a note": asked | {"note": base},
         "embedder": {"embedder": f"litellm:openai/{base}"},
-        "host by name": asked | {"options": {"extra_headers": {"Host": "evil"}}},
         "host and port": asked | {"note": host.partition("/")[0]},
         "a region": asked | {"options": {"vertex_location": "evil.example/"}},
         "a variable": asked | {"options": {"api_key": "os.environ/OPENAI_API_KEY"}},
@@ -162,18 +166,17 @@ def hostile(base):
     }
 
 
-@pytest.mark.parametrize("way", hostile("http://127.0.0.1:1/v1"))
-def test_no_address_of_a_file_is_ever_asked(way, file, server):
-    parameters = hostile(server.base)[way]
-    poison(file, **parameters)
-    culprit = next(name for name in reversed(parameters))
-    for go_on in (resume, fork):
-        with pytest.raises(
-            ParameterError, match=f"{culprit}: it holds an address"
-        ) as told:
-            lived(go_on(Town, file))
-        assert culprit in told.value.names
-        assert f"{culprit}=…" in str(told.value)
+def test_no_address_of_a_file_that_is_not_trusted_is_asked(file, server):
+    recorded = parameters_of(file)
+    for way, parameters in hostile(server.base).items():
+        poison(file, **recorded | parameters)
+        culprit = next(name for name in reversed(parameters))
+        for go_on in (resume, fork):
+            with pytest.raises(ParameterError, match=f"{culprit}: the file") as told:
+                lived(go_on(Town, file))
+            assert culprit in told.value.names, way
+            assert f"{culprit}=…" in str(told.value)
+            assert "trust=True" in str(told.value)
     with open_run(file) as run:
         assert run.steps == [1, 2], "nothing was cut"
         assert len(run.runs()) == 1, "no fork was begun"
@@ -181,10 +184,51 @@ def test_no_address_of_a_file_is_ever_asked(way, file, server):
     assert server.max_connections == 0
 
 
+def test_an_address_of_a_file_that_is_trusted_is_asked(file, server):
+    poison(file, llm="openai/gpt-4o-mini", api_base=server.base)
+    lived(fork(Town, file, trust=True))
+    asked = len(server.log)
+    assert asked
+    lived(resume(Town, file, run=1, trust=True))
+    assert len(server.log) > asked
+
+
+PLAIN = ["offline", "The bridge is broken.", "Zoë and 李雷, (both) don't know!", "", "gpt-4o",
+         "first line\nsecond line?", "a_name-of 7 words; no more"]  # fmt: skip
+NOT_PLAIN = ["data/map.csv", "C:map", "evil.example", "50%", "me@home", "$HOME", "a=b",
+             "evil。example", "openai/gpt-4o", "1.2.3.4", "[::1]", "#3"]  # fmt: skip
+
+
+def test_numbers_and_plain_words_are_taken_from_any_file(file):
+    for text in PLAIN:
+        poison(file, note=text, options={"temperature": 0.5, "stop": [text]})
+        Services.of(fork(Town, file)).recorder.close()
+    for text in NOT_PLAIN:
+        for parameters in ({"note": text}, {"note": "", "options": {"a": [text]}}):
+            poison(file, **{"note": "", "options": None} | parameters)
+            with pytest.raises(ParameterError, match="which may name an address"):
+                fork(Town, file)
+
+
+def test_trust_is_true_or_false_and_a_model_may_have_an_argument_of_that_name(file):
+    for go_on in (resume, fork):
+        with pytest.raises(TypeError, match=r"trust must be True or False, got 0.7"):
+            go_on(Town, file, trust=0.7)
+
+    class Trusting(Town):
+        def __init__(self, trust=0.5, **more):
+            super().__init__(**more)
+            self.trust = trust
+
+    model = resume(lambda: Trusting(trust=0.7, rng=1), file)
+    assert model.trust == 0.7
+    Services.of(model).recorder.close()
+
+
 def test_an_address_that_the_caller_gives_is_asked(file, server):
     """So that a server that hears nothing says something."""
     poison(file, llm="openai/gpt-4o-mini", api_base="http://evil.example/v1")
-    lived(resume(Town, file, api_base=server.base))
+    lived(resume(Town, file, llm="openai/gpt-4o-mini", api_base=server.base))
     assert server.log
 
 
@@ -221,9 +265,7 @@ def test_junk_in_the_parameters_is_told_by_name(kind, file):
     assert told.value.names == (name,)
 
 
-def test_a_model_named_in_a_file_is_asked_at_its_providers_own_address(
-    file, server, monkeypatch
-):
+def test_only_parameters_of_a_trusted_file_name_an_address(file, server, monkeypatch):
     """The provider's address is where the user's own settings say."""
     monkeypatch.setenv("OPENAI_BASE_URL", server.base)
     monkeypatch.setenv("OPENAI_API_BASE", server.base)
@@ -233,7 +275,7 @@ def test_a_model_named_in_a_file_is_asked_at_its_providers_own_address(
             on.execute("UPDATE calls SET model = ?", (f"openai/{strangers.base}",))
             on.execute("UPDATE runs SET model = ?", (f"{strangers.base}.Town",))
             on.execute("UPDATE records SET embedder = ?", (f"litellm:openai/x@{strangers.base}",))  # fmt: skip
-        lived(resume(Town, file))
+        lived(resume(Town, file, trust=True))
         assert server.log
         assert strangers.max_connections == 0
 

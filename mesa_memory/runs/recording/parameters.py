@@ -1,12 +1,14 @@
 """The parameters of a recorded run: written when it begins, given back to its model.
 
 A file may come from a stranger. Nothing in it may say where requests, and the keys in
-them, are sent: an address in it is refused unless the caller gives that argument.
+them, are sent. So texts other than plain words are taken from a file only if the caller
+trusts it.
 """
 
 import inspect
+import re
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,6 @@ from mesa_memory.core.arguments import (
     number_of,
 )
 from mesa_memory.core.text import redaction
-from mesa_memory.core.text.addresses import is_address
 from mesa_memory.errors import ParameterError
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 
@@ -39,6 +40,8 @@ from mesa_memory.hosts.mesa import arguments as mesa_arguments
 _PACKAGE = str(Path(redaction.__file__).parents[2])
 #: an argument that says where and how to record; the store is known when resuming
 _RECORDING = {OBJECT: "Recording"}
+#: words and sentences; addresses, paths, variables and most names of models have others
+_PLAIN_WORDS = re.compile(r"(?:[\w\s,;!?'()-]|\.(?=\s|$))*")
 
 # -- written -----------------------------------------------------------------------
 
@@ -136,6 +139,7 @@ def made_with(
     recorded: Mapping[str, Any],
     given: Mapping[str, Any],
     location: Any,
+    trust: bool = False,
 ) -> dict[str, Any]:
     """The arguments to make a run's model with again, by name.
 
@@ -145,6 +149,7 @@ def made_with(
         recorded: of the run.
         given: by the caller, in place of those recorded.
         location: of the run's store.
+        trust: whether any text is taken from the file.
 
     Raises:
         ParameterError: names the arguments that the caller must give, and why.
@@ -162,7 +167,7 @@ def made_with(
     for name, value in recorded.items():
         if name in given or not takes(name) or defaults.get(name, _NO) == value:
             continue
-        values[name], why = _taken(name, value, location)
+        values[name], why = _taken(value, location, trust)
         if why is not None:
             refused[name] = why
     if refused:
@@ -170,10 +175,10 @@ def made_with(
     return values | given
 
 
-def _taken(name: str, value: Any, location: Any) -> tuple[Any, str | None]:
+def _taken(value: Any, location: Any, trust: bool) -> tuple[Any, str | None]:
     """An argument from a file; or why it cannot be taken."""
     try:
-        why = _refusal(name, value)
+        why = lost(value) or (None if trust else _refusal(value))
         return (None if why else _decoded(value, location)), why
     except Exception as error:  # junk may fail in any way
         return (
@@ -189,26 +194,23 @@ def _demand(model_class: Any, refused: Mapping[str, str]) -> ParameterError:
     return ParameterError(
         f"the model cannot be made from the file alone ({listed}). Give the missing "
         f"arguments: resume({name}, file, {again}), or make the model yourself: "
-        f"resume(lambda: {name}(…), file). fork takes the same.",
+        f"resume(lambda: {name}(…), file). If you trust the file, take its texts: "
+        f"resume({name}, file, trust=True). fork takes the same.",
         names=tuple(refused),
     )
 
 
-def _refusal(name: str, value: Any) -> str | None:
-    """Why an encoded argument of a file may not be used; None if it may."""
-    if (why := lost(value)) is not None:
-        return why
-    texts = [part for part in _named(name, value) if isinstance(part[1], str)]
-    if any(is_address(text, where) for where, text in texts):
-        return "it holds an address, and addresses are not taken from a file"
+def _refusal(value: Any) -> str | None:
+    """Why an encoded argument of a file needs trust; None if it does not."""
+    for _, part in inside(value):
+        keys = [key for key in part if key not in MARKS] if type(part) is dict else []
+        for text in [part, *keys]:
+            if isinstance(text, str) and not _PLAIN_WORDS.fullmatch(text):
+                shown = redaction.scrub(text)
+                return (
+                    f"the file says {shown!r:.60}, which may name an address or a model"
+                )
     return None
-
-
-def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    for where, part in inside(value, name):
-        yield where, part
-        if isinstance(part, dict):
-            yield from (("", key) for key in part if key not in MARKS)
 
 
 def _decoded(value: Any, location: Any) -> Any:

@@ -69,6 +69,7 @@ def resume(
     step: float | None = None,
     *,
     run: int | None = None,
+    trust: bool = False,
     **parameters: Any,
 ) -> Any:
     """A model that goes on where a recorded run ended; it is recorded in the same run.
@@ -84,18 +85,24 @@ def resume(
             the last, or the beginning if none was finished; for others see
             ``checkpoint`` and ``Recording.checkpoint_every``.
         run: id of the run; None is the newest.
+        trust: whether the file may name addresses, paths and models. Without it, only
+            numbers and plain words are taken from the file; a file of somebody else
+            cannot say where your keys are sent. A ``trust`` that your model takes is
+            given by a function: ``resume(lambda: Town(trust=0.7), file)``.
         **parameters: of the model, in place of those recorded; from now on they are
             the run's.
 
     Raises:
-        ParameterError: if the file cannot give an argument, or must not: an object, a
-            secret, an address. Give it as one of ``parameters``.
+        ParameterError: if an argument is not in the file (an object, a secret), or
+            needs ``trust``. Give it as one of ``parameters``.
         RunInUse: if another process or model writes the run; says which, since when.
         StoreError: if the run has no such checkpoint, or the store fails.
         ValueError: if the model does not fit the run.
     """
     with _opened(location, run) as (store, chosen, recorded):
-        return _resumed(model_class, store, chosen, recorded, step, parameters)
+        with_ = _made_with(model_class, store, recorded, parameters, trust)
+        new = merged(recorded, parameters) if parameters else None
+        return _resumed(model_class, store, chosen, step, with_, parameters, new)
 
 
 def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
@@ -116,24 +123,25 @@ def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
     Raises:
         ParameterError, RunInUse, StoreError, ValueError: see ``resume``.
     """
-    return _resumed(model_class, store, *_run(store, run), None, {})
+    chosen, recorded = _run(store, run)
+    with_ = made_with(model_class, recorded, {}, store.location)
+    return _resumed(model_class, store, chosen, None, with_, {}, None)
 
 
 def _resumed(
     model_class: Callable[..., Any],
     store: Any,
     run: int,
-    recorded: dict[str, Any],
     step: float | None,
+    with_: dict[str, Any],
     parameters: dict[str, Any],
+    new: dict[str, Any] | None,
 ) -> Any:
     _hold(store, run)
     begun = Attachment(store, run)
-    new = merged(recorded, parameters) if parameters else None
     if step is None and not _has_finished_step(store, run):
-        return _begun_anew(model_class, begun, recorded, parameters, new)
+        return _begun_anew(model_class, begun, with_, new)
     at, states = store.checkpoint(run, step)
-    with_ = made_with(model_class, recorded, parameters, store.location)
     with _restored(model_class, begun, at, states, with_, parameters) as model:
         removed = store.truncate(run, at, new)
         _go_on(begun, run, at)
@@ -154,6 +162,7 @@ def fork(
     *,
     run: int | None = None,
     name: str | None = None,
+    trust: bool = False,
     **parameters: Any,
 ) -> Any:
     """A model that starts a new run from the middle of a recorded one.
@@ -162,7 +171,7 @@ def fork(
     one ever appears in the other.
 
     Args:
-        model_class, location, step, run, parameters: see ``resume``.
+        model_class, location, step, run, trust, parameters: see ``resume``.
         edit: called with the new model before its first step, to change something.
         name: of the new run.
 
@@ -172,7 +181,7 @@ def fork(
     with _opened(location, run) as (store, chosen, recorded):
         at, states = store.checkpoint(chosen, step)
         begun = Attachment(store, chosen)
-        with_ = made_with(model_class, recorded, parameters, store.location)
+        with_ = _made_with(model_class, store, recorded, parameters, trust)
         with _restored(model_class, begun, at, states, with_, parameters) as model:
             new = merged(recorded, parameters)
             copy = copy_run(store, chosen, at, name, new)
@@ -193,6 +202,24 @@ def _opened(
     except BaseException:
         store.close()
         raise
+
+
+def _made_with(
+    model_class: Callable[..., Any],
+    store: Any,
+    recorded: dict[str, Any],
+    given: dict[str, Any],
+    trust: bool,
+) -> dict[str, Any]:
+    """The arguments to make the model with; raises before anything is changed."""
+    if not isinstance(trust, bool):
+        name = getattr(model_class, "__name__", "Model")
+        raise TypeError(
+            f"trust must be True or False, got {trust!r:.60}. If {name} takes an "
+            f"argument trust, give it by a function: resume(lambda: {name}(trust=…), "
+            "file)"
+        )
+    return made_with(model_class, recorded, given, store.location, trust)
 
 
 def _hold(store: Any, run: int) -> None:
@@ -216,13 +243,11 @@ def _has_finished_step(store: Any, run: int) -> bool:
 def _begun_anew(
     model_class: Callable[..., Any],
     begun: Attachment,
-    recorded: dict[str, Any],
-    given: dict[str, Any],
+    with_: dict[str, Any],
     new: dict[str, Any] | None,
 ) -> Any:
     """A new model for a run that ended within its first step; its answers are kept."""
     before = -1.0
-    with_ = made_with(model_class, recorded, given, begun.store.location)
     begun.store.truncate(begun.run, before, new)
     begun.answers = PaidAnswers.of(begun.store, begun.run, before)
     return _begun(model_class, begun, with_)
