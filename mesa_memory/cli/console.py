@@ -73,7 +73,7 @@ def opened(given: str, which: str | None = None) -> Iterator["Run"]:
     """
     with one_line_errors(2):
         from mesa_memory.runs import open_run
-        from mesa_memory.stores.base import split_run
+        from mesa_memory.stores.open import split_run
 
         store, number = split_run(given)
         if number and which is not None:

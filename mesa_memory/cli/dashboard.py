@@ -15,7 +15,7 @@ def dashboard(runs: tuple[str, ...], host: str, port: int, open_page: bool) -> N
     RUN is the path or address of a store; #3 after it is its third run.
     """
     with one_line_errors(2):
-        from mesa_memory.stores.base import split_run
+        from mesa_memory.stores.open import split_run
         from mesa_memory.viz import explorer
         from mesa_memory.viz.serving import server
 

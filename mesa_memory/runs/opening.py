@@ -5,7 +5,8 @@ from pathlib import Path
 from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.run import Run
 from mesa_memory.runs.stored import found
-from mesa_memory.stores.base import Store, open_store
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.sql import Store
 
 
 def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Boolean, Column, Float, Integer, Table
+from sqlalchemy import Column, Table
 
 from mesa_memory.errors import MissingExtra
 from mesa_memory.stores import columns
@@ -46,9 +46,10 @@ def _kind(pyarrow: Any, column: Column) -> Any:
     if isinstance(column.type, columns.Embedding):
         return pyarrow.list_(pyarrow.float32())
     for kind, arrow in (
-        (Boolean, pyarrow.bool_()),
-        (Integer, pyarrow.int64()),
-        (Float, pyarrow.float64()),
+        (columns.Boolean, pyarrow.bool_()),
+        (columns.Integer, pyarrow.int64()),
+        (columns.BigInteger, pyarrow.int64()),
+        (columns.Double, pyarrow.float64()),
     ):
         if isinstance(column.type, kind):
             return arrow

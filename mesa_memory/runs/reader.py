@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mesa_memory.runs.table import Table
-from mesa_memory.stores.base import Store
+from mesa_memory.stores.sql import Store
 
 #: how many rows are fetched at once from a long answer
 CHUNK = 10_000

@@ -9,7 +9,7 @@ from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.recorded import listed
 from mesa_memory.runs.table import Table
 from mesa_memory.stores import schema
-from mesa_memory.stores.base import no_run
+from mesa_memory.stores.open import no_run
 
 runs, steps, agents = schema.runs, schema.steps, schema.agents
 calls = schema.calls

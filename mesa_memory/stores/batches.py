@@ -1,4 +1,4 @@
-"""Several batches as one: each table is written with one statement for all of them."""
+"""Merges batches, so that each table is written with one statement for all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ NUMBERED = {
     "answers": "answers",
     "scenes": "scenes",
 }
-#: what tells the rows of a run apart in the tables where one may replace an older one
+#: the key of a row within its run, in the tables in which a row may replace an older one
 _KEYS = {
     name: tuple(c.name for c in metadata.tables[name].primary_key if c.name != "run")
     for name in REPLACED
@@ -33,15 +33,15 @@ CHANGES = {
 
 
 @dataclass
-class Together:
-    """What batches write, table by table.
+class MergedBatch:
+    """The rows of several batches, table by table.
 
     Attributes:
         seq: the number of the last row.
         inserts: rows by table.
         changes: rows of new values by kind (see ``CHANGES``), for records that were
             written before.
-        ended: the newest finished step; None if there is none.
+        ended: the newest finished step, or None.
         extended: the new last number of steps that were finished before.
     """
 
@@ -57,70 +57,70 @@ class Together:
         return [row["step"] for row in self.inserts["steps"]]
 
 
-def together(
+def merge(
     batches: Sequence[Batch], seq: int, number: int = 0, probe: int = PROBES
-) -> Together:
-    """Numbers the rows of the batches and brings them together.
+) -> MergedBatch:
+    """Numbers the rows of the batches and merges them.
 
     Records are written as they are at the end of the last batch.
 
     Args:
         batches: in order.
         seq: the number of the last row written before.
-        number: that of the last answer of an unfinished step.
-        probe: that of the last probe written before.
+        number: the number of the last answer of an unfinished step.
+        probe: the number of the last probe written before.
     """
     tables = (*NUMBERED, "steps", *REPLACED, "checkpoints", "unfinished_calls")
-    all_of = Together(seq, {table: [] for table in tables})
+    merged = MergedBatch(seq, {table: [] for table in tables})
     probes = count(probe + 1)
     for batch in batches:
-        _number(batch, all_of)
+        _number(batch, merged)
         for row in batch.probes:
             row["seq"] = next(probes)
-        all_of.inserts["calls"] += batch.probes
-        _unfinished(batch, all_of, number)
+        merged.inserts["calls"] += batch.probes
+        _unfinished(batch, merged, number)
         if batch.extends:
-            _forget_checkpoint(batch, all_of)
+            _forget_checkpoint(batch, merged)
         for agent, state in (batch.checkpoint or {}).items():
             row = {"step": batch.step, "agent": agent, "state": state}
             row["kept"] = batch.kept
-            all_of.inserts["checkpoints"].append(row)
+            merged.inserts["checkpoints"].append(row)
     for table, key in _KEYS.items():
         rows = {
             tuple(row[name] for name in key): row
             for batch in batches
             for row in getattr(batch, table)
         }
-        all_of.inserts[table] = list(rows.values())
-    _change(batches, all_of)
-    return all_of
+        merged.inserts[table] = list(rows.values())
+    _change(batches, merged)
+    return merged
 
 
-def _number(batch: Batch, all_of: Together) -> None:
+def _number(batch: Batch, merged: MergedBatch) -> None:
     counts = {}
     for table, name in NUMBERED.items():
         rows = getattr(batch, name)
         counts[table] = len(rows)
         for row in rows:
-            all_of.seq += 1
-            row["seq"] = all_of.seq
-        all_of.inserts[table] += rows
+            merged.seq += 1
+            row["seq"] = merged.seq
+        merged.inserts[table] += rows
     if batch.finished:
         row = {key: counts[key] for key in ("records", "recalls", "calls")}
-        row |= {"step": batch.step, "seq": all_of.seq}
-        all_of.inserts["steps"].append(row)
+        row |= {"step": batch.step, "seq": merged.seq}
+        merged.inserts["steps"].append(row)
     elif batch.extends:
-        rows = [r for r in all_of.inserts["steps"] if r["step"] == batch.step]
+        rows = [r for r in merged.inserts["steps"] if r["step"] == batch.step]
         for row in rows:
-            row["seq"] = all_of.seq
+            row["seq"] = merged.seq
         if not rows:
-            all_of.extended[batch.step] = all_of.seq
+            merged.extended[batch.step] = merged.seq
 
 
-def _unfinished(batch: Batch, all_of: Together, number: int) -> None:
-    waiting = all_of.inserts["unfinished_calls"]
+def _unfinished(batch: Batch, merged: MergedBatch, number: int) -> None:
+    waiting = merged.inserts["unfinished_calls"]
     if batch.finished:
-        all_of.ended = batch.step
+        merged.ended = batch.step
         waiting[:] = [row for row in waiting if row["step"] > batch.step]
     last = waiting[-1]["number"] if waiting else number
     waiting += [
@@ -128,16 +128,16 @@ def _unfinished(batch: Batch, all_of: Together, number: int) -> None:
     ]
 
 
-def _forget_checkpoint(batch: Batch, all_of: Together) -> None:
+def _forget_checkpoint(batch: Batch, merged: MergedBatch) -> None:
     """The step has a new end; how long its checkpoint stays does not change."""
-    older = [r for r in all_of.inserts["checkpoints"] if r["step"] == batch.step]
+    older = [r for r in merged.inserts["checkpoints"] if r["step"] == batch.step]
     batch.kept = batch.kept or any(row["kept"] for row in older)
-    rest = [r for r in all_of.inserts["checkpoints"] if r["step"] != batch.step]
-    all_of.inserts["checkpoints"] = rest
+    rest = [r for r in merged.inserts["checkpoints"] if r["step"] != batch.step]
+    merged.inserts["checkpoints"] = rest
 
 
-def _change(batches: Sequence[Batch], all_of: Together) -> None:
-    opened = all_of.inserts["records"]
+def _change(batches: Sequence[Batch], merged: MergedBatch) -> None:
+    opened = merged.inserts["records"]
     places = {row["id"]: place for place, row in enumerate(opened)}
     for kind, columns in CHANGES.items():
         older: dict[str, dict[str, Any]] = {}
@@ -150,4 +150,4 @@ def _change(batches: Sequence[Batch], all_of: Together) -> None:
                     older[values[0]] = new
                 else:  # the caller's row stays as it is
                     opened[place] = opened[place] | new
-        all_of.changes[kind] = list(older.values())
+        merged.changes[kind] = list(older.values())

@@ -1,15 +1,122 @@
-"""The types of columns that SQLite and PostgreSQL keep in different ways."""
+"""Types of columns that refuse values of another type when they are read.
+
+SQLite keeps any value in any column, so a file of somebody else may hold text in place of
+a number. PostgreSQL checks types by itself.
+"""
 
 import json
+import math
 from typing import Any
 
 import numpy as np
-from sqlalchemy import JSON, LargeBinary, Text
+import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.stores.checked import too_deep, wrong
+
+#: JSON that is nested deeper than this was not written by this package
+MAX_JSON_DEPTH = 100
+
+
+class _Checked(TypeDecorator):
+    """A column's type whose values are checked when they are read.
+
+    Attributes:
+        place: table and column, for the message.
+        wanted: the description of a right value.
+        kinds: the Python types of a right value.
+    """
+
+    cache_ok = True
+    place = "a column"
+    wanted = ""
+    kinds: tuple[type, ...] = ()
+
+    def process_result_value(self, value: Any, dialect: Any) -> Any:
+        """The value; None is left to the database, which knows where it may be.
+
+        Raises:
+            StoreCorrupt: for a value of another type.
+        """
+        if value is None or dialect.name == "postgresql" or self.is_right(value):
+            return value
+        raise wrong(self.place, self.wanted, value)
+
+    def is_right(self, value: Any) -> bool:
+        """Tells if a value belongs into the column."""
+        return type(value) in self.kinds
+
+
+class Text(_Checked):
+    """Text."""
+
+    impl, wanted, kinds = sa.Text, "text", (str,)
+
+
+class Integer(_Checked):
+    """A whole number."""
+
+    impl, wanted, kinds = sa.Integer, "a whole number", (int,)
+
+
+class BigInteger(_Checked):
+    """A whole number of 64 bits."""
+
+    impl, wanted, kinds = sa.BigInteger, "a whole number", (int,)
+
+
+class Double(_Checked):
+    """A finite number."""
+
+    impl, wanted, kinds = sa.Double, "a finite number", (float, int)
+
+    def is_right(self, value: Any) -> bool:
+        """See above."""
+        return super().is_right(value) and math.isfinite(value)
+
+
+class Boolean(_Checked):
+    """True or false; 1 or 0 in SQLite."""
+
+    impl, wanted, kinds = sa.Boolean, "0 or 1", (bool, int)
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        """An integer in SQLite, so that other numbers are seen."""
+        kind = sa.Boolean() if dialect.name == "postgresql" else sa.Integer()
+        return dialect.type_descriptor(kind)
+
+    def process_result_value(self, value: Any, dialect: Any) -> bool | None:
+        """See above."""
+        found = super().process_result_value(value, dialect)
+        return None if found is None else bool(found)
+
+    def is_right(self, value: Any) -> bool:
+        """See above."""
+        return super().is_right(value) and value in (0, 1)
+
+
+def wrong(place: str, wanted: str, value: Any) -> StoreCorrupt:
+    """The error for a value that does not belong where it is."""
+    return StoreCorrupt(
+        f"{place} holds {value!r:.60}, not {wanted}. The file was changed or damaged; "
+        "restore a backup."
+    )
+
+
+def is_too_deep(value: Any) -> bool:
+    """True for plain data that is nested deeper than ``MAX_JSON_DEPTH``."""
+    level = [value]
+    for _ in range(MAX_JSON_DEPTH):
+        level = [
+            item
+            for one in level
+            if isinstance(one, list | dict)
+            for item in (one.values() if isinstance(one, dict) else one)
+        ]
+        if not level:
+            return False
+    return True
 
 
 class Document(TypeDecorator):
@@ -20,9 +127,9 @@ class Document(TypeDecorator):
         each: what each item of a list is; None is anything.
     """
 
-    impl = Text
+    impl = sa.Text
     cache_ok = True
-    postgres: type[Any] = JSON
+    postgres: type[Any] = sa.JSON
     place = "a column"
 
     def __init__(self, holds: Any = None, each: Any = None) -> None:
@@ -33,7 +140,7 @@ class Document(TypeDecorator):
         """``json`` in PostgreSQL, text in SQLite."""
         if dialect.name == "postgresql":
             return dialect.type_descriptor(self.postgres(none_as_null=True))
-        return dialect.type_descriptor(Text())
+        return dialect.type_descriptor(sa.Text())
 
     def process_bind_param(self, value: Any, dialect: Any) -> Any:
         """The value as JSON."""
@@ -71,7 +178,7 @@ class Document(TypeDecorator):
             return False
         if self.each and not all(isinstance(item, self.each) for item in found):
             return False
-        return not isinstance(found, list | dict) or not too_deep(found)
+        return not isinstance(found, list | dict) or not is_too_deep(found)
 
 
 def _named(kind: Any) -> str:
@@ -79,7 +186,7 @@ def _named(kind: Any) -> str:
 
 
 def _refused(constant: str) -> None:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not JSON")
 
 
 class Searchable(Document):
@@ -101,13 +208,13 @@ class _HalfVector(UserDefinedType):
 class Embedding(TypeDecorator):
     """A vector as bytes of little-endian float16; ``halfvec`` in PostgreSQL."""
 
-    impl = LargeBinary
+    impl = sa.LargeBinary
     cache_ok = True
     place = "a column"
 
     def load_dialect_impl(self, dialect: Any) -> Any:
         """``halfvec`` in PostgreSQL, a BLOB in SQLite."""
-        kind = _HalfVector() if dialect.name == "postgresql" else LargeBinary()
+        kind = _HalfVector() if dialect.name == "postgresql" else sa.LargeBinary()
         return dialect.type_descriptor(kind)
 
     def process_bind_param(self, value: Any, dialect: Any) -> Any:

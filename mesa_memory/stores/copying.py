@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
-from mesa_memory.stores.base import is_path, open_store
+from mesa_memory.stores.open import is_path, open_store
 from mesa_memory.stores.rows import Blobs, storable
 from mesa_memory.stores.schema import (
     BESIDE,
@@ -21,12 +21,12 @@ from mesa_memory.stores.schema import (
     runs,
     unfinished_calls,
 )
-from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sql import Store
 from mesa_memory.stores.sqlite_faults import fault
 
 
 def copy_run(
-    store: SqlStore,
+    store: Store,
     run: int,
     step: float,
     name: str | None,
@@ -57,7 +57,7 @@ def copy_run(
     return copy
 
 
-def copy_beginning(store: SqlStore, source: int, run: int, step: float) -> None:
+def copy_beginning(store: Store, source: int, run: int, step: float) -> None:
     """Lets a run that is empty begin as another one, up to the end of a step.
 
     What was asked until then was paid for by the other one: the calls say that a recorded

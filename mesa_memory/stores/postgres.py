@@ -9,21 +9,21 @@ from urllib.parse import parse_qs
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
-from mesa_memory.stores import schema, versions
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.columns import vector_text
 from mesa_memory.stores.postgres_faults import fault
 from mesa_memory.stores.postgres_locks import AdvisoryLocks
 from mesa_memory.stores.rows import texts
-from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sql import Store
 
 _EMBEDDED = "postgresql:embedded"
 
 
-class PostgresStore(SqlStore):
+class PostgresStore(Store):
     """A store in a PostgreSQL database, in the schema that ``search_path`` names."""
 
     def __init__(self, url: sa.URL, options: Options) -> None:
@@ -59,7 +59,7 @@ class PostgresStore(SqlStore):
                 on.execute(sa.select(lock))
                 if _missing(on):
                     self._create(on)
-        versions.check(self)
+        self.check_schema()
 
     def _create(self, on: sa.Connection) -> None:
         taken = set(sa.inspect(on).get_table_names()) & set(schema.metadata.tables)
@@ -71,15 +71,15 @@ class PostgresStore(SqlStore):
                 location=self.location,
             )
         on.execute(sa.text("CREATE EXTENSION IF NOT EXISTS vector"))
-        versions.create(on)
+        self.create_tables(on)
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """Adds rows with one statement; see ``SqlStore``."""
+        """Adds rows with one statement; see ``Store``."""
         for text in texts(rows, vector_text):
             on.execute(_insert(table), {"run": run, "rows": text.decode()})
 
     def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """Changes records with one statement; see ``SqlStore``."""
+        """Changes records with one statement; see ``Store``."""
         changed = 0
         for text in texts(rows, vector_text):
             values = {"run": run, "rows": text.decode()}

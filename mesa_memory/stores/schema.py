@@ -14,8 +14,17 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from mesa_memory.stores.checked import BigInteger, Boolean, Double, Integer, Text
-from mesa_memory.stores.columns import Document, Embedding, Searchable, vector_text  # noqa: F401 - readers find them here
+from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
+    BigInteger,
+    Boolean,
+    Document,
+    Double,
+    Embedding,
+    Integer,
+    Searchable,
+    Text,
+    vector_text,
+)
 
 #: version of the schema below
 VERSION = 1
@@ -126,7 +135,7 @@ def _told() -> tuple[Column, ...]:
     return (
         Column("tokens_cached", Integer),
         Column("tier", Text),
-        Column("kept", Boolean(create_constraint=False)),
+        Column("kept", Boolean()),
         Column("client", Text),
         Column("form", Text),
     )
@@ -170,7 +179,7 @@ calls = _log(
     Column("cost", Double),
     Column("latency", Double),
     Column("attempts", Integer),
-    Column("cached", Boolean(create_constraint=False)),
+    Column("cached", Boolean()),
     Column("error", Text),
     Column("finish", Text),
     *_told(),
@@ -237,7 +246,7 @@ checkpoints = Table(
     Column("step", Double, nullable=False),
     Column("agent", Text, nullable=False),
     Column("state", Document(dict), nullable=False),
-    Column("kept", Boolean(create_constraint=False)),
+    Column("kept", Boolean()),
     PrimaryKeyConstraint("run", "step", "agent"),
 )
 
@@ -317,7 +326,7 @@ cases = Table(
     Column("run", Integer),
     Column("state", Text, nullable=False),
     Column("done", Double),
-    Column("ended", Boolean(create_constraint=False)),
+    Column("ended", Boolean()),
     Column("usage", Document(dict)),
     Column("error", Text),
     Column("fingerprint", Text),

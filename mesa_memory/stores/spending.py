@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from mesa_memory.core.limits import crossed
 from mesa_memory.stores.schema import spending, studies
-from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sql import Store
 
 #: what is limited
 KEYS = ("calls", "tokens", "cost")
@@ -30,7 +30,7 @@ class Spending:
     """
 
     def __init__(self, store: Any, study: int, number: int) -> None:
-        self.store: SqlStore = store
+        self.store: Store = store
         self._mine = {"study": study, "number": number}
 
     def open(self, used: Amount) -> None:

@@ -1,4 +1,4 @@
-"""What SQLite and PostgreSQL have in common: runs, steps, checkpoints in SQL."""
+"""A store of recorded runs in a SQL database: the part that SQLite and PostgreSQL share."""
 
 import os
 import threading
@@ -11,28 +11,35 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.text.redaction import cause, hide
 from mesa_memory.errors import (
     RunInUse,
     StoreCorrupt,
     StoreError,
     StoreReadOnly,
+    StoreTooNew,
     StoreUnavailable,
 )
-from mesa_memory.stores import schema
 from mesa_memory.stores.base import Batch, Options, RunInfo
-from mesa_memory.stores.batches import CHANGES, Together, together
+from mesa_memory.stores.batch_writer import checkpoint_steps, write_batches
+from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.leases import Leases, NoLocks, RunLocks
 from mesa_memory.stores.rows import Blobs, storable
 
 STATES = ("running", "finished", "stopped", "failed")
 
 
-class SqlStore(ABC):
-    """A store in a SQL database; see ``mesa_memory.stores.base.Store``.
+class Store(ABC):
+    """Stores runs. Every method may be called from any thread.
 
-    Subclasses say how many rows get into a table with one statement, and what the
-    database's errors mean.
+    Each raises a ``StoreError``, and then nothing of that call was written. A store that
+    writes a run holds its lease from then on; ``RunInUse`` says that another writer
+    has it. Subclasses insert and change rows, and translate the database's errors.
+
+    Attributes:
+        location: path or address, without password.
+        read_only: whether writing is refused.
     """
 
     def __init__(
@@ -52,31 +59,66 @@ class SqlStore(ABC):
 
     @abstractmethod
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """Adds rows to a table."""
+        """Adds rows to a table, with one statement for many of them."""
 
     @abstractmethod
     def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """Changes records, see ``batches.CHANGES``; how many there were."""
+        """Changes records, see ``batches.CHANGES``; the number of records changed."""
 
     @abstractmethod
     def fault(self, error: DBAPIError) -> StoreError:
-        """What a database's error means."""
+        """The typed error for an error of the database."""
 
     def guard(self) -> None:  # noqa: B027 - a server cannot be moved away
         """Raises if the database is not the one that was opened."""
 
-    def rest(self) -> None:  # noqa: B027 - a server does that itself
-        """Brings what waits in other files into the database's own."""
+    def checkpoint_wal(self) -> None:  # noqa: B027 - a server does that itself
+        """Moves the write-ahead log into the database's own file."""
+
+    def create_tables(self, on: sa.Connection) -> None:
+        """Makes every table in an empty database."""
+        schema.metadata.create_all(on, checkfirst=False)
+        on.execute(sa.text(schema.view(on.dialect.name)))
+        version = {"application": schema.APPLICATION, "version": schema.VERSION}
+        on.execute(sa.insert(schema.schema_version).values(version))
+
+    def check_schema(self) -> None:
+        """Checks the version and the tables of an existing store; changes nothing.
+
+        Raises:
+            StoreCorrupt: if there is no version, or a table lacks a column.
+            StoreTooNew: if a newer version of this package wrote the store.
+        """
+        query = sa.select(schema.schema_version.c.version)
+        with self.reading() as on:
+            found = on.scalar(query.filter_by(application=schema.APPLICATION))
+            if found is not None and found > schema.VERSION:
+                raise StoreTooNew(
+                    f"has schema version {found}; this mesa-memory reads up to "
+                    f"{schema.VERSION}. Upgrade it: pip install -U mesa-memory",
+                    location=self.location,
+                )
+            for table in schema.metadata.sorted_tables:
+                look = sa.text(f"SELECT * FROM {table.name} LIMIT 0")  # noqa: S608
+                lacking = set(table.columns.keys()) - set(on.execute(look).keys())
+                if lacking or found != schema.VERSION:
+                    names = ", ".join(sorted(lacking)) or "none"
+                    raise StoreCorrupt(
+                        f"its schema version is {found!r}, and columns missing in the "
+                        f"table {table.name} are: {names}. The file was changed or "
+                        "damaged; restore a backup.",
+                        location=self.location,
+                    )
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """A connection to read with; see ``Store``."""
+        """A SQLAlchemy connection to read with; its errors become ``StoreError``."""
         with self._translated(), self.engine.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[sa.Connection]:
-        """A transaction: written whole if the block ends, else not at all."""
+        """A transaction, committed if the block ends without an error."""
         if self.read_only:
             raise StoreReadOnly(
                 "was opened with read_only=True. Open it without, to write.",
@@ -97,7 +139,7 @@ class SqlStore(ABC):
                         yield connection
             except BaseException:
                 for run in set(self._leases.held) - set(held):
-                    self._leases.forget(run)  # nothing says that it is ours
+                    self._leases.forget(run)  # its row was not written
                 raise
 
     @contextmanager
@@ -111,16 +153,16 @@ class SqlStore(ABC):
         except StoreCorrupt as error:
             if error.location:
                 raise
-            # A field that is wrong does not know in which store it is.
+            # The error of a wrong field does not know its store.
             raise StoreCorrupt(str(error), location=self.location) from error
         except UnicodeDecodeError as error:  # even a name in the file may be damaged
             raise StoreCorrupt(
-                f"it holds text that is not valid UTF-8 ({error}). Restore a backup.",
+                f"the store has text that is not valid UTF-8 ({error}). Restore a backup.",
                 location=self.location,
             ) from error
 
     def begin(self, info: RunInfo) -> int:
-        """Adds a run; its id."""
+        """Adds a run, with the state ``"running"``; the run's id."""
         with self.writing() as on:
             run = self.begin_on(on, info)
         self._seqs[run] = 0
@@ -141,12 +183,12 @@ class SqlStore(ABC):
         return run
 
     def hold(self, run: int) -> None:
-        """Takes or confirms the lease of a run; see ``Store``."""
+        """Takes the lease of a run, or confirms it: no other store may write it."""
         with self.writing() as on:
             self.confirm(on, run)
 
     def confirm(self, on: sa.Connection, run: int) -> None:
-        """Makes sure that nobody else writes the run; before anything is written."""
+        """``hold``, within a transaction and before anything is written."""
         self._known(on, run)
         if run not in self._leases.held:
             self._seqs.pop(run, None)
@@ -161,7 +203,7 @@ class SqlStore(ABC):
         return self._leases.has_writer(on, run)
 
     def release(self, run: int) -> None:
-        """Gives a lease back; see ``Store``."""
+        """Gives the lease back, if this store has it; others may write the run."""
         if run in self._leases.held:
             try:
                 with self.writing() as on:
@@ -170,85 +212,15 @@ class SqlStore(ABC):
                 self._leases.forget(run)
 
     def write(self, run: int, *batches: Batch) -> None:
-        """Writes batches in one transaction; see ``Store``."""
+        """Writes batches in one transaction: all of them, or nothing.
+
+        Raises:
+            StoreError: also if a step was written before, or a record to change is
+                missing.
+        """
         with self.writing() as on:
             self.confirm(on, run)
-            seq = self._seqs.get(run)
-            seq = self._last_seq(on, run) if seq is None else seq
-            answer = self._last_number(on, run, batches)
-            new = together(batches, seq, answer, self._last_probe(on, run, batches))
-            self._refuse_finished(on, run, new.steps)
-            self._end_steps(on, run, new)
-            for table, rows in new.inserts.items():
-                if rows:
-                    self.insert(on, run, table, rows)
-            for kind, rows in new.changes.items():
-                if rows:
-                    self._change(on, run, kind, rows)
-            if new.inserts["checkpoints"]:
-                self._prune(on, run)
-        self._seqs[run] = new.seq
-
-    def _last_number(
-        self, on: sa.Connection, run: int, batches: tuple[Batch, ...]
-    ) -> int:
-        if not any(batch.unfinished for batch in batches):
-            return 0
-        number = sa.func.max(schema.unfinished_calls.c.number)
-        return on.scalar(sa.select(number).filter_by(run=run)) or 0
-
-    def _last_probe(
-        self, on: sa.Connection, run: int, batches: tuple[Batch, ...]
-    ) -> int:
-        if not any(batch.probes for batch in batches):
-            return schema.PROBES
-        seq = schema.calls.c.seq
-        last = sa.select(sa.func.max(seq)).filter_by(run=run)
-        return on.scalar(last.where(seq > schema.PROBES)) or schema.PROBES
-
-    def _end_steps(self, on: sa.Connection, run: int, new: Together) -> None:
-        """Forgets the answers of ended steps, and puts off ends that were no ends."""
-        if new.ended is not None:
-            table = schema.unfinished_calls
-            gone = sa.delete(table).filter_by(run=run)
-            on.execute(gone.where(table.c.step <= new.ended))
-        for step, seq in new.extended.items():
-            where = {"run": run, "step": step}
-            on.execute(sa.update(schema.steps).filter_by(**where).values(seq=seq))
-            kept = sa.select(schema.checkpoints.c.kept).filter_by(**where)
-            stays = any(on.scalars(kept))
-            on.execute(sa.delete(schema.checkpoints).filter_by(**where))
-            for row in new.inserts["checkpoints"]:
-                row["kept"] = row["kept"] or (stays and row["step"] == step)
-
-    def _refuse_finished(self, on: sa.Connection, run: int, new: list[float]) -> None:
-        step = schema.steps.c.step
-        query = sa.select(step).filter_by(run=run).where(step.in_(new))
-        found = on.scalar(query) if new else None
-        if found is not None:
-            raise StoreError(
-                f"step {found:g} of run {run} is written already. Go on with the next "
-                "step, or take the run back with truncate(run, after_step).",
-                location=self.location,
-            )
-
-    def _change(self, on: sa.Connection, run: int, kind: str, rows: list) -> None:
-        changed = self.update(on, run, kind, rows)
-        if changed != len(rows):
-            raise StoreError(
-                f"{len(rows) - changed} of {len(rows)} records to be {kind} are not in "
-                f"run {run}, such as one of {[row['id'] for row in rows[:5]]}. Record "
-                "from the first step on; nothing of this batch was written.",
-                location=self.location,
-            )
-
-    def _last_seq(self, on: sa.Connection, run: int) -> int:
-        self._known(on, run)
-        found = []
-        for table in schema.NUMBERED:
-            last = sa.select(sa.func.max(table.c.seq)).filter_by(run=run)
-            found.append(on.scalar(last.where(table.c.seq <= schema.PROBES)) or 0)
-        return max(found)
+            self._seqs[run] = write_batches(self, on, run, batches, self._seqs.get(run))
 
     def _known(self, on: sa.Connection, run: int) -> None:
         if not on.execute(sa.select(schema.runs.c.id).filter_by(id=run)).first():
@@ -258,7 +230,10 @@ class SqlStore(ABC):
             )
 
     def end(self, run: int, state: str) -> None:
-        """Sets the state of a run, gives its lease back; see ``Store``."""
+        """Sets the state, ``"finished"``, ``"stopped"`` or ``"failed"``.
+
+        The lease is given back, and the write-ahead log is left empty.
+        """
         if state not in STATES:
             raise ValueError(f"a run's state is one of {STATES}, got {state!r}")
         with self.writing() as on:
@@ -266,7 +241,7 @@ class SqlStore(ABC):
             on.execute(sa.update(schema.runs).filter_by(id=run).values(state=state))
             self._leases.delete(on, run)
         self._leases.forget(run)
-        self.rest()
+        self.checkpoint_wal()
 
     def truncate(
         self,
@@ -274,7 +249,18 @@ class SqlStore(ABC):
         after_step: float,
         parameters: Mapping[str, Any] | None = None,
     ) -> list[float]:
-        """Takes a run back to a step's end; see ``Store``."""
+        """Takes the run back to the end of its last finished step <= ``after_step``.
+
+        Rows written later are removed, lifetimes closed later are open again, and the
+        state is ``"running"``. Answers of unfinished steps stay.
+
+        Args:
+            parameters: the new arguments of the run's model, as plain data; None
+                changes nothing.
+
+        Returns:
+            The finished steps that were removed, in order.
+        """
         with self.writing() as on:
             self.confirm(on, run)
             removed = self.cut(on, run, after_step)
@@ -321,11 +307,11 @@ class SqlStore(ABC):
     def checkpoint(
         self, run: int, step: float | None = None
     ) -> tuple[float, dict[str, Any]]:
-        """A checkpoint's step and states; see ``Store``."""
+        """A checkpoint's step and its states by agent; the newest without ``step``."""
         table = schema.checkpoints
         with self.reading() as on:
             self._known(on, run)
-            found = self._checkpoints(on, run)
+            found = checkpoint_steps(on, run)
             wanted = found[0] if found and step is None else step
             if wanted is None or wanted not in found:
                 asked = "" if step is None else f" of step {step:g}, only of {found}"
@@ -339,31 +325,18 @@ class SqlStore(ABC):
             return wanted, dict(on.execute(query).tuples().all())
 
     def has_steps(self, run: int) -> bool:
-        """True if a step of the run was finished."""
+        """Tells if the run has a finished step."""
         with self.reading() as on:
             query = sa.select(schema.steps.c.step).filter_by(run=run).limit(1)
             return on.execute(query).first() is not None
 
     def newest_checkpoint(self, run: int) -> float | None:
-        """The step from which the run can be gone on with; None if there is none."""
+        """The step after which the run can be resumed; None without a checkpoint."""
         with self.reading() as on:
-            return next(iter(self._checkpoints(on, run)), None)
-
-    def _checkpoints(self, on: sa.Connection, run: int) -> list[float]:
-        """Their steps, newest first."""
-        step = schema.checkpoints.c.step
-        query = sa.select(step).filter_by(run=run).distinct().order_by(step.desc())
-        return list(on.scalars(query))
-
-    def _prune(self, on: sa.Connection, run: int) -> None:
-        table = schema.checkpoints
-        old = self._checkpoints(on, run)[self.options.keep :]
-        if old:
-            delete = sa.delete(table).filter_by(run=run).where(table.c.step.in_(old))
-            on.execute(delete.where(table.c.kept.is_not(True)))
+            return next(iter(checkpoint_steps(on, run)), None)
 
     def keep(self, run: int, step: float) -> None:
-        """Lets a checkpoint stay; see ``Store``."""
+        """Keeps the checkpoint of a step when there are newer ones."""
         table = schema.checkpoints
         with self.writing() as on:
             self.confirm(on, run)
@@ -371,12 +344,12 @@ class SqlStore(ABC):
             if not on.execute(stays).rowcount:
                 raise StoreError(
                     f"run {run} has no checkpoint of step {step:g}, only of "
-                    f"{self._checkpoints(on, run)}",
+                    f"{checkpoint_steps(on, run)}",
                     location=self.location,
                 )
 
     def check(self) -> None:
-        """Reads everything once; see ``Store``."""
+        """Reads everything once; raises ``StoreCorrupt`` for damage that shows."""
         with self.reading() as on:
             for table in schema.metadata.sorted_tables:
                 rows = on.execution_options(yield_per=1000).execute(sa.select(table))
@@ -384,9 +357,9 @@ class SqlStore(ABC):
                     pass
 
     def close(self) -> None:
-        """Lets go of the database, and of the runs that were written here."""
+        """Closes the connections and gives all leases back."""
         for run in self._leases.held:
-            with suppress(StoreError):  # a lease that nobody holds does not last
+            with suppress(StoreError):  # without its lock, the row does not count
                 self.release(run)
         self._locks.close()
         self.engine.dispose()

@@ -12,14 +12,15 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+import mesa_memory.stores.schema as schema
+import mesa_memory.stores.sqlite_file as sqlite_file
 from mesa_memory.errors import StoreCorrupt, StoreError, StoreUnavailable
-from mesa_memory.stores import schema, sqlite_file, versions
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.columns import Document, Embedding
 from mesa_memory.stores.leases import FileLocks
 from mesa_memory.stores.rows import Blobs, texts
-from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sql import Store
 from mesa_memory.stores.sqlite_faults import fault
 
 #: no field may be longer, in bytes; a stranger's file cannot fill the memory
@@ -36,7 +37,7 @@ _ROWS = "(SELECT value AS v FROM json_each(CAST(:rows AS TEXT)) LIMIT -1 OFFSET 
 _numbers = itertools.count(1)
 
 
-class SqliteStore(SqlStore):
+class SqliteStore(Store):
     """A store in a SQLite file.
 
     Args:
@@ -81,10 +82,10 @@ class SqliteStore(SqlStore):
             with self.writing() as on:
                 # Another process may have been faster; now nobody can be.
                 if not on.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
-                    versions.create(on)
+                    self.create_tables(on)
                     mark = f"PRAGMA application_id={schema.APPLICATION_ID}"
                     on.execute(sa.text(mark))
-        versions.check(self)
+        self.check_schema()
         if self._path:
             if not self.read_only:
                 # Only now, so that the file itself always says whose it is.
@@ -123,7 +124,7 @@ class SqliteStore(SqlStore):
                 location=self.location,
             )
 
-    def rest(self) -> None:
+    def checkpoint_wal(self) -> None:
         """Leaves no write-ahead log behind, if nobody else has the file open."""
         if self._path is None:
             return
@@ -135,14 +136,14 @@ class SqliteStore(SqlStore):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """Adds rows with one statement; see ``SqlStore``."""
+        """Adds rows with one statement; see ``Store``."""
         blobs = Blobs()
         for text in texts(rows, blobs.add):
             values = {"run": run, "rows": text, "blob": blobs.taken()}
             on.execute(_insert(table), values)
 
     def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """Changes records with one statement; see ``SqlStore``."""
+        """Changes records with one statement; see ``Store``."""
         blobs, changed = Blobs(), 0
         for text in texts(rows, blobs.add):
             values = {"run": run, "rows": text, "blob": blobs.taken()}

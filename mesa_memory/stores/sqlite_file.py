@@ -10,8 +10,8 @@ import sqlite3
 from collections.abc import Iterator
 from urllib.parse import quote
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt, StoreError, StoreReadOnly, StoreUnavailable
-from mesa_memory.stores import schema
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.sqlite_faults import fault
 

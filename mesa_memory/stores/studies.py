@@ -26,7 +26,7 @@ from mesa_memory.stores.schema import (
     studies,
 )
 from mesa_memory.stores.spending import NOTHING
-from mesa_memory.stores.sql import SqlStore
+from mesa_memory.stores.sql import Store
 
 _INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 #: states of a case
@@ -101,7 +101,7 @@ class Studies:
     """
 
     def __init__(self, store: Any) -> None:
-        self.store: SqlStore = store
+        self.store: Store = store
 
     def find(self, name: str) -> StudyRow | None:
         """The study of this name; None if there is none."""

@@ -8,7 +8,8 @@ from typing import Protocol
 
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import StoreError
-from mesa_memory.stores.base import Batch, Store
+from mesa_memory.stores.base import Batch
+from mesa_memory.stores.sql import Store
 
 #: number of waiting batches at which they are written: all of them go into one
 #: transaction, as neighbours change the same pages, and each page is written once

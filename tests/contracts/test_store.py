@@ -135,7 +135,7 @@ def test_a_step_is_written_once_and_nothing_of_a_refused_batch_stays(store):
     run = store.begin(INFO)
     store.write(run, full(1))
     before = everything(store, run)
-    with pytest.raises(StoreError, match=r"step 1 of run 1 is written already"):
+    with pytest.raises(StoreError, match=r"step 1 of run 1 was written before"):
         store.write(run, Batch(1, opened=[record(99)]))
     with pytest.raises(
         StoreError, match="1 of 2 records to be graded are not in run 1"

@@ -19,8 +19,6 @@ CIRCLES = (
     {"runs", "runs.export", "runs.opening", "runs.run", "runs.shown"},
     {"runs.recording.config", "runs.recording.recorder"},
     {"runtime.accounting", "runtime.services"},
-    {"stores", "stores.base", "stores.batches", "stores.postgres", "stores.sql",
-     "stores.sqlite", "stores.sqlite_file", "stores.versions", "stores.writer"},
     {"tasks.base", "tasks.registry"},
     {"viz.live.by_hand", "viz.live.judge", "viz.run_names", "viz.run_view",
      "viz.serving.run_feed"},

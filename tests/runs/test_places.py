@@ -19,8 +19,8 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.cli import main
-from mesa_memory.stores.base import split_run
 from mesa_memory.stores.copying import copy_file
+from mesa_memory.stores.open import split_run
 from mesa_memory.viz import explorer
 from tests.support.playing import ended, lived
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from mesa_memory.stores.base import is_postgres, sqlite_path
+from mesa_memory.stores.open import is_postgres, sqlite_path
 
 
 def location_of(store: str | Path) -> str:

@@ -4,7 +4,7 @@ import os
 import threading
 from typing import Any
 
-from mesa_memory.stores.base import open_store
+from mesa_memory.stores.open import open_store
 
 
 class Stores:

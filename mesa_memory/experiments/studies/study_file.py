@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from mesa_memory.experiments.changes import From
 from mesa_memory.experiments.importing import MODELS, importable, named
-from mesa_memory.stores.base import is_path
+from mesa_memory.stores.open import is_path
 
 if TYPE_CHECKING:
     from mesa_memory.experiments.studies.study import Study

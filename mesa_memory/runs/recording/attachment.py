@@ -13,7 +13,8 @@ from mesa_memory.runs.recording.checkpoints import memories
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.base import RunInfo, open_store
+from mesa_memory.stores.base import RunInfo
+from mesa_memory.stores.open import open_store
 
 
 def start(model: Any, services: Services, recording: Recording) -> Recorder:

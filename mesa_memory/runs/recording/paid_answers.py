@@ -14,8 +14,8 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.runs.recording.changes import Call
 from mesa_memory.runs.recording.replay import reply_of
 from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash
-from mesa_memory.stores.base import Store
 from mesa_memory.stores.schema import unfinished_calls
+from mesa_memory.stores.sql import Store
 
 _COLUMNS = {c.name for c in unfinished_calls.columns} - {"run", "number"}
 

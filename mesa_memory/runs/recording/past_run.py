@@ -18,8 +18,9 @@ from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.runs.recording.stored_records import StoredRecords
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.base import Store, no_run, open_store, other_run
+from mesa_memory.stores.open import no_run, open_store, other_run
 from mesa_memory.stores.schema import agents, runs
+from mesa_memory.stores.sql import Store
 
 
 def carry_over(

@@ -33,7 +33,8 @@ from mesa_memory.runs.recording.scenes import SceneLog
 from mesa_memory.runs.recording.step_batch import StepBatch
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.base import Batch, Store
+from mesa_memory.stores.base import Batch
+from mesa_memory.stores.sql import Store
 from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer
 
 logger = logger_of(__name__)

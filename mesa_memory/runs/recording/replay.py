@@ -12,8 +12,9 @@ from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.runs.recording.rows import asking, prompt_hash
 from mesa_memory.runs.recording.vectors import RecordedVectors
-from mesa_memory.stores.base import Store, no_run, open_store, other_run, split_run
+from mesa_memory.stores.open import no_run, open_store, other_run, split_run
 from mesa_memory.stores.schema import calls, runs
+from mesa_memory.stores.sql import Store
 
 #: all columns but the prompt, which is long and rarely needed
 _SHORT = [column for column in calls.c if column.name != "prompt"]

@@ -22,9 +22,9 @@ from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.single_flight import CAPACITY
-from mesa_memory.stores.base import no_run, open_store, other_run
-from mesa_memory.stores.checked import wrong
+from mesa_memory.stores.columns import wrong
 from mesa_memory.stores.copying import copy_run
+from mesa_memory.stores.open import no_run, open_store, other_run
 from mesa_memory.stores.schema import answers, runs, steps
 
 logger = logger_of(__name__)

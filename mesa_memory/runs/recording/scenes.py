@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from mesa_memory.hosts.mesa import space as mesa_space
 from mesa_memory.stores import schema
-from mesa_memory.stores.base import Store
+from mesa_memory.stores.sql import Store
 
 #: what a row is about: see ``schema.scenes``
 SPACE, PLACES, OUTCOMES, COLLECTED = "space", "places", "outcomes", "collected"

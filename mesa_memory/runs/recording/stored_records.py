@@ -14,9 +14,9 @@ from mesa_memory.core.records import (
     MemoryRecord,
 )
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.stores.base import Store
 from mesa_memory.stores.batches import CHANGES
 from mesa_memory.stores.schema import records, steps
+from mesa_memory.stores.sql import Store
 
 #: rows that are fetched at a time where only the newest are wanted
 PAGE = 200

@@ -12,8 +12,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from mesa_memory.errors import ReplayMismatch, StoreCorrupt
-from mesa_memory.stores.base import Store
 from mesa_memory.stores.schema import vectors
+from mesa_memory.stores.sql import Store
 
 #: not more texts to one query: SQLite before 3.32 allows 999 parameters
 CHUNK = 500

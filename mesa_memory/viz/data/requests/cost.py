@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import case, func, or_, select
+from sqlalchemy import case, func, or_, select, true
 
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
@@ -118,7 +118,7 @@ def spent(run: Run) -> Spent:
 
 
 def _as_number(column: Any) -> Any:
-    return case((column.is_(True), 1), else_=0)
+    return case((column.is_(true()), 1), else_=0)
 
 
 def unpriced(run: Run) -> list[tuple[str, int]]:

@@ -1,0 +1,117 @@
+"""Opens a store by its location: a path, or the address of a database."""
+
+import os
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from mesa_memory.errors import StoreUnavailable
+from mesa_memory.stores.base import Options
+from mesa_memory.stores.postgres import open_postgres
+from mesa_memory.stores.sql import Store
+from mesa_memory.stores.sqlite import open_sqlite
+
+#: beginning of a PostgreSQL address; a file may be called "postgres.sqlite"
+_POSTGRES = re.compile(r"postgres(ql)?(\+\w+)?:")
+
+
+def open_store(
+    location: str | Path,
+    read_only: bool = False,
+    *,
+    keep: int = 2,
+    timeout: float = 30.0,
+) -> Store:
+    """Opens a store, or makes one where nothing is yet.
+
+    Args:
+        location: path of a SQLite file, ``"sqlite:///path"``, ``":memory:"``,
+            ``"postgresql+psycopg://user@host/database"``, or ``"postgresql:embedded"``
+            (``"postgresql:embedded?folder=path"``), which runs its own server.
+        read_only: write nothing.
+        keep: how many of the newest checkpoints of a run stay, besides those to be kept.
+        timeout: seconds to wait for another writer before ``StoreBusy``.
+
+    Raises:
+        StoreError: says what is wrong with it, and what to do.
+        MissingExtra: if PostgreSQL's packages are not installed.
+        ValueError: for an address of another kind of database.
+    """
+    options = Options(read_only, keep, timeout)
+    address = str(location)
+    if is_postgres(address):
+        return open_postgres(address, options)
+    return open_sqlite(sqlite_path(address), options)
+
+
+def is_postgres(location: str) -> bool:
+    """True for the address of a PostgreSQL database."""
+    return _POSTGRES.match(location) is not None
+
+
+def is_path(location: str) -> bool:
+    """True for the path of a SQLite file, False for an address."""
+    return "://" not in location and not is_postgres(location)
+
+
+def split_run(location: str) -> tuple[str, str | None]:
+    """The store in ``"run.sqlite#3"``, and the run's number or name after the ``#``.
+
+    A ``#`` also stands in names of folders and files, and in passwords. It marks a run
+    if an existing file precedes it, or else if only a number follows. A file with
+    exactly the given name comes first.
+    """
+    parts = location.split("#")
+    for count in range(len(parts), 0, -1):
+        store, run = "#".join(parts[:count]), "#".join(parts[count:])
+        if _is_file(store):
+            return store, run or None
+    store, _, run = location.rpartition("#")
+    return (store, run) if store and run.isdecimal() else (location, None)
+
+
+def _is_file(location: str) -> bool:
+    if is_postgres(location):
+        return False
+    try:
+        return os.path.exists(os.path.expanduser(sqlite_path(location)))
+    except ValueError:  # empty, or the address of another kind of database
+        return False
+
+
+def sqlite_path(address: str) -> str:
+    """The path in an address; ``":memory:"`` stays.
+
+    Raises:
+        ValueError: for an empty one, or another kind of database.
+    """
+    path = address
+    if "://" in address:
+        scheme, _, path = address.partition("://")
+        if scheme not in ("sqlite", "sqlite+pysqlite"):
+            raise ValueError(
+                f"no store can be kept in {scheme!r}: give the path of a SQLite file, "
+                "':memory:' or 'postgresql+psycopg://…'"
+            )
+        path = path.removeprefix("/") or ":memory:"
+    if not path or "\0" in path:
+        raise ValueError(f"a path must have characters, and no NUL, got {address!r}")
+    return path
+
+
+def other_run(location: str, runs: Iterable[int], given: Any) -> ValueError:
+    """The error for a run that a store does not have."""
+    return ValueError(f"{location} has the runs {sorted(runs)}, not {given}")
+
+
+def no_run(location: str) -> StoreUnavailable:
+    """The error for a store in which no run was begun, as far as one can see."""
+    said = "there is no recorded run in it."
+    if "://" not in location:
+        said += (
+            " If it is a copy of a file that was being written, what was in the "
+            f"{location}-wal of the original is missing: copy it again with "
+            "mesa-memory copy ORIGINAL TARGET."
+        )
+    return StoreUnavailable(said, location=location)
