@@ -98,17 +98,17 @@ class Store(ABC):
                     f"{schema.VERSION}. Upgrade it: pip install -U mesa-memory",
                     location=self.location,
                 )
+            wrong = None if found else f"its schema version is {found!r}"
             for table in schema.metadata.sorted_tables:
                 look = sa.text(f"SELECT * FROM {table.name} LIMIT 0")  # noqa: S608
                 lacking = set(table.columns.keys()) - set(on.execute(look).keys())
-                if lacking or found != schema.VERSION:
-                    names = ", ".join(sorted(lacking)) or "none"
-                    raise StoreCorrupt(
-                        f"its schema version is {found!r}, and columns missing in the "
-                        f"table {table.name} are: {names}. The file was changed or "
-                        "damaged; restore a backup.",
-                        location=self.location,
-                    )
+                if lacking:
+                    wrong = f"the table {table.name} lacks {', '.join(sorted(lacking))}"
+            if wrong:
+                raise StoreCorrupt(
+                    f"{wrong}. The file was changed or damaged; restore a backup.",
+                    location=self.location,
+                )
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:

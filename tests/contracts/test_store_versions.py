@@ -57,7 +57,7 @@ def test_a_file_without_a_version_or_a_column_is_corrupt(path):
     other = path.with_name("other.sqlite")
     open_store(other).close()
     run_script(other, "ALTER TABLE records DROP COLUMN embedding")
-    with pytest.raises(StoreCorrupt, match="records has no embedding"):
+    with pytest.raises(StoreCorrupt, match="records lacks embedding"):
         open_store(other)
 
 
