@@ -18,7 +18,6 @@ from mesa_memory.cli.estimate import estimate
 from mesa_memory.cli.export import copy, export
 from mesa_memory.cli.inspect import inspect
 from mesa_memory.cli.report import report
-from mesa_memory.cli.runs import runs
 from mesa_memory.cli.study import study
 from mesa_memory.examples import EXAMPLES
 from mesa_memory.examples.rumor import MEMORIES
@@ -112,7 +111,7 @@ def batch(
 
 
 for _command in (
-    *(demo, study, estimate, runs, inspect, report, cost, dashboard, diff),
+    *(demo, study, estimate, inspect, report, cost, dashboard, diff),
     *(copy, export),
 ):
     main.add_command(_command)

@@ -1,4 +1,4 @@
-"""What all commands share: a plain console, errors in one line, which run is meant."""
+"""Shared by all commands: a plain console, errors in one line, the run to read."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -33,7 +33,7 @@ def plain_console() -> Any:
 
 @contextmanager
 def one_line_errors(code: int = 1) -> Iterator[None]:
-    """What a user can put right ends in one line and this exit code."""
+    """Ends the command in one line and this exit code after a user's mistake."""
     try:
         yield
     except (ValueError, OSError, MesaMemoryError) as error:
@@ -52,22 +52,13 @@ class _Ended(click.ClickException):
 
 
 def run_argument(name: str = "run", metavar: str = "RUN") -> Callable:
-    """The argument that says which run: a path or address, and ``#`` its number."""
+    """The argument for a run: a path or address, and ``#`` with its number."""
     return click.argument(name, metavar=metavar)
 
 
-#: for stores with several runs
-which_run = click.option(
-    "--run",
-    "which",
-    metavar="NUMBER|NAME",
-    help="Which run of the store; the same as #NUMBER after it.  [default: the newest]",
-)
-
-
 @contextmanager
-def opened(given: str, which: str | None = None) -> Iterator["Run"]:
-    """The run that is meant by ``path``, ``path#3`` or ``path#name``.
+def opened(given: str) -> Iterator["Run"]:
+    """The run at ``path``, ``path#3`` or ``path#name``.
 
     Faults end in one line and exit code 2, as 1 is an answer of ``diff``.
     """
@@ -75,11 +66,7 @@ def opened(given: str, which: str | None = None) -> Iterator["Run"]:
         from mesa_memory.runs import open_run
         from mesa_memory.stores.open import split_run
 
-        store, number = split_run(given)
-        if number and which is not None:
-            raise ValueError(f"two runs are named, #{number} and --run {which}")
-        meant = number if which is None else which
-        with told_if_slow("Reading the run"), open_run(store, meant) as run:
+        with told_if_slow("Reading the run"), open_run(*split_run(given)) as run:
             yield run
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from mesa_memory.cli.console import opened, run_argument, which_run
+from mesa_memory.cli.console import opened, run_argument
 from mesa_memory.cli.output import Output, printed
 
 _SUMS = {
@@ -23,7 +23,6 @@ _WHERE_KNOWN = ("tokens_cached", "kept_calls")
 
 @click.command()
 @run_argument()
-@which_run
 @click.option(
     "--by",
     multiple=True,
@@ -35,7 +34,6 @@ _WHERE_KNOWN = ("tokens_cached", "kept_calls")
 @printed
 def cost(
     run: str,
-    which: str | None,
     by: tuple[str, ...],
     limit: int | None,
     as_json: bool,
@@ -45,7 +43,7 @@ def cost(
     RUN is the path or address of a store; #3 after it is its third run.
     """
     output = Output(as_json, limit)
-    with opened(run, which) as found:
+    with opened(run) as found:
         names = list(dict.fromkeys(by))
         rows = found.cost(names, as_records=True)
         total = found.cost((), as_records=True)[0]

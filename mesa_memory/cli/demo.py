@@ -7,11 +7,10 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
-from mesa_memory.cli.progress import counted, say
+from mesa_memory.cli.progress import counted_to, say
 from mesa_memory.examples.rumor import MEMORIES
 
-#: what the command says at once
-TOLD = (
+INTRODUCTION = (
     "Plays {steps} days in a town of {agents} people, through which a rumour and its "
     "correction spread; then {then}."
 )
@@ -20,7 +19,7 @@ TOLD = (
 @click.command()
 @click.option(
     "--memory",
-    metavar=options.MemoryName.name,
+    type=options.MemoryName(),
     default="stlt",
     show_default=True,
     help=f"Everyone's memory: {', '.join(MEMORIES)}, reflective (episodic, with "
@@ -51,9 +50,7 @@ TOLD = (
     help="No browser: print who knows what, why, one memory in full, and the cost.",
 )
 @options.served
-@click.pass_context
 def demo(
-    context: click.Context,
     headless: bool,
     host: str,
     port: int,
@@ -66,11 +63,9 @@ def demo(
 
     The page has every view of the dashboard, and buttons to play on.
     """
-    # Before anything is loaded, which takes seconds.
     then = "prints who remembers what" if headless else "shows it in the browser"
-    say(TOLD.format(agents=town["agents"], steps=steps, then=then))
+    say(INTRODUCTION.format(agents=town["agents"], steps=steps, then=then))
     with one_line_errors():
-        options.check_memory(town["memory"], context)
         if headless:
             _print(steps, name, **town)
         else:
@@ -129,6 +124,8 @@ def _played(steps: int, *, agents: int, seed: int, **given: Any) -> Any:
     from mesa_memory.examples.rumor.model import RumorModel
 
     model = RumorModel(agents, rng=seed, **given)
-    for _ in counted(steps, "Days in town"):
-        model.step()
+    with counted_to("Days in town") as progress:
+        for day in range(steps):
+            model.step()
+            progress(day + 1, steps)
     return model

@@ -1,9 +1,9 @@
-"""``mesa-memory estimate``: what runs will cost, before anything is paid."""
+"""``mesa-memory estimate``: the cost of runs, before anything is paid."""
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
-
-if TYPE_CHECKING:
-    from mesa_memory.experiments.estimates.estimate import Estimate
 
 COSTS = {
     "memory": "memory", "model": "model", "tier": "tier", "calls": "calls",
@@ -75,68 +72,50 @@ def estimate(
     output = Output(as_json, limit)
     with one_line_errors(2):
         say_loading()
+        from mesa_memory.experiments.estimates.forecast import estimate as forecast
+
         model_class = model_named(model)
         parameters = parameters_of(given)
         names = [n.strip() for n in memories.split(",")] if memories else [None]
         costs, purposes = [], []
         for name in names:
-            told = _told(
-                model_class,
-                parameters | ({} if name is None else {"memory": name}),
-                name,
-                {"steps": steps, "runs": seeds, "cached": cached, "agents": agents},
-                list(models) or ["openai/gpt-5-mini"],
-                ["", *tiers],
-            )
-            costs += [{"memory": name} | row for row in told.costs(as_records=True)]
-            purposes += [
-                {"memory": name} | row for row in told.purposes(as_records=True)
-            ]
-        hidden = {"memory"} if names == [None] else set()
-        _print(output, costs, purposes, hidden, as_json)
+            own = parameters if name is None else parameters | {"memory": name}
+            with counted_to(f"Pilots of {name}" if name else "Pilots") as progress:
+                told = forecast(
+                    model_class,
+                    own,
+                    llm=list(models) or ["openai/gpt-5-mini"],
+                    tiers=["", *tiers],
+                    steps=steps,
+                    runs=seeds,
+                    agents=agents,
+                    cached=cached,
+                    progress=progress,
+                )
+            named = {} if name is None else {"memory": name}
+            costs += [named | row for row in told.costs(as_records=True)]
+            purposes += [named | row for row in told.purposes(as_records=True)]
+        if not as_json:
+            costs = [shown(row) for row in costs]
+            purposes = [row | {"calls": round(row["calls"])} for row in purposes]
+        titles = "Requests by purpose", "Estimated cost (range of two pilots)"
+        output.table("purposes", titles[0], columns_of(PURPOSES, purposes), purposes)
+        output.table("costs", titles[1], columns_of(COSTS, costs), costs)
+        if not as_json and any(row["cost"] == "unknown" for row in costs):
+            say("A cost is unknown if litellm's price list does not have the model.")
     output.end()
 
 
-def _told(
-    model_class: Callable[..., Any],
-    parameters: dict[str, Any],
-    name: str | None,
-    sizes: dict[str, Any],
-    models: list[str],
-    tiers: list[str],
-) -> "Estimate":
-    from mesa_memory.experiments.estimates.forecast import estimate as forecast
-
-    with counted_to(f"Pilots of {name}" if name else "Pilots") as progress:
-        return forecast(
-            model_class, parameters, llm=models, tiers=tiers, progress=progress, **sizes
-        )
-
-
-def _print(
-    output: Output,
-    costs: list[dict[str, Any]],
-    purposes: list[dict[str, Any]],
-    hidden: set[str],
-    as_json: bool,
-) -> None:
-    if not any(row["tier"] for row in costs):
-        hidden = hidden | {"tier"}
-    if not as_json:
-        costs = [shown(row) for row in costs]
-        purposes = [row | {"calls": round(row["calls"])} for row in purposes]
-    for key, title, columns, rows in (
-        ("purposes", "Requests by purpose", PURPOSES, purposes),
-        ("costs", "Estimated cost (range of two pilots)", COSTS, costs),
-    ):
-        seen = {name: head for name, head in columns.items() if name not in hidden}
-        output.table(key, title, seen, rows)
-    if not as_json and any(row["cost"] == "unknown" for row in costs):
-        say("A cost is unknown if litellm's price list does not have the model.")
+def columns_of(
+    names: dict[str, str], rows: Sequence[Mapping[str, Any]]
+) -> dict[str, str]:
+    """The columns in which any row has something, with their headings."""
+    used = [n for n in names if any(row.get(n) not in (None, "") for row in rows)]
+    return {name: names[name] for name in used}
 
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of costs for people: an unknown cost is not shown as nothing."""
+    """A row of costs for people; an unknown cost is called unknown."""
     names = ("cost", "cost_low", "cost_high")
     if row["cost"] is None:
         return row | dict.fromkeys(names, "unknown")
@@ -144,7 +123,7 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def model_named(name: str) -> Callable[..., Any]:
-    """An example's model, or what ``module:class`` leads to.
+    """An example's model, or the class of ``module:class``.
 
     Raises:
         ValueError: if there is none.
@@ -159,12 +138,12 @@ def model_named(name: str) -> Callable[..., Any]:
         )
     found = named(where, Path())
     if not callable(found):
-        raise ValueError(f"{name!r} is {found!r}, and no class or function")
+        raise ValueError(f"{name!r} is {found!r}, not a class or function")
     return found
 
 
 def parameters_of(given: tuple[str, ...]) -> dict[str, Any]:
-    """``name=value`` as arguments; a value that is no Python literal is text.
+    """``name=value`` as arguments; a value that is not a Python literal is text.
 
     Raises:
         ValueError: for one without ``=``.

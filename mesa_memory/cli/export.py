@@ -9,14 +9,12 @@ from mesa_memory.cli.console import (
     opened,
     plain_console,
     run_argument,
-    which_run,
 )
 from mesa_memory.cli.progress import told_if_slow
 
 
 @click.command()
 @run_argument()
-@which_run
 @click.option(
     "--format",
     "format",
@@ -32,13 +30,13 @@ from mesa_memory.cli.progress import told_if_slow
     metavar="DIR",
     help="Folder for the files, one for each table.",
 )
-def export(run: str, which: str | None, format: str, out: Path) -> None:
+def export(run: str, format: str, out: Path) -> None:
     """Writes a recorded run as files, one for each table.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
     console = plain_console()
-    with opened(run, which) as found:
+    with opened(run) as found:
         for path in found.export(out, format):
             console.print(f"Wrote {path}", soft_wrap=True)
 

@@ -1,23 +1,26 @@
-"""``mesa-memory inspect``: what was remembered, shown, and because of what."""
+"""``mesa-memory inspect``: the runs of a store, a memory, or a record."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.console import cell, opened, run_argument, which_run
+from mesa_memory.cli.console import cell, named, opened, run_argument
 from mesa_memory.cli.output import Output, printed
 
 if TYPE_CHECKING:
     from mesa_memory.runs import Run
 
-#: lines of a tree
-LINES = 200
-#: levels of a tree; what is farther down has too little room
-LEVELS = 12
+#: most lines and levels of a tree
+TREE_LINES, TREE_LEVELS = 200, 12
 _AGENTS = {
     "agent": "agent", "name": "name", "class": "class", "memory": "memory", "layers": "layers",
     "records": "records", "first_step": "first step", "last_step": "last step",
+}  # fmt: skip
+_RUNS = {
+    "id": "run", "name": "name", "model": "model", "parameters": "differs in",
+    "seed": "seed", "state": "state", "agents": "agents", "steps": "steps",
+    "calls": "calls", "started": "started",
 }  # fmt: skip
 _STATE = {
     "step": "step", "layer": "layer", "kind": "kind", "importance": "grade",
@@ -36,7 +39,6 @@ _HISTORY = {
 
 @click.command()
 @run_argument()
-@which_run
 @click.option("--agent", metavar="ID|NAME", help="What this agent remembered.")
 @click.option("--step", type=float, help="At the end of this step.  [default: last]")
 @click.option("--layer", metavar="NAME", help="Only this layer of its memory.")
@@ -44,7 +46,6 @@ _HISTORY = {
 @printed
 def inspect(
     run: str,
-    which: str | None,
     agent: str | None,
     step: float | None,
     layer: str | None,
@@ -52,12 +53,12 @@ def inspect(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Shows a recorded run: an overview, a memory, or a record.
+    """Shows a recorded run: an overview with the other runs, a memory, or a record.
 
     RUN is the path or address of a store; #3 after it is its third run.
     """
     output = Output(as_json, limit)
-    with opened(run, which) as found:
+    with opened(run) as found:
         if record is not None:
             _record(found, record, output)
         elif agent is not None:
@@ -65,20 +66,29 @@ def inspect(
         elif step is not None or layer is not None:
             raise ValueError("--step and --layer need --agent")
         else:
-            _overview(found, output)
+            _overview(found, output, as_json)
     output.end()
 
 
-def _overview(run: "Run", output: Output) -> None:
+def _overview(run: "Run", output: Output, as_json: bool) -> None:
     rows = run.runs(as_records=True)
     output.fields("run", next(row for row in rows if row["id"] == run.id))
-    if len(rows) > 1:
-        heads = ("id", "name", "model", "state", "seed", "agents", "steps", "calls")
-        output.table("runs", "Runs of this store", dict(zip(heads, heads)), rows)
+    if as_json or len(rows) > 1:
+        output.table(
+            "runs", "Runs of this store", _RUNS, rows if as_json else _apart(rows)
+        )
     agents = run.agents(as_records=True)
-    named = any(row["name"] for row in agents)
-    shown = {key: head for key, head in _AGENTS.items() if named or key != "name"}
+    has_names = any(row["name"] for row in agents)
+    shown = {k: head for k, head in _AGENTS.items() if has_names or k != "name"}
     output.table("agents", "Agents", shown, agents)
+
+
+def _apart(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of runs with the parameters in which they differ."""
+    from mesa_memory.runs.compare import differing_parameters
+
+    apart = differing_parameters([row["parameters"] or {} for row in rows])
+    return [row | {"parameters": named(own)} for row, own in zip(rows, apart)]
 
 
 def _memory(
@@ -116,7 +126,7 @@ def evidence_tree(lines: Sequence[dict[str, Any]]) -> Any:
     from rich.tree import Tree
 
     branches: dict[int, Any] = {}
-    shown = [line for line in lines if line["depth"] < LEVELS][:LINES]
+    shown = [line for line in lines if line["depth"] < TREE_LEVELS][:TREE_LINES]
     for line in shown:
         label = Text(_label(line))
         depth = line["depth"]

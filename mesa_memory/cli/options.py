@@ -33,16 +33,6 @@ class MemoryName(click.ParamType):
         return value
 
 
-def check_memory(name: str, context: click.Context) -> None:
-    """What ``MemoryName`` does, for a command that says something first.
-
-    Raises:
-        click.BadParameter: if there is no such memory.
-    """
-    option = next(one for one in context.command.params if one.name == "memory")
-    MemoryName().convert(name, option, context)
-
-
 llm = click.option(
     "--llm",
     default="offline",

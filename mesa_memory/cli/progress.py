@@ -1,4 +1,4 @@
-"""What a command says on stderr while it works, so that nobody waits before silence."""
+"""Progress of a command on stderr."""
 
 import sys
 import time
@@ -8,9 +8,9 @@ from threading import Timer
 
 import click
 
-#: lines that a whole piece of work prints where there is no terminal
-LINES = 10
-#: seconds of work of which nothing is said where there is no terminal
+#: lines of progress where stderr is not a terminal
+PROGRESS_LINES = 10
+#: seconds of work without a line
 SILENT_S = 1.0
 
 
@@ -20,14 +20,14 @@ def say(text: str) -> None:
 
 
 def say_loading() -> None:
-    """Says why nothing happens for some seconds, if that is so."""
+    """Says that packages are loaded, unless they are loaded already."""
     if "mesa_llm" not in sys.modules:
         say("Loading Mesa and Mesa-LLM ...")
 
 
 @contextmanager
 def told_if_slow(what: str) -> Iterator[None]:
-    """Says what is being done if it takes longer than a second."""
+    """Names the work if it takes longer than a second."""
     timer = Timer(SILENT_S, say, (f"{what} ...",))
     timer.daemon = True
     timer.start()
@@ -37,25 +37,9 @@ def told_if_slow(what: str) -> Iterator[None]:
         timer.cancel()
 
 
-def counted(count: int, what: str) -> Iterator[int]:
-    """The numbers from 0 below ``count``, with a bar, or lines where no terminal is."""
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    if console.is_terminal:
-        yield from track(range(count), what, console=console, transient=True)
-        return
-    each = -(-count // LINES)
-    for number in range(count):
-        yield number
-        if (number + 1) % each == 0 or number + 1 == count:
-            say(f"{what}: {number + 1} of {count}")
-
-
 @contextmanager
 def counted_to(what: str) -> Iterator[Callable[[int, int], None]]:
-    """Gives a function of (done, of how many), shown as a bar, or as lines."""
+    """Gives a function of (done, of how many) that draws a bar, or prints lines."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -69,7 +53,7 @@ def counted_to(what: str) -> Iterator[Callable[[int, int], None]]:
 
     def line(done: int, of: int) -> None:
         nonlocal told
-        tenth = LINES * done // max(of, 1)
+        tenth = PROGRESS_LINES * done // max(of, 1)
         if tenth > told and (done >= of or time.monotonic() - began > SILENT_S):
             told = tenth
             say(f"{what}: {100 * done // of}%")

@@ -4,12 +4,11 @@ from pathlib import Path
 
 import click
 
-from mesa_memory.cli.console import opened, plain_console, run_argument, which_run
+from mesa_memory.cli.console import opened, plain_console, run_argument
 
 
 @click.command()
 @run_argument()
-@which_run
 @click.option(
     "--out",
     "-o",
@@ -41,7 +40,6 @@ from mesa_memory.cli.console import opened, plain_console, run_argument, which_r
 @click.option("--overwrite", is_flag=True, help="Replace a file that exists.")
 def report(
     run: str,
-    which: str | None,
     out: Path,
     agents: str | None,
     about: str,
@@ -57,7 +55,7 @@ def report(
     memory of some agents, why they recalled what, cost and methods.
     """
     console = plain_console()
-    with opened(run, which) as found:
+    with opened(run) as found:
         from mesa_memory.viz.report import write_report
 
         if unlike and not about:

@@ -86,10 +86,11 @@ def test_the_demo_needs_neither_network_nor_key_nor_unicode():
     )
     said = ran.stderr.decode("ascii").splitlines()
     assert ran.returncode == 0, said
-    # Nobody waits before silence: importing takes seconds, and so may the days.
-    assert said[0].startswith("Plays 12 days in a town of 5 people")
-    assert said[1].startswith("Loading")
-    assert said[2:] == [f"Days in town: {day} of 12" for day in range(2, 13, 2)]
+    # Importing takes seconds, and so may the days.
+    assert said[0].startswith("Loading")
+    assert said[1].startswith("Plays 12 days in a town of 5 people")
+    assert all(line.startswith("Days in town: ") for line in said[2:])
+    assert said[-1] == "Days in town: 100%"
     assert b"Wall time" in ran.stdout
     assert ran.stdout.isascii()
 

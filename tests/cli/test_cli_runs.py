@@ -49,13 +49,9 @@ def test_the_overview_shows_the_run_its_agents_and_the_others(path):
 
 
 @pytest.mark.parametrize("given", ["#1", "#first"])
-def test_a_run_is_chosen_by_a_sign_or_an_option(path, given):
+def test_a_run_is_chosen_by_a_sign(path, given):
     shown = call("inspect", f"{path}{given}").stdout
     assert shown.startswith("id           1\n")
-    assert call("inspect", path, "--run", given[1:]).stdout == shown
-    both = call("inspect", f"{path}#1", "--run", "2")
-    assert both.exit_code == 2
-    assert "two runs are named" in both.stderr
 
 
 def test_a_path_with_the_sign_in_it_is_a_path(path, tmp_path):
@@ -214,7 +210,7 @@ def test_export_has_a_row_for_each_candidate_of_a_recall(path, tmp_path):
 
 
 def test_what_is_printed_for_programs_is_one_object():
-    for command in ("inspect", "cost", "runs"):
+    for command in ("inspect", "cost"):
         assert "--json" in call(command, "--help").stdout
         assert "--limit" in call(command, "--help").stdout
 
@@ -243,7 +239,8 @@ def test_a_table_ends_where_the_limit_says_and_says_so(path):
     shown = call("inspect", path, "--limit", 1).stdout
     assert "Agents (the first 1 of" in shown
     assert (
-        len(json.loads(call("runs", path, "--json", "--limit", 1).stdout)["runs"]) == 1
+        len(json.loads(call("inspect", path, "--json", "--limit", 1).stdout)["runs"])
+        == 1
     )
     assert call("inspect", path, "--limit", 0).stdout == call("inspect", path).stdout
 
@@ -265,11 +262,11 @@ def test_the_runs_of_a_store_are_told_apart_by_what_differs(tmp_path):
             *("--record", place, "--name", f"town with {memory}"),
         )
         assert played.exit_code == 0, played.output
-    shown = call("runs", place).stdout
+    shown = call("inspect", place).stdout
     for part in ("town with stlt", "memory=short_term", "finished", "RumorModel"):
         assert part in shown
-    assert "n_agents" not in shown  # the same in both
-    told = json.loads(call("runs", place, "--json").stdout)["runs"]
+    assert shown.count("n_agents") == 1  # the same in both
+    told = json.loads(call("inspect", place, "--json").stdout)["runs"]
     assert [run["parameters"]["memory"] for run in told] == ["stlt", "short_term"]
 
 

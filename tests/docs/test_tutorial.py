@@ -63,4 +63,4 @@ def test_the_tutorial_leads_from_an_empty_folder_to_a_comparison(tmp_path):
     with open_run(tmp_path / "run.sqlite") as found:
         assert found.steps == [float(day) for day in range(1, 13)]
     assert (tmp_path / "report.html").stat().st_size > 20_000
-    assert printed["mesa-memory runs runs.sqlite"].count("Village") == 10
+    assert printed["mesa-memory inspect runs.sqlite"].count("village.Village") == 11

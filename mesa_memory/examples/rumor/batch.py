@@ -2,14 +2,12 @@
 
 import os
 from collections.abc import Sequence
-from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import matplotlib
 import pandas as pd
-from matplotlib.axes import Axes
+from cycler import cycler
 from matplotlib.figure import Figure
 
 from mesa_memory import Study
@@ -18,20 +16,10 @@ from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs.spreadsheet import write_csv
 
-#: colour (Okabe and Ito: told apart by colour-blind readers, too) and dashes
-STYLES: dict[str, tuple[str, Any]] = {
-    "short_term": ("#D55E00", "--"),
-    "stlt": ("#0072B2", "-"),
-    "long_term": ("#009E73", (0, (7, 1.5, 1.5, 1.5))),
-    "episodic": ("#CC79A7", (0, (4, 1.5))),
-    "impression": ("#E69F00", "-."),
-    "layered": ("#000000", (0, (2, 1))),
-    "none": ("#555555", ":"),
-}
-#: of other memories, in order and again from the first
-OTHER_STYLES: tuple[tuple[str, Any], ...] = (
-    ("#000000", "-"), ("#56B4E9", "-"), ("#000000", "--"), ("#56B4E9", "--"),
-)  # fmt: skip
+_COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+_DASHES = ("--", "-", (0, (7, 1.5)), (0, (4, 1.5)), "-.", ":", (0, (2, 1)))
+#: colours of Okabe and Ito, which colour-blind readers can tell apart, and dashes
+LINES = cycler(color=_COLOURS) + cycler(linestyle=_DASHES)
 PANELS = {
     "knows_rumour": "Know the rumour",
     "believes_correction": "Believe the correction",
@@ -48,7 +36,6 @@ def run(
     api_base: str | None = None,
     processes: int | None = None,
     progress: bool = True,
-    store: str | Path | None = None,
 ) -> pd.DataFrame:
     """Runs each memory with the seeds 0, 1, …: equal seeds are equal towns.
 
@@ -57,8 +44,6 @@ def run(
         n_agents, correction_step, llm, api_base: see ``RumorModel``.
         processes: how many at once; None for one per processor.
         progress: show a bar.
-        store: where the runs are recorded as a study, which goes on with what is
-            missing; None keeps only the table.
 
     Returns:
         One row for each run and step, the same whatever ``processes`` is.
@@ -77,8 +62,8 @@ def run(
             factors,
             seeds=range(seeds),
             steps=steps,
-            store=store or Path(folder) / "study.sqlite",
-            record=store is not None,
+            store=Path(folder) / "study.sqlite",
+            record=False,
         )
         status = study.run("serial" if workers == 1 else workers, progress=progress)
         if status.failed:
@@ -110,61 +95,24 @@ def plot(frame: pd.DataFrame) -> Figure:
     """Two panels over time, one line for each memory: mean and standard deviation."""
     figure = Figure(figsize=(9.5, 4.4), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
-    styles = _styles(list(frame["memory"].unique()))
     for axes, (column, title) in zip(panels, PANELS.items()):
-        for memory, style in styles.items():
-            _line(axes, frame[frame["memory"] == memory], column, memory, style)
-        _furnish(axes, frame, title)
+        axes.set_prop_cycle(LINES)
+        for memory, runs in frame.groupby("memory", sort=False):
+            share = (100 * runs[column] / runs["n_agents"]).groupby(runs["step"])
+            mean, deviation = share.mean(), share.std(ddof=0)
+            low, high = mean - deviation, mean + deviation
+            (line,) = axes.plot(mean, linewidth=2.4, label=memory)
+            band = {"color": line.get_color(), "alpha": 0.09, "linewidth": 0}
+            axes.fill_between(mean.index, low.clip(0), high.clip(upper=100), **band)
+        comes = frame["correction_step"].iloc[0]
+        axes.axvline(comes, color="#333333", linewidth=1, label="correction comes")
+        axes.set(
+            title=title, xlabel=f"Step (mean ± s.d. of {frame['seed'].nunique()} runs)"
+        )
+        axes.grid(alpha=0.25, linewidth=0.6)
     panels[0].set(ylabel="Share of the town (%)", ylim=(-2, 102))
     lines, names = panels[0].get_legend_handles_labels()
     figure.legend(
-        lines,
-        names,
-        loc="outside lower center",
-        ncols=len(names),
-        frameon=False,
-        handlelength=3.5,
+        lines, names, loc="outside lower center", ncols=len(names), frameon=False
     )
     return figure
-
-
-def _furnish(axes: Axes, frame: pd.DataFrame, title: str) -> None:
-    towns, last = frame["seed"].nunique(), frame["step"].max()
-    axes.set(title=title, xlim=(0, last), xlabel=f"Step (mean ± s.d. of {towns} runs)")
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(alpha=0.25, linewidth=0.6)
-    comes = frame["correction_step"].iloc[0]
-    if comes <= last:
-        axes.axvline(comes, color="#333333", linewidth=1)
-        where = axes.get_xaxis_transform()
-        axes.text(
-            comes,
-            0.27,
-            "correction comes",
-            rotation=90,
-            ha="right",
-            va="center",
-            transform=where,
-        )
-
-
-def _styles(memories: Sequence[str]) -> dict[str, tuple[str, Any]]:
-    """Colour and dashes of each memory."""
-    others = cycle(OTHER_STYLES)
-    return {name: STYLES.get(name) or next(others) for name in memories}
-
-
-def _line(
-    axes: Axes,
-    runs: pd.DataFrame,
-    column: str,
-    memory: str,
-    style: tuple[str, Any],
-) -> None:
-    share = 100 * runs[column] / runs["n_agents"]
-    over_seeds = share.groupby(runs["step"])
-    mean, deviation = over_seeds.mean(), over_seeds.std(ddof=0)
-    low, high = (mean - deviation).clip(lower=0), (mean + deviation).clip(upper=100)
-    colour, dashes = style
-    axes.fill_between(mean.index, low, high, color=colour, alpha=0.09, linewidth=0)
-    axes.plot(mean, color=colour, linestyle=dashes, linewidth=2.4, label=memory)
