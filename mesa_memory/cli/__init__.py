@@ -44,22 +44,22 @@ def main() -> None:
     show_default=True,
     callback=_names,
     metavar="NAME,NAME,...",
-    help="The memories to compare; also those that installed packages offer, and "
-    "classes of your own as MODULE:CLASS.",
+    help="The memories to compare; also memories of installed packages, and classes "
+    "of your own as MODULE:CLASS.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="How many runs of each memory, with the seeds 0, 1, ...",
+    help="Runs of each memory, with the seeds 0, 1, ...",
 )
 @options.steps(40)
 @options.agents
 @click.option(
     "--processes",
     type=click.IntRange(min=1),
-    help="How many runs at once.  [default: one per processor]",
+    help="Runs at the same time.  [default: one per processor]",
 )
 @options.llm
 @options.api_base

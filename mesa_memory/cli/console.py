@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 #: exit code after Ctrl-C, as of a shell
 INTERRUPTED = 130
-#: characters of a text in a table
-WIDTH = 300
+#: longest text in a table
+CELL_CHARS = 300
 
 
 def plain_console() -> Any:
@@ -70,7 +70,7 @@ def opened(given: str) -> Iterator["Run"]:
             yield run
 
 
-def cell(value: Any, width: int = WIDTH) -> str:
+def cell(value: Any, width: int = CELL_CHARS) -> str:
     """Any value on one line of a table; a number without needless digits."""
     if value is None:
         return ""

@@ -26,7 +26,7 @@ INTRODUCTION = (
     "conclusions drawn), one that an installed package offers, or a class of your own.",
 )
 @options.agents
-@options.steps(25, "How many days are played first; in the browser one can go on.")
+@options.steps(25, "Days played first; the page has buttons to go on.")
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -107,7 +107,7 @@ def _serve(
 
 
 def _record(location: Any, name: str | None) -> Any:
-    """Where the town is recorded, under the user's own name."""
+    """The recording of the town, under the user's own name."""
     from mesa_memory import Recording
 
     if name is None:

@@ -10,8 +10,8 @@ from mesa_memory.cli.console import cell, named, opened, plain_console, run_argu
 if TYPE_CHECKING:
     from mesa_memory.runs.compare import Difference
 
-#: characters of each side
-MUCH = 2_000
+#: longest text of a side
+SIDE_CHARS = 2_000
 
 
 @click.command()
@@ -62,4 +62,6 @@ def _show(found: "Difference", names: tuple[str, str], console: Any) -> None:
             console.print("     has none")
             continue
         for field in found.fields or side:
-            console.print(f"     {field}: {cell(side[field], MUCH)}", soft_wrap=True)
+            console.print(
+                f"     {field}: {cell(side[field], SIDE_CHARS)}", soft_wrap=True
+            )

@@ -34,13 +34,13 @@ PURPOSES = {
     help="The values of the model's argument memory.  [default: its own]",
 )
 @options.steps(40)
-@click.option("--agents", type=click.IntRange(min=1), help="How many agents.")
+@click.option("--agents", type=click.IntRange(min=1), help="Number of agents.")
 @click.option(
     "--seeds",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="How many runs of each memory.",
+    help="Runs of each memory.",
 )
 @click.option(
     "--set",
@@ -126,7 +126,7 @@ def model_named(name: str) -> Callable[..., Any]:
     """An example's model, or the class of ``module:class``.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if it does not exist.
     """
     from mesa_memory.experiments.importing import MODELS, named
 

@@ -1,4 +1,4 @@
-"""``mesa-memory export`` and ``copy``: for other tools and places."""
+"""``mesa-memory export`` and ``copy``: a run for other tools and places."""
 
 from pathlib import Path
 
@@ -47,8 +47,8 @@ def export(run: str, format: str, out: Path) -> None:
 def copy(store: str, target: str) -> None:
     """Copies the file of a recorded run, also while it is being recorded.
 
-    RUN is the path of a SQLite file, TARGET that of a new one. The copy is whole: what
-    was written last is often not in the file itself, but in others beside it.
+    RUN is the path of a SQLite file, TARGET a new path. The copy is complete: the newest
+    steps are often not in the file itself, but in files beside it.
     """
     console = plain_console()
     with one_line_errors(2), told_if_slow("Copying"):

@@ -17,7 +17,7 @@ class MemoryName(click.ParamType):
     def convert(
         self, value: str, param: click.Parameter | None, ctx: click.Context | None
     ) -> str:
-        """Leaves the name as it is: the model, in whatever process, looks it up."""
+        """Checks the name; the model looks it up in its own process."""
         from mesa_memory.errors import UnknownMemory
 
         say_loading()
@@ -38,7 +38,7 @@ llm = click.option(
     default="offline",
     show_default=True,
     metavar="offline|PROVIDER/MODEL",
-    help="Who speaks and remembers for the agents; offline needs no key, no network.",
+    help="The language model of the agents; offline needs neither key nor network.",
 )
 api_base = click.option(
     "--api-base", metavar="URL", help="Address of the provider, for own servers."
@@ -48,7 +48,7 @@ agents = click.option(
     type=click.IntRange(min=3),
     default=30,
     show_default=True,
-    help="How many people live in the town.",
+    help="People in the town.",
 )
 _host = click.option(
     "--host",
@@ -83,8 +83,8 @@ _cached = click.option(
 )
 
 
-def steps(default: int, what: str = "How long to run.") -> Callable[..., Any]:
-    """How many steps."""
+def steps(default: int, what: str = "Steps of each run.") -> Callable[..., Any]:
+    """The number of steps."""
     return click.option(
         "--steps",
         type=click.IntRange(min=1),
@@ -95,12 +95,12 @@ def steps(default: int, what: str = "How long to run.") -> Callable[..., Any]:
 
 
 def served(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Where a page is served: ``host``, ``port`` and ``open_page``."""
+    """The address of a page: ``host``, ``port`` and ``open_page``."""
     return _host(_port(_open(command)))
 
 
 def priced(usual: str) -> Callable[..., Any]:
-    """What calls are priced by: ``models``, ``tiers`` and ``cached``.
+    """The options of a price: ``models``, ``tiers`` and ``cached``.
 
     Args:
         usual: says which models are priced if none is given.

@@ -1,4 +1,4 @@
-"""What a command prints of a run: tables and texts for people, or one JSON object."""
+"""Output of a command: tables and texts for people, or one JSON object."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,10 +9,10 @@ import click
 from mesa_memory.cli.console import cell, plain_console
 from mesa_memory.core.render import one_line
 
-#: rows of a table that are printed if ``--limit`` says nothing else
-ROWS = 200
-#: characters; below it a table is printed as blocks of "heading: value"
-NARROW = 100
+#: rows of a table without ``--limit``
+DEFAULT_ROWS = 200
+#: below this width, a table is printed as blocks of "heading: value"
+NARROW_CHARS = 100
 
 
 def printed(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -21,7 +21,7 @@ def printed(command: Callable[..., Any]) -> Callable[..., Any]:
         "--limit",
         type=click.IntRange(min=0),
         metavar="ROWS",
-        help=f"Most rows of each table; 0 prints all.  [default: {ROWS}; with --json all]",
+        help=f"Most rows of each table; 0 prints all.  [default: {DEFAULT_ROWS}; with --json all]",
     )
     as_json = click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON object, for programs."
@@ -30,17 +30,17 @@ def printed(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Output:
-    """Prints what it is given at once, or collects it for one JSON object.
+    """Prints tables and texts at once, or collects them for one JSON object.
 
     Args:
         as_json: collect; ``end`` prints the object.
-        limit: most rows of each table; 0 is all, None is ``ROWS`` for people and all
+        limit: most rows of each table; 0 is all, None is ``DEFAULT_ROWS`` for people and all
             for programs.
     """
 
     def __init__(self, as_json: bool = False, limit: int | None = None) -> None:
         self._console, self._json = plain_console(), as_json
-        self._limit = (0 if as_json else ROWS) if limit is None else limit
+        self._limit = (0 if as_json else DEFAULT_ROWS) if limit is None else limit
         self._collected: dict[str, Any] = {}
 
     def table(
@@ -66,13 +66,13 @@ class Output:
             title = (
                 f"{title} (the first {len(shown)} of {len(rows)}; --limit 0 for all)"
             )
-        if self._console.width < NARROW and len(columns) > 3:
+        if self._console.width < NARROW_CHARS and len(columns) > 3:
             self._blocks(title, columns, shown)
         else:
             self._console.print(_table(title, columns, shown))
 
     def fields(self, key: str, values: Mapping[str, Any]) -> None:
-        """Named values, one a line; those that are empty are left out for people."""
+        """Named values, one a line; empty ones are left out for people."""
         if self._json:
             self._collected[key] = dict(values)
             return

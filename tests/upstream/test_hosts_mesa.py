@@ -167,7 +167,7 @@ def test_a_step_that_tells_nobody_is_an_error_at_step_1(tmp_path, monkeypatch):
 
     monkeypatch.setattr(mesa.Model, "_advance_time", advance)
     model = Yard(tmp_path / "run.sqlite", rng=1)
-    with pytest.raises(HostChanged, match=r"^mesa .*told nobody.*pip install"):
+    with pytest.raises(HostChanged, match=r"^mesa .*not noticed.*pip install"):
         model.step()
     assert model.calls == 1
 

@@ -369,7 +369,7 @@ def test_a_step_that_tells_nobody_is_an_error_at_step_1(call, tmp_path, monkeypa
 
     monkeypatch.setattr(mesa.Model, "_advance_time", advance)
     model = Village(tmp_path / "run.sqlite", llm=CountingLLM(), rng=1)
-    with pytest.raises(HostChanged, match=r"^mesa 4.*told nobody.*pip install"):
+    with pytest.raises(HostChanged, match=r"^mesa 4.*not noticed.*pip install"):
         getattr(model, call)(*([] if call == "step" else [1]))
     assert model.calls == 1
 

@@ -13,7 +13,7 @@ from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
 
-#: nobody talks longer at a time
+#: longest speech
 SPEECH_CHARS = 300
 
 
@@ -48,14 +48,14 @@ class Townsperson(LLMAgent, FixedAgent):
         self.memory.add_to_memory("news", {"text": text})
 
     def opinion(self) -> Opinion:
-        """What a reader of its memory would know and believe."""
+        """The opinion of a reader of its memory."""
         # Mesa-LLM's own memories note no reads.
         with getattr(self.memory, "peek", nullcontext)():
             return Opinion.of(self.memory.get_prompt_ready(), self.unique_id)
 
     @property
     def belief(self) -> str | None:
-        """Which of the two it believed when the town was last asked; None for neither."""
+        """The story it believed at the end of the last step; None for neither."""
         asked = self.model.opinions.get(self.unique_id)
         return asked.belief if asked else None
 

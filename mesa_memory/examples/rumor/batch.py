@@ -46,7 +46,7 @@ def run(
         progress: show a bar.
 
     Returns:
-        One row for each run and step, the same whatever ``processes`` is.
+        One row for each run and step, the same for any number of processes.
     """
     factors = {
         "memory": list(memories),

@@ -1,4 +1,4 @@
-"""What is said when two people meet: the prompt, and a reader in a model's place."""
+"""The talk of two people who meet: the prompt, and a reader in a model's place."""
 
 import re
 import zlib
@@ -7,7 +7,7 @@ from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
 from mesa_memory.llm.doubles.policy import Turn
 
-#: the reply of somebody who keeps silent
+#: the reply of a person who keeps silent
 NOTHING = "nothing"
 
 _SYSTEM = """You are Agent {me}, one of the people of a small town. One step is one day.
@@ -50,7 +50,7 @@ SMALL_TALK = (
 
 
 def system_prompt(me: object) -> str:
-    """Who speaks, and how."""
+    """The role of a speaker."""
     return _SYSTEM.format(me=me)
 
 
@@ -72,7 +72,7 @@ def reply(turn: Turn) -> str:
 
 
 def _interest(me: str) -> int:
-    """For how many days this person tells news: 8 to 15."""
+    """The days for which this person tells news: 8 to 15."""
     return 8 + _number(me) % 8
 
 

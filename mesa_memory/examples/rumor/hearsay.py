@@ -1,7 +1,6 @@
-"""What a memory says about the well, as an honest reader of its text finds it.
+"""The sentences of a memory about the well, as an honest reader finds them.
 
-The reader knows the text and nothing else: not who was told what, and not which memory
-wrote it. It looks for words, so an unusual paraphrase can escape it.
+The reader knows the text and nothing else, not even the class of the memory. It looks for words, so an unusual paraphrase can escape it.
 """
 
 import re

@@ -28,7 +28,7 @@ OWN = {"none": NoMemory, "reflective": ReflectiveMemory}
 
 
 def names() -> tuple[str, ...]:
-    """What ``make`` knows by name: ``MEMORIES``, and those of installed packages."""
+    """Names for ``make``: ``MEMORIES``, and those of installed packages."""
     return registry.names(OWN)
 
 

@@ -39,8 +39,8 @@ class RumorModel(Model):
         record, replay: see ``mesa_memory.configure``.
 
     Attributes:
-        opinions: what each person, by unique id, knew at the end of the step.
-        own_memories: by name, those that are known here alone.
+        opinions: of each person, by unique id, at the end of the step.
+        own_memories: the example's own memories by name.
 
     Raises:
         ValueError: for a number too small, an unknown memory, a model's name without
@@ -93,7 +93,7 @@ class RumorModel(Model):
         self._collect()
 
     def get_state(self) -> dict[str, Any]:
-        """What a resumed town needs besides its memories; see ``mesa_memory.resume``."""
+        """The state of a town besides its memories; see ``mesa_memory.resume``."""
         return {
             "sources": {what: who.unique_id for what, who in self.sources.items()},
             "collected": self.datacollector.model_vars,
@@ -106,11 +106,11 @@ class RumorModel(Model):
         self.datacollector.model_vars = state["collected"]
 
     def knowing(self, what: str) -> int:
-        """How many know of the rumour or the correction."""
+        """The number of people who know the rumour or the correction."""
         return sum(opinion.knows(what) for opinion in self.opinions.values())
 
     def believing(self, what: str) -> int:
-        """How many believe it."""
+        """The number of people who believe it."""
         return sum(opinion.belief == what for opinion in self.opinions.values())
 
     def _collect(self) -> None:

@@ -1,4 +1,4 @@
-"""What somebody with a certain memory knows, believes and would pass on."""
+"""The knowledge, belief and news of a person with a certain memory."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ class Opinion:
     """Drawn from a memory's text alone.
 
     Attributes:
-        me: the owner of the memory, whose own words are no evidence.
+        me: the owner of the memory; its own words do not count as evidence.
         mentions: all that the memory says about the well.
     """
 
@@ -27,19 +27,19 @@ class Opinion:
         return any(mention.what == what for mention in self.mentions)
 
     def tellers(self, what: str) -> int:
-        """How many others it was heard from, as far as remembered."""
+        """The number of others who told it, as far as remembered."""
         told = [m.tellers for m in self.mentions if m.what == what]
         return len(frozenset().union(*told) - {self.me})
 
     @property
     def belief(self) -> str | None:
-        """What more people have told; as many for both: the correction."""
+        """The story that more people have told; the correction if as many told both."""
         known = [what for what in (CORRECTION, RUMOUR) if self.knows(what)]
         return max(known, key=self.tellers, default=None)
 
     @property
     def grounds(self) -> Mention | None:
-        """The newest mention of what is believed, by somebody else if there is one."""
+        """The newest mention of the belief, by another person if possible."""
         # Backwards: of several in one step, the last is the newest.
         fitting = [m for m in self.mentions[::-1] if m.what == self.belief]
         others = [m for m in fitting if m.tellers != {self.me}]

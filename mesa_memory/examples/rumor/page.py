@@ -35,7 +35,7 @@ def town_page(town: RumorModel, given: dict[str, Any]) -> Any:
 def parameters(
     n_agents: int = 30, memory: str = "stlt", rng: int = 42, **fixed: Any
 ) -> dict[str, Any]:
-    """What can be chosen before Reset makes another town.
+    """The choices before Reset makes another town.
 
     Args:
         n_agents, memory, rng: what is chosen at first.

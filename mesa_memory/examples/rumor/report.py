@@ -12,7 +12,7 @@ from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 
 BELIEFS = {"rumour": "the rumour", "correction": "the correction", None: "neither"}
-#: how many agents of each belief are shown, and how many steps
+#: agents of each belief, and steps, in the tables
 SHOWN_AGENTS, SHOWN_STEPS = 2, 5
 
 _QUESTIONS = {
@@ -25,7 +25,7 @@ _PAST = {"knows": "known", "believes": "believed"}
 
 
 def show(model: RumorModel, seconds: float, console: Console) -> None:
-    """Who knows what and why, one memory in full, and what it all cost."""
+    """Prints knowledge and beliefs, one memory in full, and the cost."""
     console.print(over_time(model))
     console.print()
     console.print(some_agents(model))
@@ -40,7 +40,7 @@ def show(model: RumorModel, seconds: float, console: Console) -> None:
 
 
 def over_time(model: RumorModel) -> Table:
-    """How many people know and believe what, at a few steps."""
+    """The number of people who know and believe each story, at a few steps."""
     table = Table(title=f"How many people, of {len(model.agents)}")
     table.add_column("step", justify="right")
     for question in _QUESTIONS.values():
@@ -54,7 +54,7 @@ def over_time(model: RumorModel) -> Table:
 
 
 def some_agents(model: RumorModel) -> Table:
-    """What some agents believe, and the line of their memory it rests on."""
+    """The beliefs of some agents, each with the line of memory behind it."""
     table = Table(title=f"What some of them believe at step {model.steps}, and why")
     for heading in (
         "agent",
@@ -87,7 +87,7 @@ def shown_agents(model: RumorModel) -> list[Any]:
 
 
 def cost(model: RumorModel) -> Table:
-    """What the language model did, by purpose."""
+    """Calls, tokens and cost by purpose."""
     ledger = Services.of(model).ledger
     table = Table(title="What it cost")
     table.add_column("purpose")

@@ -12,10 +12,10 @@ from mesa_memory.core.arguments import OBJECT, encode, lost
 
 
 def seed(model: Any) -> Any:
-    """The seed of a model's random generators; None if the model has none.
+    """The seed of a model's random generators; None for a model without one.
 
-    In Mesa 4 that is the argument ``rng`` where it makes the model's generator, else
-    the seed that Mesa derives from the state of that generator.
+    In Mesa 4 a number given as ``rng``. For any other ``rng``, Mesa derives a seed from
+    the state of its generator.
     """
     if hasattr(model, "_seed"):
         return model._seed
@@ -105,9 +105,9 @@ _POSITIONAL = {OBJECT: "positional argument"}
 def _note_arguments() -> None:
     """From now on each model keeps the arguments it is made with, encoded.
 
-    A class seldom keeps all of them as attributes, and Mesa has no hook that sees what
-    a subclass is made with, so this extends the ``__new__`` of ``mesa.Model``. Nothing
-    else of another package's constructors is changed.
+    A class seldom keeps all of them as attributes, and a hook for the arguments of a
+    subclass is missing in Mesa, so this extends the ``__new__`` of ``mesa.Model``. No
+    other constructor of another package is changed.
     """
 
     def make(kind: type, /, *args: Any, **given: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Mesa: what a model's own DataCollector has collected."""
+"""Mesa: the rows of a model's own DataCollector."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +8,10 @@ type Collected = tuple[float, Any, dict[str, Any]]
 
 
 class CollectorReader:
-    """Gives what a model's ``datacollector`` has collected since it was looked at last.
+    """Reads the new rows of a model's ``datacollector``.
 
     Args:
-        model: with or without a ``datacollector``; what is collected already counts as
-            seen.
+        model: with or without a ``datacollector``; rows that exist already are skipped.
     """
 
     def __init__(self, model: Any) -> None:
@@ -20,11 +19,11 @@ class CollectorReader:
         self._look(model)
 
     def forget(self) -> None:
-        """Everything counts as new again."""
+        """Counts all rows as new again."""
         self._rows = self._agents = self._types = 0
 
     def new(self, model: Any) -> Iterator[Collected]:
-        """What is new, the model's first; each is given once."""
+        """The new rows, those of the model first; each is given once."""
         collector = getattr(model, "datacollector", None)
         before = (self._rows, self._agents, self._types)
         self._look(model)
@@ -44,7 +43,7 @@ class CollectorReader:
 
 
 def _of_model(collector: Any, count: int, model: Any) -> Iterator[Collected]:
-    """The last ``count`` rows of what is reported of the model."""
+    """The last ``count`` rows of the model's reporters."""
     steps = list(getattr(collector, "_collection_steps", ()))
     now = getattr(model, "steps", None)
     if len(steps) < count:  # a DataCollector that does not say when

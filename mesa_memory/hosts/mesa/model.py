@@ -1,6 +1,6 @@
-"""Mesa: a model's clock, and what happens around its step.
+"""Mesa: a model's clock, and its step.
 
-Known are Mesa 3.5 and the pre-release of 4.0. There a model has no ``steps`` and no
+Supported are Mesa 3.5 and the pre-release of 4.0. In 4.0 a model lacks ``steps`` and
 ``_seed``, its time is a float, and the schedule calls the user's step as it was when the
 model was made.
 """
@@ -17,12 +17,12 @@ from mesa_memory.errors import HostChanged
 from mesa_memory.hosts.around import Around
 from mesa_memory.hosts.changed import changed
 
-#: what Mesa itself keeps in a model; the clock and the generators are restored anyway
+#: attributes of Mesa's own in a model; the clock and the generators are restored anyway
 MODEL_ATTRIBUTES = frozenset(
     {"steps", "time", "running", "random", "rng", "seed", "scenario", "agents", "step"}
 )
-#: what this package uses of a model, besides what Mesa documents
-NEEDED = (
+#: undocumented attributes of a model that this package uses
+NEEDED_ATTRIBUTES = (
     "_user_step", "_default_schedule", "_event_list", "_event_generators",
     "_advance_time",
 )  # fmt: skip
@@ -72,18 +72,18 @@ def _set_time(model: Any, state: Mapping[str, Any]) -> None:
 
 
 def agents_made(model: Any) -> Any:
-    """How many agents were made in a model, plus one; None if it does not say."""
+    """The number of agents made in a model, plus one; None if it is unknown."""
     return getattr(model, "agent_id_counter", None)
 
 
 def advance(model: Any, state: Mapping[str, Any]) -> None:
-    """Lets the clock and the schedules of a new model run to a state of the clock.
+    """Moves the clock and the schedules of a new model to a state of the clock.
 
-    Nothing of the user's is called: neither the step nor any event.
+    Neither the user's step nor any event is called.
     """
     check_model(model)
     own_step = model._user_step
-    # Whoever plans events in a constructor has planned them in the recorded run, too.
+    # Events planned in the constructor were planned in the recorded run, too.
     generators = [
         g for g in model._event_generators if g is not model._default_schedule
     ]
@@ -103,7 +103,7 @@ def advance(model: Any, state: Mapping[str, Any]) -> None:
 
 
 def _drop_events(model: Any, until: float, generators: list[Any]) -> None:
-    """Takes out what was planned once, and has happened by then."""
+    """Removes the single events that are over by then."""
     events, kept = model._event_list, []
     recurring = {g._current_event for g in [*generators, model._default_schedule]}
     while not events.is_empty():
@@ -115,7 +115,7 @@ def _drop_events(model: Any, until: float, generators: list[Any]) -> None:
 
 
 def _nothing() -> None:
-    """A step in which nothing happens."""
+    """An empty step."""
 
 
 # -- the user's step -------------------------------------------------------------------
@@ -125,7 +125,7 @@ class StepGuard(Around):
     """A model's own step; when it has failed, the model can take the next one.
 
     Mesa plans a step only once the one before has ended well: after an error,
-    ``model.step()`` moves the clock and silently does nothing else, for ever.
+    ``model.step()`` moves the clock and does nothing else from then on.
 
     Args:
         inner: the model's own step.
@@ -156,7 +156,7 @@ def guard(model: Any, failed: Callable[[], None]) -> None:
         failed: called after each such step.
 
     Raises:
-        HostChanged: if this Mesa has no such step.
+        HostChanged: if this Mesa lacks such a step.
     """
     own = getattr(model, "__dict__", {})
     if "_user_step" not in own and "running" in own and _is_model(model):
@@ -191,13 +191,13 @@ def _is_model(model: Any) -> bool:
 
 def check_model(model: Any) -> None:
     """Raises HostChanged if a model lacks what is used of it here."""
-    gone = [name for name in NEEDED if not hasattr(model, name)]
+    gone = [name for name in NEEDED_ATTRIBUTES if not hasattr(model, name)]
     if gone:
-        raise mesa_changed(f"a model of it has no {' and no '.join(gone)}")
+        raise mesa_changed(f"a model of it lacks {' and '.join(gone)}")
 
 
 def mesa_changed(what: str) -> HostChanged:
-    """The error that says what is missing, and what to do."""
+    """The error for a missing or changed part of Mesa."""
     return changed(
         "mesa", what, "Use a supported version: pip install 'mesa>=3.5.1,<4'."
     )

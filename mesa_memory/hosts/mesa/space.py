@@ -1,6 +1,6 @@
-"""Mesa: where the agents of a model are, in whatever space it has.
+"""Mesa: the places of a model's agents in its space.
 
-Known are the cell spaces, grids, networks and continuous spaces of Mesa 3.5 and of the
+Supported are the cell spaces, grids, networks and continuous spaces of Mesa 3.5 and of the
 pre-release of 4.0, told apart by what they have and not by their class.
 """
 
@@ -12,27 +12,27 @@ from typing import Any
 
 from mesa_memory.core.content import one_line, shorten
 
-#: digits of a position; what is beyond says nothing on a map
-DIGITS = 6
+#: digits of a position on a map
+POSITION_DIGITS = 6
 #: longest outcome that is a text, in characters
-WORD_CHARS = 60
-#: what a model's space is usually called
-_USUAL = ("grid", "space")
+OUTCOME_CHARS = 60
+#: usual attributes of a model's space
+_SPACE_NAMES = ("grid", "space")
 NETWORK, GRID, CONTINUOUS, POINTS = "network", "grid", "continuous", "points"
 
 type Point = list[float]
 
 
 def space_of(model: Any) -> Any:
-    """The space in which a model's agents are; None if it has none."""
+    """The space of a model's agents; None for a model without one."""
     own = getattr(model, "__dict__", {})
-    named = [own[name] for name in _USUAL if own.get(name) is not None]
+    named = [own[name] for name in _SPACE_NAMES if own.get(name) is not None]
     spaces = (thing for thing in (*named, *own.values()) if kind_of(thing))
     return next(spaces, None)
 
 
 def kind_of(thing: Any) -> str | None:
-    """What kind of space of Mesa's a thing is; None if it is none."""
+    """The kind of one of Mesa's spaces; None for any other object."""
     if not any(_is_mesas(base) for base in type(thing).__mro__):
         return None
     if hasattr(thing, "G") and hasattr(thing.G, "edges"):
@@ -62,7 +62,7 @@ class Space:
         self._physical = getattr(cell, "_position", None) is not None
 
     def stays(self, thing: Any) -> bool:
-        """True if this says what there is to say of a space, and will do so."""
+        """True if this describes the space, also later: it is not a network."""
         return thing is self._thing and self.kind != NETWORK
 
     @cached_property
@@ -83,7 +83,7 @@ class Space:
         return {key: value for key, value in told.items() if value is not None}
 
     def place(self, agent: Any) -> Point | None:
-        """Where an agent is, x and y; None if it is nowhere."""
+        """The place of an agent, x and y; None without one."""
         cell = getattr(agent, "cell", None)
         if cell is not None:
             return self._spots.get(cell.coordinate) or _point(_position(cell))
@@ -95,7 +95,7 @@ class Space:
         return _point(where)
 
     def _nodes(self) -> dict[Any, Point]:
-        """Where each node is: as the network says, or on a circle if it does not."""
+        """The place of each node: of the network, or on a circle if it has no layout."""
         nodes = list(self._thing.G.nodes)
         cells = getattr(self._thing, "all_cells", ())
         found = {cell.coordinate: _point(_position(cell)) for cell in cells}
@@ -104,8 +104,8 @@ class Space:
         turn = 2 * math.pi / max(len(nodes), 1)
         return {
             node: [
-                round(math.cos(n * turn), DIGITS),
-                round(math.sin(n * turn), DIGITS),
+                round(math.cos(n * turn), POSITION_DIGITS),
+                round(math.sin(n * turn), POSITION_DIGITS),
             ]
             for n, node in enumerate(nodes)
         }
@@ -145,10 +145,10 @@ class Space:
 def outcomes(agents: Iterable[Any], name: str) -> dict[str, Any]:
     """An attribute of agents as plain data, by their unique ids as text.
 
-    Agents that do not have it, or have None, are left out.
+    Agents without it, or with None, are left out.
 
     Raises:
-        TypeError: for a value that is no text, number or truth.
+        TypeError: for a value that is not a text, number, True or False.
     """
     found: dict[str, Any] = {}
     for agent in agents:
@@ -171,7 +171,7 @@ def collected(model: Any) -> dict[str, Any]:
 
 def _plain(value: Any, agent: Any, name: str) -> Any:
     if isinstance(value, str):
-        return one_line(shorten(value, WORD_CHARS))
+        return one_line(shorten(value, OUTCOME_CHARS))
     if isinstance(value, bool):
         return value
     if isinstance(value, Real):
@@ -207,9 +207,11 @@ def _position(cell: Any) -> Any:
 
 
 def _point(where: Any) -> Point | None:
-    """The first two coordinates of a place; a node's number is no place."""
+    """The first two coordinates of a place; a node's number is not a place."""
     try:
-        across, up = (round(float(value), DIGITS) for value in (*where, 0.0)[:2])
+        across, up = (
+            round(float(value), POSITION_DIGITS) for value in (*where, 0.0)[:2]
+        )
     except (TypeError, ValueError):
         return None
     return [across, up] if math.isfinite(across) and math.isfinite(up) else None

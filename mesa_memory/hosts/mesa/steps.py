@@ -1,4 +1,4 @@
-"""Mesa: when a step of a model is over."""
+"""Mesa: the end of a model's step."""
 
 import weakref
 from collections.abc import Callable
@@ -12,18 +12,18 @@ _CALLS = ("step", "run_for", "run_until")
 
 
 class StepWatch:
-    """Says when a model's step is over: when all that happens at its time has happened.
+    """Reports the end of a model's step: when all events at its time are over.
 
     So the events of a simulator, or of ``run_for``, are steps of their own, at times
     between those of the user's step.
 
     Args:
         model: is held weakly.
-        over: called then, with True if the user's step was part of it.
+        over: called then, with True if the user's step was among them.
 
     Attributes:
-        active: False while nobody is to be told.
-        noticed: True once a step was over.
+        active: False while ``over`` must not be called.
+        noticed: True after the first step.
 
     Raises:
         HostChanged: if this Mesa cannot be watched.
@@ -48,11 +48,11 @@ class StepWatch:
 
     @property
     def unfinished(self) -> bool:
-        """True if a step was begun, and neither ended nor will."""
+        """True if a step was begun and failed, or is not over."""
         return self._failed or self._has_happened()
 
     def detach(self) -> None:
-        """The model is as it was, but for what others have put around it meanwhile."""
+        """Restores the model's methods, but keeps wrappers that others have added since."""
         model, self.active = self.model, False
         if model is None:
             return
@@ -79,7 +79,7 @@ class StepWatch:
         return event
 
     def fail(self) -> None:
-        """What was under way ended with an error."""
+        """The current step ended with an error."""
         self._event, self._failed = None, True
 
     def check(self, name: str, before: float) -> None:
@@ -93,8 +93,7 @@ class StepWatch:
             return  # without a schedule there is no step, only events
         if not self.noticed and model.time - before >= 1:
             raise mesa_changed(
-                f"model.{name}() took a step and told nobody, so nothing of it is "
-                "recorded"
+                f"model.{name}() took a step that was not noticed, so it is not recorded"
             )
 
     def _end(self) -> None:
@@ -124,7 +123,7 @@ class _Watched(Around):
         setattr(owner, name, self)
 
     def take_away(self, owner: Any) -> None:
-        """The method is as it was, unless something was put around this meanwhile."""
+        """Restores the method, unless another wrapper was added since."""
         if vars(owner).get(self.name) is not self:
             return
         if self._own:

@@ -20,7 +20,7 @@ from mesa_memory.stores.open import open_store
 def start(model: Any, services: Services, recording: Recording) -> Recorder:
     """Begins a run in the store and attaches a recorder to the model.
 
-    What agents remember already belongs to the run's first step.
+    Memories that exist already belong to the run's first step.
 
     Raises:
         LLMError, MemoryStalled: of a memory whose work failed; no run is begun.
@@ -51,12 +51,12 @@ def start(model: Any, services: Services, recording: Recording) -> Recorder:
 
 @dataclass
 class Attachment:
-    """A run that is there already, for a model that is to be recorded in it.
+    """An existing run in which a model is going to be recorded.
 
     Attributes:
-        answers: if the run has no finished step, those it was given nevertheless; the
-            recorder begins at once then.
-        recorder: of the model, once there is one.
+        answers: paid answers of a run without a finished step; the recorder begins at
+            once then.
+        recorder: of the model; None until it is made.
     """
 
     store: Any
@@ -65,7 +65,7 @@ class Attachment:
     recorder: Recorder | None = None
 
     def attach(self, model: Any, services: Services, recording: Recording) -> Recorder:
-        """A recorder, muted until it is told where the run begins."""
+        """A recorder, muted until ``Recorder.begin`` or ``begin_at``."""
         of, flush = services.bus, services.flush
         recorder = Recorder(model, of, self.store, self.run, flush, recording)
         recorder.muted = True
@@ -78,7 +78,7 @@ class Attachment:
 
     @contextmanager
     def expected(self) -> Iterator[None]:
-        """Meanwhile a model that asks to be recorded is recorded in this run."""
+        """Within the block, a model that asks to be recorded is recorded in this run."""
         token = _expected.set(self)
         try:
             yield

@@ -1,4 +1,4 @@
-"""What happened in a run since its last finished step.
+"""The changes in a run since its last finished step.
 
 Noting a change is one append, made by the simulation's thread: no object is made that
 Python's garbage collector would have to look through. The rows that say so are made
@@ -17,7 +17,7 @@ from mesa_memory.retrieval.scoring import Scoring
 
 @dataclass(slots=True)
 class Changes:
-    """Everything noted, each list in the order of noting."""
+    """All changes, each list in order."""
 
     opened: list[MemoryRecord] = field(default_factory=list)
     graded: list[tuple[str, float]] = field(default_factory=list)
@@ -41,7 +41,7 @@ class Changes:
 
     @property
     def lasting(self) -> bool:
-        """True if a memory is not what it was."""
+        """True if a memory has changed."""
         return bool(
             self.opened
             or self.graded
@@ -53,14 +53,14 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """What came to mind.
+    """The records that a recall found.
 
     Attributes:
-        place: where it stands among all that happened.
+        place: its order among all changes.
         whose: ``agent``, ``layer``, ``step`` and ``purpose``.
         found: best first.
         shown: whether the reader's budget let a record through.
-        note: what else there is to say; empty if nothing.
+        note: a remark for readers; empty without one.
     """
 
     place: tuple[int, ...]
@@ -74,10 +74,10 @@ class Recall:
 
 @dataclass(slots=True)
 class Call:
-    """A request and what became of it.
+    """A request and its reply or error.
 
     Attributes:
-        turn: where it stands among all requests, however long each took.
+        turn: its order among all requests, however long each took.
         reply: None if there was an error.
         replayed: True if the answer came from a recorded run.
         occurrence: 1 for the agent's first request of this purpose at this step; known

@@ -1,7 +1,7 @@
 """A model between two steps: its clock, its random generators, its memories.
 
-What else a model holds is its own: it tells it in ``get_state()`` (plain data) and
-takes it up in ``set_state(state)``, which also makes and removes agents.
+A model gives its other state in ``get_state()`` (plain data) and restores it in
+``set_state(state)``, which also makes and removes agents.
 """
 
 import re
@@ -18,7 +18,7 @@ from mesa_memory.memories.host.layer_names import memories_beside, memories_of
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER
 
-#: the arguments that say what a model's random numbers begin with
+#: the arguments that seed a model
 _SEEDS = {"rng", "seed", "scenario"}
 _NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
@@ -42,7 +42,7 @@ def memories(model: Any) -> dict[str, Any]:
 
 
 def snapshot(model: Any) -> dict[str, Any]:
-    """What a run goes on from; the memories' work must have been joined."""
+    """The state from which a run goes on; the memories' work must have been joined."""
     get_state = getattr(model, "get_state", None)
     own = {
         **mesa.clock_state(model),
@@ -109,8 +109,8 @@ def restore(
     missing = sorted(states.keys() - here.keys() - {MODEL})
     if missing:
         raise ValueError(
-            f"the run has memories of agents {missing}, the new model has no such "
-            "agents or memories: make them in the model's set_state()"
+            f"the run has memories of agents {missing}, which the new model "
+            "lacks: make them in the model's set_state()"
         )
     for key, memory in here.items():
         if key in states:
@@ -121,7 +121,7 @@ def restore(
 
 
 def _used(model: Any) -> dict[str, dict[str, Any]]:
-    """What the run has used by purpose, without what a clock or an observer adds."""
+    """The usage of the run by purpose, without latency and a researcher's own requests."""
     return {
         purpose: {
             "calls": used.calls,

@@ -21,7 +21,7 @@ class Collector:
 
     Attributes:
         muted: while True, no recall, prompt or call is noted.
-        bus: tells it of records.
+        bus: reports the records.
         changes: what was noted since the last finished step.
         noted_vectors: keys of the texts whose vectors were noted.
     """
@@ -37,7 +37,7 @@ class Collector:
         self._since, self._older = 0, set[str]()
 
     def begin_late(self, memories: Iterable[Any]) -> None:
-        """Takes up what memories held before anybody noted it."""
+        """Notes the records that memories held before recording began."""
         memories = list(memories)
         for memory in memories:
             memory.layer_context.log.join(self.bus)
@@ -87,16 +87,16 @@ class Collector:
         commit_order: int | None = None,
         part: Part | None = None,
     ) -> None:
-        """Records came to mind.
+        """A recall found records.
 
         Args:
             whose: ``agent``, ``layer``, ``step`` and ``purpose``.
-            found: stays as it is: it is looked at later.
-            note: what else there is to say; empty if nothing.
+            found: must not change: it is read later.
+            note: a remark for readers; empty without one.
             shown: whether the reader's budget let a record through; asked later.
             commit_order: order of the commitment during which it happened; None is the end.
             part: the layer that recalled, if others think at the same time: its recalls
-                stand in the order of the layers, whoever was answered first.
+                stand in the order of the layers, not of the answers.
         """
         if not self.muted:
             what = (whose, query, scoring, found, shown, note)
@@ -134,7 +134,7 @@ class Collector:
         """A request was answered, or failed.
 
         Args:
-            live: a model was asked that takes its time, and may want to be paid.
+            live: a model outside this process was asked, which may cost money.
         """
         if not self.muted:
             call = Call(request, turn, reply, error, replayed)
@@ -143,7 +143,7 @@ class Collector:
                 self.paid(call)
 
     def paid(self, call: Call) -> None:
-        """An answer is there that must not be asked for again."""
+        """An answer arrived that must not be requested again."""
 
     def intervened(self, agent: Any, step: float, kind: str, detail: dict) -> None:
         """A researcher changed a memory by hand."""
@@ -151,15 +151,15 @@ class Collector:
         self.changes.interventions.append(row)
 
     def measured(self, rows: Iterable[dict[str, Any]]) -> None:
-        """What was measured of the model; rows of ``measures``."""
+        """Measures of the model; rows of ``measures``."""
         self.changes.measures.extend(rows)
 
     def responded(self, rows: Iterable[dict[str, Any]]) -> None:
-        """What agents answered to a questionnaire; rows of ``responses``."""
+        """Answers of agents to a questionnaire; rows of ``responses``."""
         self.changes.responses.extend(rows)
 
     def published(self, values: Mapping[str, Any]) -> None:
-        """Answers that hold for many agents were found; None gives one up."""
+        """Answers shared by many agents; None withdraws one."""
         found = [(key, value) for key, value in values.items() if value is not None]
         self.changes.answers.extend(found)
 
@@ -174,7 +174,7 @@ class Collector:
                 self.changes.vectors.append((key, vector))
 
     def _know(self, record: MemoryRecord) -> None:
-        """Opens a record from before, of a memory that nobody held any more."""
+        """Opens an older record of a memory that no agent held when recording began."""
         if record.order[0] < self._since and record.id not in self._older:
             self.opened(record)
 
@@ -187,7 +187,7 @@ class Collector:
         return (commit_order, 10**9 + (part.order if part else 0), next(self._inside))
 
     def taken(self) -> Changes:
-        """What was noted; nothing is left."""
+        """The changes since the last call; the collector is empty afterwards."""
         changes, self.changes = self.changes, Changes()
         changes.calls.sort(key=lambda call: call.turn)
         for call in changes.calls:
@@ -195,7 +195,7 @@ class Collector:
         return changes
 
     def _occurrence(self, request: LLMRequest) -> int:
-        """Of how many requests of its agent, purpose and step it is the last."""
+        """The number of the request among those of its agent, purpose and step."""
         counts = self._counts.get(request.step)
         if counts is None:
             counts = self._counts[request.step] = Counter()

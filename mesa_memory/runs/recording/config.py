@@ -17,21 +17,20 @@ ON_FAILURE = ("raise", "continue")
 
 @dataclass(frozen=True)
 class Recording:
-    """How a run is recorded.
+    """Settings of a run's recording.
 
     Attributes:
         location: path of a SQLite file, ``"postgresql+psycopg://…"``, or True to keep
             it in memory.
         name: the user's own name for the run.
-        parameters: what the model was made with, for ``resume``; by default the
-            arguments of its constructor, as they were given. Secrets and objects are
-            not recorded, and asked for by ``resume``.
+        parameters: arguments of the model for ``resume``; by default those of its
+            constructor. Secrets and objects are not recorded; ``resume`` asks for them.
         checkpoint_every: 10 keeps the checkpoint of each tenth step, besides the
-            newest two, to resume or fork from; at least 1, None keeps no others.
+            newest two, to resume or fork from; at least 1. None keeps the newest two.
         on_failure: ``"raise"`` raises at the end of the step in which the store fails;
             ``"continue"`` warns once and goes on unrecorded.
         each_step: called with the model at the end of each step, when all memories have
-            done their work; what it reads is not recorded. It may add rows to the step
+            done their work; its reads are not recorded. It may add rows to the step
             with ``Services.of(model).recorder.measured(rows)``.
 
     Raises:
@@ -61,7 +60,7 @@ class Recording:
 
 
 def versions() -> dict[str, str]:
-    """The versions of what a result depends on, by package."""
+    """The versions of the packages on which a result depends."""
     found = {"python": python_version()}
     for package in PACKAGES:
         try:

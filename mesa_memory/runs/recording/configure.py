@@ -21,7 +21,7 @@ from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 
 ON_MISS = ("raise", "call")
-#: what other packages call a setting
+#: names of the settings in other packages
 _ELSEWHERE = {
     "max_retries": "attempts",
     "num_retries": "attempts",
@@ -34,7 +34,7 @@ _ELSEWHERE = {
 
 
 class Unchanged:
-    """Stands for an argument that was not given: what is set already stays."""
+    """Stands for an argument that was not given: the setting stays as it is."""
 
     def __repr__(self) -> str:
         return "unchanged"
@@ -62,7 +62,7 @@ def configure(
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
 
-    Called again, it changes only what it names: ``configure(model, budget=…)`` leaves
+    A further call changes only the settings that it names: ``configure(model, budget=…)`` leaves
     the language model, the record and every limit as they are.
 
     Args:
@@ -73,8 +73,8 @@ def configure(
         execution: ``"deferred"`` (at first: work goes on in the background and is
             joined before the agent's next step or the next read) or ``"blocking"``.
             None takes the environment variable ``MESA_MEMORY_EXECUTION``.
-        budget: calls, tokens and money that must not be crossed; None (at first) is no
-            limit.
+        budget: calls, tokens and money that must not be crossed; None (at first) means
+            without limit.
         max_pending_steps: stop after this number of steps in a row without an answer;
             at first 10. Answers that cannot be used stop nothing, unless
             ``on_failure="raise"``; an event that has no grade after this number of
@@ -93,11 +93,10 @@ def configure(
         on_miss: what to do if the replayed run has no answer: ``"raise"`` (by default)
             a ``ReplayMismatch``, or ``"call"`` the model or the embedder. Goes with
             ``replay``.
-        cache: path of a file in which answers are kept: the same request, with the same
+        cache: path of a file of cached answers: the same request, with the same
             settings and ``replicate``, is answered once, in all runs and processes that
-            give it. None (at first) keeps none.
-        replicate: a whole number; another one asks anew what is kept under the others.
-            At first 0.
+            share it. None (at first) caches nothing.
+        replicate: a whole number. Each one has cached answers of its own. At first 0.
         outcomes: attributes of the agents that are recorded at the end of each step,
             such as ``("belief",)``: each a text, a number, True, False or None. The
             dashboard's Story colours the agents by them. At first none.
@@ -135,12 +134,12 @@ def configure(
         services.ledger.budget = budget
     if settings:
         services.send_by(sending)
-    services.forgive()  # what failed as it was before
+    services.forgive()  # failures under the former settings
     return services
 
 
 def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
-    """How long a failing memory is borne with."""
+    """Checks ``max_pending_steps`` and ``on_failure``."""
     chosen = {}
     if on_failure is not UNCHANGED:
         if on_failure not in ON_FAILURE:
@@ -156,7 +155,7 @@ def _limits(max_pending_steps: Any, on_failure: Any) -> dict[str, Any]:
 
 
 def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
-    """Who answers, and who turns texts into vectors."""
+    """Checks ``llm`` and ``embedder``."""
     chosen: dict[str, Any] = {}
     if llm is not UNCHANGED:
         name = llm if isinstance(llm, str) and "/" in llm else None
@@ -168,7 +167,7 @@ def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
 
 
 def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
-    """Where answers are kept, and which of several."""
+    """Checks ``cache`` and ``replicate``."""
     chosen: dict[str, Any] = {}
     if replicate is not UNCHANGED:
         chosen["replicate"] = checked_int("replicate", replicate, 0)
@@ -184,7 +183,7 @@ def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
     if "://" in str(cache) or str(cache) == ":memory:":
         raise ValueError(
             "cache must be the path of a file, such as 'answers.sqlite'; answers are "
-            f"not kept in {redaction.scrub(str(cache))!r}"
+            f"not cached in {redaction.scrub(str(cache))!r}"
         )
     from mesa_memory.llm.cache.answers import AnswerCache
 
@@ -192,7 +191,7 @@ def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
 
 
 def _noting(outcomes: Any) -> dict[str, Any]:
-    """Which attributes of the agents are recorded."""
+    """Checks ``outcomes``."""
     if outcomes is UNCHANGED:
         return {}
     several = isinstance(outcomes, list | tuple)
@@ -207,14 +206,14 @@ def _noting(outcomes: Any) -> dict[str, Any]:
 
 
 def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict:
-    """What answers from a recorded run."""
+    """Checks ``replay`` and ``on_miss``."""
     if on_miss is not UNCHANGED and on_miss not in ON_MISS:
         raise ValueError(f"on_miss must be one of {ON_MISS}, got {on_miss!r}")
     if location is UNCHANGED:
         if on_miss is not UNCHANGED:
             raise ValueError(
-                f"on_miss={on_miss!r} says what happens when a replayed run has no "
-                "answer: give the run, too, with replay='run.sqlite'"
+                f"on_miss={on_miss!r} needs a run to replay: give it, too, with "
+                "replay='run.sqlite'"
             )
         return {}
     if location is None:
@@ -228,7 +227,7 @@ def _replay(model: Any, services: Services, location: Any, on_miss: Any) -> dict
 
 
 def _check_settings(settings: Mapping[str, Any]) -> None:
-    """Raises ``TypeError`` for a name that is no setting, and says which are."""
+    """Raises ``TypeError`` for an unknown setting; lists all settings."""
     arguments = list(inspect.signature(configure).parameters)[1:-1]
     names = [*arguments, *(item.name for item in fields(LLMSettings))]
     for unknown in [name for name in settings if name not in names]:

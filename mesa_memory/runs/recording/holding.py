@@ -1,7 +1,7 @@
-"""Which memories the agents of a recorded model hold, from step to step.
+"""The memories that the agents of a recorded model hold, from step to step.
 
-An agent may be given another memory in the middle of a run. What it held before is then
-ended in the record, and listed again, as copies, should that memory come back.
+An agent may be given another memory in the middle of a run. The records of the former memory
+end in the run then. If the agent gets that memory back, they are listed again as copies.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,11 +19,11 @@ type Key = tuple[str, str]
 class Holding:
     """The memories that were held at the end of the last step, and those put aside.
 
-    A memory that is put aside is not touched: its user may still look at it, and only
-    the record says that the agent does not have it.
+    A memory put aside is not changed: its user may still read it. Only its records in
+    the run end.
 
     Args:
-        closed: is told of each record that has ended.
+        closed: called with each record that has ended.
     """
 
     def __init__(self, closed: Callable[[MemoryRecord], None]) -> None:
@@ -34,12 +34,12 @@ class Holding:
         self._places: WeakValueDictionary[Key, RecordLog] = WeakValueDictionary()
 
     def meet(self, agent: Any) -> None:
-        """An agent gets a memory: what it holds now may be put aside by that."""
+        """Notes the memories of an agent that may be about to get another one."""
         for _, memory in memories_of(agent):
             self._held[_key(memory)] = memory.journal
 
     def begin_at(self, memories: Mapping[str, Any]) -> None:
-        """Forgets what was noted until now; these are held."""
+        """Restarts from these memories."""
         self._aside.clear()
         self._held = {_key(memory): memory.journal for memory in memories.values()}
 
@@ -51,7 +51,7 @@ class Holding:
         return journal is not None and record.id in self._aside.get(journal, ())
 
     def compare(self, model: Any, memories: Mapping[str, Any], step: float) -> None:
-        """Ends what was put aside since the last step, lists again what came back.
+        """Ends the memories put aside since the last step; lists returned memories again.
 
         An agent that has left the model keeps what it held.
 

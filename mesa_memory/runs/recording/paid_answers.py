@@ -21,7 +21,7 @@ _COLUMNS = {c.name for c in unfinished_calls.columns} - {"run", "number"}
 
 
 class PaidAnswers:
-    """Answers by what was asked; each is given once."""
+    """Answers by request; each is used once."""
 
     def __init__(self) -> None:
         self._left: dict[tuple, deque[Reply]] = defaultdict(deque)
@@ -33,7 +33,7 @@ class PaidAnswers:
 
     @classmethod
     def of(cls, store: Store, run: int, step: float) -> "PaidAnswers":
-        """Those of a run, that were given after the end of a step.
+        """The answers of a run after the end of a step.
 
         Raises:
             StoreError: if the store fails.
@@ -48,7 +48,7 @@ class PaidAnswers:
         return found
 
     def take(self, request: LLMRequest) -> Reply | None:
-        """The answer to a request; None if it was not given."""
+        """The answer to a request; None without one."""
         key = _key(request)
         with self._lock:
             left = self._left.get(key)

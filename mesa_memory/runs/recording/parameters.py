@@ -51,12 +51,12 @@ def of_model(
 ) -> dict[str, Any]:
     """The arguments of a model as JSON without secrets, for its run.
 
-    Warns, by name, of those that cannot be recorded.
+    Warns, by name, of arguments that cannot be recorded.
 
     Args:
         location: where it is recorded.
-        given: the user's own choice of arguments; None takes those noted when the model
-            was made.
+        given: the user's own choice of arguments; None takes the arguments of the
+            constructor.
     """
     if given is not None:
         found = {str(name): encode(value) for name, value in given.items()}
@@ -78,7 +78,7 @@ def merged(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, A
 
 
 def _seed(model: Any, found: Mapping[str, Any]) -> dict[str, Any]:
-    """The argument that seeds a model, with what Mesa drew if it was not given.
+    """The argument that seeds a model; a seed that Mesa drew counts as given.
 
     So a resumed model makes the same world as the one that was made without a seed.
     """

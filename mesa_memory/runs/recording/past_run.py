@@ -62,8 +62,8 @@ def carry_over(
         The copies, oldest first; none in a run that goes on.
 
     Raises:
-        ValueError: if there is no such run or agent, a unique id means somebody else
-            there, or a layer is missing or holds something already.
+        ValueError: if the run or the agent does not exist, a unique id means another
+            person there, or a layer is missing or is not empty.
         MemoryMismatch: if the layers do not fit.
         StoreError: if the run cannot be read, or has no such checkpoint.
         TypeError: if the agent's memory is of another package.
@@ -174,7 +174,7 @@ class _Life:
 
 
 class _Admitted:
-    """The records of a memory without the events that no layer has been given yet.
+    """The records of a memory without the events that no layer has received yet.
 
     Args:
         lookup: has all of them.
@@ -203,7 +203,7 @@ class _Admitted:
 
 @contextmanager
 def _opened(past: Any) -> Iterator[Store]:
-    """The store of what was given, to be read; closed again if it was opened here."""
+    """The store of a past run, for reading; closed again if it was opened here."""
     if hasattr(past, "checkpoint"):  # a store
         yield past
         return
@@ -218,7 +218,7 @@ def _opened(past: Any) -> Iterator[Store]:
 
 
 def _run(store: Store, number: Any, recorder: Any) -> int:
-    """The run that is meant; never the one that is being recorded."""
+    """The chosen run, or the newest; never the one that is being recorded."""
     own = getattr(recorder, "run", None)
     if own is not None and recorder.store.location != store.location:
         own = None

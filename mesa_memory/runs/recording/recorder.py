@@ -39,8 +39,7 @@ from mesa_memory.stores.writer import CHECKPOINT_DELAY_S, Writer
 
 logger = logger_of(__name__)
 
-#: where steps follow each other fast, the rest after a checkpoint is this many times as
-#: long as making it took, but shorter than a step may wait for its checkpoint
+#: the rest after a checkpoint, in durations of that checkpoint, and its upper limit
 REST_PER_CHECKPOINT, LONGEST_REST_S = 25, CHECKPOINT_DELAY_S / 2
 
 
@@ -102,14 +101,14 @@ class Recorder(Collector):
         return self._writer is not None
 
     def met(self, memory: Any) -> None:
-        """A memory is going to be used; its agent may be gone at the end of the step."""
+        """Notes an agent with a memory; it may be gone at the end of the step."""
         row = agent_row(memory)
         if row["agent"] not in self._known:
             self._met[row["agent"]] = row
         self._holding.meet(memory.agent)
 
     def closed(self, record: MemoryRecord) -> None:
-        """See ``Observer``; what is done to a memory put aside changes no record."""
+        """See ``Observer``; a memory put aside changes no record."""
         if not self._holding.has_ended(record):
             super().closed(record)
 
@@ -121,7 +120,7 @@ class Recorder(Collector):
     # -- the step -----------------------------------------------------------------
 
     def _over(self, step: bool) -> None:
-        """All that happens at one time of the model has happened.
+        """Called when all events at one time of the model are over.
 
         Args:
             step: the user's step was part of it.
@@ -178,13 +177,13 @@ class Recorder(Collector):
         """Begins the run.
 
         Args:
-            answers: those that were given in a step that was not finished.
+            answers: paid answers of an unfinished step.
         """
         self.muted, self._watch.active = False, True
         self._answers = answers or self._answers
 
     def begin_at(self, run: int, step: float, answers: PaidAnswers) -> None:
-        """The model has been put at the end of a recorded step; from here it goes on.
+        """Starts the recording of a model that was restored to the end of a step.
 
         Changes noted until now are dropped; ``answers`` are of the unfinished step.
         """
@@ -200,14 +199,14 @@ class Recorder(Collector):
         self.begin(answers)
 
     def paid(self, call: Call) -> None:
-        """An answer is there that must not be asked for again: it is written now."""
+        """Writes an answer at once, so that it is not requested again after a kill."""
         self._asked = True
         if self._writer is not None:
             row = answer_row(call)
             self._writer.note(Batch(self.step or 0, unfinished=[row], finished=False))
 
     def paid_before(self, request: LLMRequest) -> Reply | None:
-        """What a step that was not finished was answered; it is noted as a call."""
+        """The answer that an unfinished step has paid for; it is noted as a call."""
         if self.muted or not self._answers:
             return None
         reply = self._answers.take(request)
@@ -217,7 +216,7 @@ class Recorder(Collector):
         return reply
 
     def abandon(self) -> None:
-        """Lets go of a run that was never gone on with; nothing of it is written."""
+        """Ends a recording that has not begun; nothing is written."""
         self.taken()
         writer, self._writer = self._writer, None
         self._detach()
@@ -257,7 +256,7 @@ class Recorder(Collector):
                 self._release()
 
     def checkpoint(self, extends: bool = False) -> None:
-        """Makes sure that the run can go on from the end of its last finished step.
+        """Makes sure that the run can be resumed from its last finished step.
 
         Steps that follow each other fast do not each have one, and none is made within
         a step.
@@ -313,7 +312,7 @@ class Recorder(Collector):
             logger.warning("%s The run goes on unrecorded.", error)
 
     def _close_dropped(self) -> None:
-        """What users took out by hand is no longer held: records, or a whole memory."""
+        """Closes the records and memories that users have removed by hand."""
         model = self._model()
         if model is None:
             return
@@ -323,14 +322,14 @@ class Recorder(Collector):
         self._holding.compare(model, held, clock(model))
 
     def _release(self) -> None:
-        """Whoever goes on with the run may write it."""
+        """Gives the lease of the run back, so that another process may write it."""
         try:
             self.store.release(self.run)
-        except StoreError as error:  # what this process does not hold does not last
+        except StoreError as error:  # the lease ends with this process
             logger.debug("the lease of a run could not be given back: %s", error)
 
     def _snapshot(self, step: float) -> dict[str, Any]:
-        """What the run can go on from; the next one comes after a rest."""
+        """A checkpoint; the next one comes after a rest."""
         began = time.thread_time()
         warn_of_beside(self._model(), self._beside)
         state = snapshot(self._model())
@@ -339,7 +338,7 @@ class Recorder(Collector):
         return state
 
     def _new_agents(self, opened: Iterable[MemoryRecord]) -> list[dict]:
-        """Rows of the agents who remember something for the first time."""
+        """Rows of the agents with their first record."""
         new = {str(agent) for agent in {record.agent for record in opened}}
         new -= self._known
         model = self._model()
@@ -361,12 +360,12 @@ _running: set[Recorder] = set()
 
 
 def _abandon(recorder: "weakref.ref[Recorder]") -> None:
-    """The model is gone: nothing more will come."""
+    """Closes the recording of a model that is gone."""
     left = recorder()
     if left is not None:
         try:
             left.close("stopped")
-        except StoreError:  # nobody is left to catch it
+        except StoreError:  # no caller is left to catch it
             logger.exception("the record of a run could not be finished")
 
 
@@ -374,7 +373,7 @@ def _close_all() -> None:
     for recorder in list(_running):
         try:
             recorder.close()
-        except Exception:  # nobody is left to catch it; the others still want theirs
+        except Exception:  # no caller is left; the other recordings are finished, too
             logger.exception("the record of a run could not be finished at exit")
 
 

@@ -1,4 +1,4 @@
-"""The calls of a recorded run, for a model that is to be answered from it."""
+"""The calls of a recorded run, which answer the requests of another model."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +16,7 @@ from mesa_memory.stores.open import no_run, open_store, other_run, split_run
 from mesa_memory.stores.schema import calls, runs
 from mesa_memory.stores.sql import Store
 
-#: all columns but the prompt, which is long and rarely needed
+#: all columns without the prompt, which is long and rarely needed
 _SHORT = [column for column in calls.c if column.name != "prompt"]
 
 
@@ -32,7 +32,7 @@ def replay(
 
     Raises:
         TypeError: if the location is not a path or an address.
-        ValueError: if there is no such run.
+        ValueError: if the run does not exist.
         StoreError: if the store cannot be read.
     """
     if not isinstance(location, str | Path):
@@ -91,7 +91,7 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
     """The reply in a recorded call.
 
     Args:
-        cost: in US dollars; nobody is paid for a replayed one again.
+        cost: in US dollars; a replayed reply costs nothing.
     """
     return Reply(
         text=row["reply"],

@@ -1,7 +1,7 @@
 """Goes on with a recorded run, or starts a new one from the middle of it.
 
-Memories, clock and random generators come from the run's checkpoint. What else a model
-holds it tells and takes up itself, in ``get_state()`` and ``set_state(state)``.
+Memories, clock and random generators come from the run's checkpoint. A model gives its
+other state in ``get_state()`` and restores it in ``set_state(state)``.
 """
 
 import gc
@@ -96,7 +96,7 @@ def resume(
         ParameterError: if an argument is not in the file (an object, a secret), or
             needs ``trust``. Give it as one of ``parameters``.
         RunInUse: if another process or model writes the run; says which, since when.
-        StoreError: if the run has no such checkpoint, or the store fails.
+        StoreError: if the run does not have the checkpoint, or the store fails.
         ValueError: if the model does not fit the run.
     """
     with _opened(location, run) as (store, chosen, recorded):
@@ -223,7 +223,7 @@ def _made_with(
 
 
 def _hold(store: Any, run: int) -> None:
-    """Takes the lease of a run, so that nobody else goes on with it."""
+    """Takes the lease of a run, so that no other process goes on with it."""
     try:
         store.hold(run)
     except RunInUse as error:
@@ -258,7 +258,7 @@ def _begun(
     begun: Attachment,
     with_: dict[str, Any],
 ) -> Any:
-    """A new model of a run without steps; nobody writes the run if it cannot be made."""
+    """A new model of a run without steps; after a failure the run has no writer."""
     try:
         return _made(model_class, begun, with_)
     except BaseException:
@@ -307,7 +307,7 @@ def _restored(
 def _taking_up(
     model_class: Callable[..., Any], attachment: Attachment, step: float
 ) -> Iterator[None]:
-    """Says which checkpoint it is that does not fit, and what to do."""
+    """Names the checkpoint that does not fit the model, and says what to do."""
     try:
         yield
     except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
@@ -322,7 +322,7 @@ def _taking_up(
 
 
 def _go_on(begun: Attachment, run: int, step: float) -> None:
-    """From here on, what happens is written into a run that ends with ``step``."""
+    """Starts the recording in a run that ends with ``step``."""
     assert begun.recorder is not None
     begun.recorder.begin_at(run, step, PaidAnswers.of(begun.store, run, step))
 
@@ -332,7 +332,7 @@ def _made(
     attachment: Attachment,
     with_: dict[str, Any],
 ) -> Any:
-    """A new model, to be recorded in a run that is there already."""
+    """A new model, to be recorded in an existing run."""
     with attachment.expected():
         model = model_class(**with_)
     services = Services.of(model)
@@ -343,7 +343,7 @@ def _made(
 
 
 def _answers(attachment: Attachment, step: float) -> dict[str, Any]:
-    """What was found once for many agents by the end of a step, the newest last."""
+    """Answers shared by many agents at the end of a step, the newest last."""
     query = sa.select(answers.c.key, answers.c.value).filter_by(run=attachment.run)
     query = query.where(answers.c.seq <= last_number(attachment.run, step))
     query = query.order_by(answers.c.seq.desc()).limit(CAPACITY)

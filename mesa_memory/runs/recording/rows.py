@@ -1,4 +1,4 @@
-"""The rows of a store's tables that say what happened in a run."""
+"""The rows of a store's tables for one run."""
 
 import hashlib
 import json
@@ -18,12 +18,12 @@ from mesa_memory.runs.recording.uses import used_in
 
 #: longest text of a record, for readers; the content is kept whole
 TEXT_CHARS = 2000
-#: scores are kept so exactly; what is beyond depends on how many rows numpy multiplies
-DIGITS = 6
+#: digits of a score; further ones depend on the number of rows that numpy multiplies
+SCORE_DIGITS = 6
 
 
 def agent_row(memory: Any) -> dict[str, Any]:
-    """Who has a memory, and which."""
+    """The row of an agent and its memory."""
     agent = memory.agent
     return {
         "agent": str(agent.unique_id),
@@ -36,7 +36,7 @@ def agent_row(memory: Any) -> dict[str, Any]:
 
 
 def closing(record: MemoryRecord) -> tuple[str, float, str | None, str | None]:
-    """What the end of a record's lifetime changes."""
+    """The columns that the end of a record's lifetime changes."""
     assert record.valid_to is not None
     return record.id, record.valid_to, record.closed_because, record.superseded_by
 
@@ -67,7 +67,7 @@ def record_row(
 
 
 def text_of(record: MemoryRecord) -> str | None:
-    """What a record says; None leaves it to the store to show the content."""
+    """The text of a record; None leaves the content to the store."""
     content = record.content
     if isinstance(content, dict):
         if record.kind == "message" and "message" in content:
@@ -78,10 +78,10 @@ def text_of(record: MemoryRecord) -> str | None:
 
 
 def recall_row(recall: Recall, reply: str | None = None) -> dict[str, Any]:
-    """What came to mind, and of each candidate why.
+    """A recall and its candidates with their scores.
 
     Args:
-        reply: what the agent's reasoning said then; None if that is not known.
+        reply: of the agent's reasoning; None if it is unknown.
     """
     noted = {"note": recall.note} if recall.note else {}
     return dict(
@@ -96,7 +96,7 @@ def recall_row(recall: Recall, reply: str | None = None) -> dict[str, Any]:
 def _with_use(
     candidates: list[dict[str, Any]], recall: Recall, reply: str | None
 ) -> list[dict[str, Any]]:
-    """Says of each candidate that was shown whether the reply used it."""
+    """Marks each candidate that was shown: did the reply use it?"""
     if reply is not None:
         shown = [n for n, candidate in enumerate(candidates) if candidate["shown"]]
         found = used_in([recall.found[n].record for n in shown], reply)
@@ -109,9 +109,8 @@ def _candidates(found: Sequence[ScoredRecord], shown: Callable) -> list[dict[str
     if not found:
         return []
     names = ("id", "rank", "score", *found[0].parts, "shown")
-    # All at once: numpy rounds a table faster than Python a few numbers.
     exact = [[each.score, *each.parts.values()] for each in found]
-    rounded = np.array(exact).round(DIGITS).tolist()
+    rounded = np.array(exact).round(SCORE_DIGITS).tolist()
     return [
         dict(zip(names, (each.record.id, each.rank, *row, shown(each))))
         for each, row in zip(found, rounded)

@@ -1,4 +1,4 @@
-"""What is to be seen of a model besides its memories: where its agents are, and how.
+"""The visible state of a model besides its memories: places, outcomes, collected data.
 
 Only what has changed since the step before is noted.
 """
@@ -12,19 +12,19 @@ from mesa_memory.hosts.mesa import space as mesa_space
 from mesa_memory.stores import schema
 from mesa_memory.stores.sql import Store
 
-#: what a row is about: see ``schema.scenes``
+#: kinds of rows: see ``schema.scenes``
 SPACE, PLACES, OUTCOMES, COLLECTED = "space", "places", "outcomes", "collected"
 
 
 class SceneLog:
-    """Gives the rows of ``scenes`` that say what a step has changed."""
+    """Gives the rows of ``scenes`` with the changes of a step."""
 
     def __init__(self) -> None:
         self._known: dict[str, dict[str, Any]] = {}
         self._space: mesa_space.Space | None = None
 
     def take_up(self, store: Store, run: int) -> None:
-        """Goes on with a run where its last row was written."""
+        """Starts from the last rows of a run."""
         table = schema.scenes
         query = sa.select(table.c.kind, table.c.state).filter_by(run=run)
         with store.reading() as on:
@@ -34,7 +34,7 @@ class SceneLog:
     def rows(
         self, model: Any, outcomes: Sequence[str], step: float
     ) -> list[dict[str, Any]]:
-        """What is new at the end of a step.
+        """The changes at the end of a step.
 
         Args:
             model: the Mesa model.
@@ -42,7 +42,7 @@ class SceneLog:
             step: that has ended.
 
         Raises:
-            TypeError: if such an attribute is no text, number or truth.
+            TypeError: if such an attribute is not a text, number, True or False.
         """
         found = []
         for kind, now in self._seen(model, outcomes).items():
@@ -78,12 +78,12 @@ class SceneLog:
         return self._space
 
 
-#: no value of anything
+#: equals no value
 _NO = object()
 
 
 def latest(rows: Iterable[Sequence[Any]]) -> dict[str, dict[str, Any]]:
-    """What rows of ``scenes``, as (kind, state) in order, say in the end, by kind."""
+    """The last state by kind, from rows of ``scenes`` as (kind, state) in order."""
     found: dict[str, dict[str, Any]] = {}
     for kind, state in rows:
         known = found.setdefault(kind, {})

@@ -20,11 +20,11 @@ class StepBatch:
     """A step on its way to the writer; see ``stores.writer.Waiting``.
 
     Attributes:
-        changes: all that was noted in it.
-        snapshot: what the run can go on from, not yet encoded; None if there is none.
-        kept: its checkpoint stays when there are newer ones.
-        finished: False for what happened between two steps.
-        extends: what happened between two steps belongs to the end of the first.
+        changes: of the step.
+        snapshot: a checkpoint, not yet encoded; None without one.
+        kept: its checkpoint stays beside newer ones.
+        finished: False for changes between two steps.
+        extends: changes between two steps belong to the end of the first.
     """
 
     step: float
@@ -84,12 +84,12 @@ class StepBatch:
 
 
 def _is_probe(call: Call) -> bool:
-    """A researcher asked it, and nobody in the simulation."""
+    """True if a researcher asked, not an agent of the simulation."""
     return call.request.purpose in BY_RESEARCHER
 
 
 def _recall_rows(changes: Changes) -> list[dict[str, Any]]:
-    """What came to mind, in order, and what of it the agents' reasoning used."""
+    """The recalls in order, each with the candidates that the agent's reply used."""
     recalls = sorted(changes.recalls, key=lambda recall: recall.place)
     said = replies_to(recalls, changes.calls)
     return [recall_row(recall, said.get(n)) for n, recall in enumerate(recalls)]

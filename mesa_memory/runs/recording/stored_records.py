@@ -107,7 +107,7 @@ class StoredRecords:
 
 
 def _once(rows: Iterable[Any]) -> Iterator[Any]:
-    """Rows of one kind, the newest first, without those that came back as copies.
+    """Rows of one kind, the newest first, without originals of later copies.
 
     A memory that was put aside and taken back has copies of what it held, see
     ``interventions.take_back``; a copy's only source is what it is a copy of.

@@ -1,4 +1,4 @@
-"""What an agent's reasoning said after it was shown what had come to its mind."""
+"""The records that an agent's reply used, of those it was shown."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -20,7 +20,7 @@ LINE_CHARS = 2000
 
 
 def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, str]:
-    """What was said after each recall, by its place among them.
+    """The replies after each recall, by its place among the recalls.
 
     Replies belong to all that the agent read since those before. A recall after which
     nothing was said, such as of an agent whose reasoning goes elsewhere, is not there.
@@ -54,7 +54,7 @@ def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, st
 
 
 def used_in(records: Sequence[MemoryRecord], reply: str) -> list[bool]:
-    """Which of the records that were shown together a reply used."""
+    """For each record, shown together with the others: did the reply use it?"""
     return overlap.used([_line(record) for record in records], reply)
 
 
