@@ -180,7 +180,7 @@ def test_a_run_a_recall_and_the_widget_live_in_jupyterlab(tmp_path, hostile):
             "document.querySelector('.jp-Notebook').innerText.includes('end of step 6')"
         )
         assert "Run 1" in output.inner_text()
-        assert "Came to the mind of" in output.inner_text()
+        assert "Recalls of" in output.inner_text()
         assert "<img src=x onerror=alert(1)>" in output.inner_text()
         page.locator(".noUi-handle").first.focus()
         page.keyboard.press("ArrowLeft")

@@ -12,9 +12,9 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 
 records = schema.records
-#: the most agents, and the most texts, that are listed
-MOST_AGENTS = 20
-MOST_TEXTS = 200
+#: number of agents and of texts that are listed
+MAX_AGENTS = 20
+MAX_TEXTS = 200
 #: characters of a text that are listed
 LISTED_CHARS = 240
 #: before the name of a kind: all records of it
@@ -23,13 +23,13 @@ KIND = "kind:"
 
 @dataclass(frozen=True)
 class Hit:
-    """Something that was found.
+    """A result of the search.
 
     Attributes:
         what: ``"agent"``, ``"step"``, ``"kind"``, or the kind of a record.
-        text: what is to be read of it.
+        text: its label, or the beginning of a record's text.
         step: of a record or step; of a kind, the first one.
-        agent: unique id of whom it belongs to, or who it is.
+        agent: unique id of the agent, or of the record's agent.
         record: id, if it is one.
         derived: the record was concluded from others.
     """
@@ -44,11 +44,11 @@ class Hit:
 
 @dataclass(frozen=True)
 class Hits:
-    """All that was found: agents, steps, kinds, then records, oldest first.
+    """Results: agents, steps, kinds, then records, oldest first.
 
     Attributes:
-        hits: those that are listed.
-        more: how many records there are besides.
+        hits: the listed ones.
+        more: number of further records.
     """
 
     hits: tuple[Hit, ...]
@@ -56,7 +56,7 @@ class Hits:
 
 
 def find(run: Run, text: str) -> Hits:
-    """What has this text in its name or its words; capitals do not matter.
+    """The agents, steps, kinds and records with this text; case does not matter.
 
     Args:
         run: all its steps are searched.
@@ -67,21 +67,21 @@ def find(run: Run, text: str) -> Hits:
     if not text:
         return Hits((), 0)
     if text.startswith(KIND):
-        found = _records(run, records.c.kind == text.removeprefix(KIND).strip())
-        return found
-    listed = _records(run, records.c.text.ilike(_pattern(text), escape="\\"))
+        return _records(run, records.c.kind == text.removeprefix(KIND).strip())
+    listed = _records(run, _like(records.c.text, text))
     others = (*_agents(run, text), *_steps(run, text), *_kinds(run, text))
     return Hits((*others, *listed.hits), listed.more)
 
 
-def _agents(run: Run, text: str) -> Iterator[Hit]:
-    wanted, count, names = name_key(text), 0, run.names
+def _agents(run: Run, text: str) -> list[Hit]:
+    wanted, names, hits = name_key(text), run.names, []
     for agent in run.unique_ids.values():
         name = names.get(agent, "")
         own = wanted in (name_key(str(agent)), name_key(f"agent {agent}"))
-        if count < MOST_AGENTS and (own or wanted in name_key(name)):
-            count += 1
-            yield Hit("agent", f"{name} ({agent})" if name else str(agent), agent=agent)
+        if own or wanted in name_key(name):
+            label = f"{name} ({agent})" if name else str(agent)
+            hits.append(Hit("agent", label, agent=agent))
+    return hits[:MAX_AGENTS]
 
 
 def _steps(run: Run, text: str) -> Iterator[Hit]:
@@ -94,9 +94,7 @@ def _steps(run: Run, text: str) -> Iterator[Hit]:
 def _kinds(run: Run, text: str) -> Iterator[Hit]:
     counted = (
         select(records.c.kind, func.count(), func.min(records.c.step))
-        .where(
-            records.c.run == run.id, records.c.kind.ilike(_pattern(text), escape="\\")
-        )
+        .where(records.c.run == run.id, _like(records.c.kind, text))
         .group_by(records.c.kind)
         .order_by(records.c.kind)
     )
@@ -115,7 +113,7 @@ def _records(run: Run, condition: Any) -> Hits:
         )
         .where(*where)
         .order_by(records.c.seq)
-        .limit(MOST_TEXTS)
+        .limit(MAX_TEXTS)
     )  # fmt: skip
     rows = run.records(wanted)
     hits = tuple(
@@ -125,13 +123,9 @@ def _records(run: Run, condition: Any) -> Hits:
         )
         for row in rows
     )  # fmt: skip
-    total = len(hits)
-    if total == MOST_TEXTS:
-        ((total,),) = run.rows(select(func.count()).select_from(records).where(*where))
+    ((total,),) = run.rows(select(func.count()).select_from(records).where(*where))
     return Hits(hits, total - len(hits))
 
 
-def _pattern(text: str) -> str:
-    for sign in "\\%_":
-        text = text.replace(sign, "\\" + sign)
-    return f"%{text}%"
+def _like(column: Any, text: str) -> Any:
+    return column.icontains(text, autoescape=True)

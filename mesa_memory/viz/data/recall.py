@@ -88,6 +88,11 @@ class Recall:
         own = [0.0 if weight is None else weight for weight in self.weights]
         return (*(given or own[:3]), *own[3:])
 
+    def weighted(self, candidate: Candidate) -> list[tuple[str, float]]:
+        """Name and weighted value of each part of a candidate's score."""
+        parts = zip(self.names, self.weighing(None), candidate.parts)
+        return [(name, weight * part) for name, weight, part in parts]
+
 
 @dataclass(frozen=True)
 class Ranked:

@@ -154,13 +154,12 @@ def _recall(
     one: Recall, places: dict[str, int], texts: Texts, sample: Sample
 ) -> list[Any]:
     """A recall for ``recallLine`` in report.js; an unknown record has place -1."""
-    weights = one.weighing(None)
     candidates = [
         [
             places.get(each.id, -1),
             round(each.score, 4),
             int(each.shown),
-            [round(weight * part, 4) for weight, part in zip(weights, each.parts)],
+            [round(value, 4) for _, value in one.weighted(each)],
         ]
         for each in one.candidates[: sample.candidates]
     ]

@@ -106,12 +106,12 @@ def _ranked(rows: list[Row], past: Past) -> Mind | None:
 
 def reason(recall: recalling.Recall, candidate: recalling.Candidate) -> str:
     """The parts of a record's score in words, the greatest first."""
-    parts = zip(recall.names, recall.weighing(None), candidate.parts)
-    weighted = [(weight * part, name) for name, weight, part in parts if weight * part]
-    weighted.sort(key=lambda one: -one[0])
-    if not weighted:
+    parts = sorted(recall.weighted(candidate), key=lambda part: -part[1])
+    told = [
+        f"{WHY.get(name, name)} ({name} {value:.2f})" for name, value in parts if value
+    ]
+    if not told:
         return f"score {candidate.score:.2f}"
-    told = [f"{WHY.get(name, name)} ({name} {value:.2f})" for value, name in weighted]
     return f"because {', '.join(told)}"
 
 

@@ -1,7 +1,7 @@
-"""Where the agents were, and what the model itself told of them, step by step."""
+"""Places and outcomes of agents, and numbers of the model, step by step."""
 
-import math
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,22 +12,21 @@ import numpy as np
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import reading
 
-#: what a kind of row of outcomes begins with; then comes the outcome's name
+#: prefix of the kind of a row of outcomes; the outcome's name follows
 OUTCOMES = "outcomes/"
 
 
 @dataclass(frozen=True)
 class Scene:
-    """What is to be seen of a model besides its memories.
+    """A model besides its memories.
 
     Attributes:
         agents: the unique ids, in order; then ``others``.
-        others: agents without a memory of which the model told something, by their
-            unique ids as text.
+        others: agents without a memory, by their unique ids as text.
         ends: each finished step, and the last ``seq`` by its end.
         spaces: the space, see ``hosts.mesa_space``, from a place of a step on; in order.
-        places: shape (agents, steps, 2), x and y; NaN for who is nowhere.
-        outcomes: by name, shape (agents, steps), of objects; None for who has none.
+        places: shape (agents, steps, 2), x and y; NaN for an agent without a place.
+        outcomes: by name, shape (agents, steps), of objects; None for an agent without one.
         collected: by reporter, shape (steps,); NaN for no number.
     """
 
@@ -46,19 +45,19 @@ class Scene:
 
     @cached_property
     def placed(self) -> bool:
-        """True if the run says where anybody was."""
+        """True if an agent has a place."""
         return bool(np.isfinite(self.places).any())
 
     @cached_property
     def moving(self) -> bool:
-        """True if anybody was at two places."""
+        """True if an agent was at two places."""
         first = self.places[:, :1]
         return not np.array_equal(
             np.broadcast_to(first, self.places.shape), self.places, equal_nan=True
         )
 
     def space(self, place: int) -> dict[str, Any]:
-        """The space at a place of a step; empty if there is none."""
+        """The space at a place of a step; empty without one."""
         found: dict[str, Any] = {}
         for since, space in self.spaces:
             found = space if since <= place else found
@@ -66,43 +65,43 @@ class Scene:
 
 
 def scene(run: Run, before: Scene | None = None) -> Scene:
-    """What was recorded until now.
+    """The scene until now.
 
     Args:
         run: a recorded run.
-        before: what was found earlier; then only what is new is read.
+        before: an earlier result; then only newer rows are read.
     """
     ends, known = reading.ends(run), run.unique_ids
     others = before.others if before else []
     if before is not None and not _goes_on(before, [*known.values(), *others], ends):
         before, others = None, []
-    first = len(before.ends) if before else 0
     rows = reading.scenes(run, before.ends[-1][1] if before else -1)
     new = _unknown(rows, [*known, *others])
     if before is not None and new:
-        return scene(run)  # somebody is new, who has no place in what was found earlier
+        return scene(run)  # the earlier arrays have no row for a new agent
     others = [*others, *new]
-    agents = [*known.values(), *others]
-    held = _Filling([*known, *others], len(ends), before)
     seqs = [seq for _, seq in ends]
-    place = first
-    held.begin(place)
+    of_step: dict[int, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
     for seq, kind, state in rows:
-        at = bisect_left(seqs, seq)
-        while place < min(at, len(ends) - 1):
-            place += 1
-            held.begin(place)
-        if at < len(ends):
-            held.take(place, kind or "", state or {})
-    while place < len(ends) - 1:
-        place += 1
-        held.begin(place)
-    found = held.spaces, held.places, held.outcomes, held.collected
-    return Scene(agents, others, ends, *found)
+        of_step[bisect_left(seqs, seq)].append((kind or "", state or {}))
+    arrays = _Arrays([*known, *others], len(ends), before)
+    for place in range(len(before.ends) if before else 0, len(ends)):
+        arrays.repeat(place)
+        for kind, state in of_step[place]:
+            arrays.take(place, kind, state)
+    return Scene(
+        [*known.values(), *others],
+        others,
+        ends,
+        arrays.spaces,
+        arrays.places,
+        dict(arrays.outcomes),
+        dict(arrays.collected),
+    )
 
 
 def _unknown(rows: Iterable[Sequence[Any]], known: Sequence[str]) -> list[str]:
-    """The agents of whom rows tell something, without these; in order."""
+    """The agents of rows without the known ones, in order."""
     of_agents = (
         state or {}
         for _, kind, state in rows
@@ -119,78 +118,66 @@ def _goes_on(before: Scene, agents: list[Any], ends: list[tuple[float, int]]) ->
     return bool(known) and before.agents == agents and ends[: len(known)] == known
 
 
-class _Filling:
-    """The arrays of a scene while they are filled, step by step."""
+class _Arrays:
+    """The arrays of a scene, filled step by step."""
 
     def __init__(self, names: Sequence[str], steps: int, before: Scene | None) -> None:
+        shape = len(names), steps
         self._row = {name: place for place, name in enumerate(names)}
-        self._shape = len(names), steps
         self.spaces = list(before.spaces) if before else []
-        self.places = np.full((*self._shape, 2), np.nan)
-        self.outcomes: dict[str, np.ndarray] = {}
-        self.collected: dict[str, np.ndarray] = {}
-        if before is None:
-            return
-        self.places[:, : len(before.ends)] = before.places
-        for name, values in before.outcomes.items():
-            self._outcome(name)[:, : len(before.ends)] = values
-        for name, numbers in before.collected.items():
-            self._numbers(name)[: len(before.ends)] = numbers
+        self.places = np.full((*shape, 2), np.nan)
+        self.outcomes: dict[str, np.ndarray] = defaultdict(
+            lambda: np.full(shape, None, dtype=object)
+        )
+        self.collected: dict[str, np.ndarray] = defaultdict(
+            lambda: np.full(steps, np.nan)
+        )
+        if before is not None:
+            known = len(before.ends)
+            self.places[:, :known] = before.places
+            for name, values in before.outcomes.items():
+                self.outcomes[name][:, :known] = values
+            for name, values in before.collected.items():
+                self.collected[name][:known] = values
 
-    def begin(self, place: int) -> None:
-        """At first a step is as the one before."""
-        if not 0 < place < self._shape[1]:
-            return
-        for array in (self.places, *self.outcomes.values()):
-            array[:, place] = array[:, place - 1]
-        for numbers in self.collected.values():
-            numbers[place] = numbers[place - 1]
+    def repeat(self, place: int) -> None:
+        """Copies the step before, if there is one."""
+        if place:
+            for array in (self.places, *self.outcomes.values()):
+                array[:, place] = array[:, place - 1]
+            for numbers in self.collected.values():
+                numbers[place] = numbers[place - 1]
 
     def take(self, place: int, kind: str, state: Mapping[str, Any]) -> None:
-        """What a row says has changed in a step; what is damaged in it is left out."""
+        """Enters the changes of a row; damaged values are left out."""
+        of_agents = [(self._row[n], v) for n, v in state.items() if n in self._row]
         if kind == "space":
             last = self.spaces[-1][1] if self.spaces else {}
             now = {k: v for k, v in {**last, **state}.items() if v is not None}
             self.spaces.append((place, now))
         elif kind == "places":
-            for row, where in self._of_agents(state):
-                self.places[row, place] = _point(where)
+            for row, point in of_agents:
+                usable = isinstance(point, list) and len(point) == 2
+                self.places[row, place] = (
+                    list(map(_number, point)) if usable else np.nan
+                )
         elif kind == "collected":
             for name, value in state.items():
-                number = np.nan if value is None else _number(value)
-                self._numbers(name)[place] = number
+                self.collected[name][place] = _number(value)
         elif kind.startswith(OUTCOMES):
-            values = self._outcome(kind.removeprefix(OUTCOMES))
-            for row, value in self._of_agents(state):
-                plain = isinstance(value, str | int | float)
-                values[row, place] = value if plain else None
-
-    def _of_agents(self, state: Mapping[str, Any]) -> Iterable[tuple[int, Any]]:
-        return ((self._row[n], value) for n, value in state.items() if n in self._row)
-
-    def _outcome(self, name: str) -> np.ndarray:
-        if name not in self.outcomes:
-            self.outcomes[name] = np.full(self._shape, None, dtype=object)
-        return self.outcomes[name]
-
-    def _numbers(self, name: str) -> np.ndarray:
-        if name not in self.collected:
-            self.collected[name] = np.full(self._shape[1], np.nan)
-        return self.collected[name]
-
-
-def _point(where: Any) -> tuple[float, float]:
-    if isinstance(where, list) and len(where) == 2:
-        return _number(where[0]), _number(where[1])
-    return np.nan, np.nan
+            values = self.outcomes[kind.removeprefix(OUTCOMES)]
+            for row, value in of_agents:
+                values[row, place] = (
+                    value if isinstance(value, str | int | float) else None
+                )
 
 
 def _number(value: Any) -> float:
-    usable = isinstance(value, int | float) and not isinstance(value, bool)
-    return float(value) if usable and math.isfinite(value) else np.nan
+    found = reading.number(value)
+    return np.nan if found is None else found
 
 
 def circle(count: int) -> np.ndarray:
-    """Places for agents who are nowhere, shape (count, 2): around a circle."""
+    """Places on a circle for agents without one, shape (count, 2)."""
     turns = 2 * np.pi * np.arange(count) / max(count, 1)
     return np.stack([np.sin(turns), np.cos(turns)], axis=1)
