@@ -21,7 +21,7 @@ TICK_S = 0.03
 #: seconds without a step after which a simulation that played is paused, at least
 PAUSE_S = 0.1
 #: seconds after which a step should be in the store
-PATIENCE = 1.0
+WRITE_TIMEOUT_S = 1.0
 NOT_RECORDED = (
     "This model is not recorded, so there is no past to show. Call configure(model, "
     "record=True) before its agents are made; record='run.sqlite' keeps the run."
@@ -33,11 +33,12 @@ class LiveFeed(Feed):
 
     def __init__(self, recorder: Recorder, label: str, notes: Iterable[str]) -> None:
         self._recorder = recorder
-        # The last step of which is known, since when, and how long it took to come.
+        # The last known step, its time, and the seconds since the step before.
         self._step, self._gap = recorder.step, 0.0
         self._since = self._looked = time.monotonic()
         self._delayed: float | None = -1.0
-        super().__init__(open_run(recorder.store, recorder.run), label, list(notes))
+        pace = Pace(SHARE_BESIDE, self._resting)
+        super().__init__(open_run(recorder.store, recorder.run), label, [*notes], pace)
 
     @property
     def budget(self) -> Budget | None:
@@ -64,12 +65,12 @@ class LiveFeed(Feed):
             return True  # another window has looked, or the run is over
         if step is None or (shown.steps and shown.steps[-1] == step):
             return False
-        if now - self._since > PATIENCE and now - self._looked < PATIENCE:
+        if now - self._since > WRITE_TIMEOUT_S and now - self._looked < WRITE_TIMEOUT_S:
             return False  # the store is slow, or has failed
         return not self.pace.left or self._paused(now)
 
     def delays(self) -> None:
-        """See ``Feed``; until its next step the simulation does not rest, but waits."""
+        """See ``Feed``; until its next step the simulation waits for the rendering."""
         self._delayed = self._recorder.step
 
     def look(self) -> Source:
@@ -79,42 +80,35 @@ class LiveFeed(Feed):
             StoreError: if the store fails, or cannot be read.
         """
         now, self._looked = time.monotonic(), time.monotonic()
-        if now - self._since > PATIENCE and self._stands():
+        if now - self._since > WRITE_TIMEOUT_S and self._recorder.stands:
             return self.refresh()
         return super().refresh()
 
     def refresh(self) -> Source:
-        """Waits until the finished steps are written, then looks for them."""
+        """Waits until the finished steps are written, then reads them."""
         if self._recorder.active:
             self._recorder.sync()
         return super().refresh()
 
-    def _own_pace(self) -> Pace:
-        return Pace(SHARE_BESIDE, self._resting)
-
     def _resting(self) -> tuple | None:
         """The step that the model has finished; None while it steps, or has to wait."""
         step = self._recorder.step
-        return (step,) if self._stands() and step != self._delayed else None
-
-    def _stands(self) -> bool:
-        """True between two steps of the model."""
-        return self._recorder.stands
+        return (step,) if self._recorder.stands and step != self._delayed else None
 
     def _paused(self, now: float) -> bool:
         """True if the model stands for longer than it did between its last steps."""
         pause = max(PAUSE_S, 2 * self._gap)
-        if now - self._since <= pause or not self._stands():
+        if now - self._since <= pause or not self._recorder.stands:
             return False
-        self._delayed = -1.0  # whoever had to wait has gone
+        self._delayed = -1.0
         return True
 
 
 def live_feed(model: Any, record: bool = True) -> Feed:
-    """What can be shown of a model.
+    """The feed of a model.
 
     Args:
-        record: if nobody records it, and it has not begun yet, record it in memory.
+        record: record in memory a model that is not recorded and has not begun.
     """
     label, notes = type(model).__name__, strangers(model)
     services = Services.of(model)
@@ -126,7 +120,7 @@ def live_feed(model: Any, record: bool = True) -> Feed:
 
 
 def strangers(model: Any) -> list[str]:
-    """Which agents have memories that cannot be shown, and what to do."""
+    """A sentence about agents whose memories cannot be shown, if there are any."""
     kinds = Counter(
         "no memory"
         if memory is None
@@ -147,7 +141,7 @@ def strangers(model: Any) -> list[str]:
 
 
 def _ours(memory: Any) -> bool:
-    # As the recorder tells it; a memory need not have any class of ours as its base.
+    # The same test as the recorder's: a memory need not be a subclass of ours.
     return hasattr(memory, "layer") and hasattr(memory, "current_records")
 
 

@@ -3,7 +3,7 @@
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import urlencode, urlsplit
 
 from mesa_memory.hosts.solara import request_headers
 
@@ -28,112 +28,76 @@ type Send = Callable[[Message], Awaitable[None]]
 type Receive = Callable[[], Awaitable[Message]]
 
 
-class OwnOrigin:
-    """An application that answers nobody but pages of its own.
+class PageGuard:
+    """An application for people who know its token, asked by its own pages and names.
 
-    A browser lets any page open a socket to this machine, and says which one it is. A
-    socket needs the page's own origin; any other request may also be without one, as
-    when somebody types the address.
-
-    Args:
-        app: what is asked then.
-    """
-
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self.app = app
-
-    def __call__(self, scope: Message, receive: Receive, send: Send) -> Awaitable[None]:
-        """Asks the application, or refuses with status 403."""
-        if scope["type"] not in ("http", "websocket"):
-            return self.app(scope, receive, send)
-        given = _headers(scope)
-        socket = scope["type"] == "websocket"
-        if own(given) or (not socket and "origin" not in given):
-            return self.app(scope, receive, _unframed(send))
-        return _refusal(scope, FOREIGN)(scope, receive, send)
-
-
-class OwnNames:
-    """An application that is asked by known host names only (DNS rebinding).
-
-    Args:
-        app: asked then.
-        names: of the host, in small letters; an empty set allows every name.
-    """
-
-    def __init__(self, app: Callable[..., Awaitable[None]], names: frozenset[str]):
-        self.app, self.names = app, names
-
-    def __call__(self, scope: Message, receive: Receive, send: Send) -> Awaitable[None]:
-        """Asks the application, or refuses with status 400."""
-        if not self.names or scope["type"] not in ("http", "websocket"):
-            return self.app(scope, receive, send)
-        if _host_name(_headers(scope).get("host", "")) in self.names:
-            return self.app(scope, receive, send)
-        return _refusal(scope, UNKNOWN_HOST, 400)(scope, receive, send)
-
-
-class TokenRequired:
-    """An application for those who know its token, from its address or a cookie.
-
+    A browser lets any page open a socket to this machine, and names that page as the
+    origin. A socket needs the page's own origin; another request may come without one,
+    as when a person types the address. The host name is checked against DNS rebinding.
     An address with the token sets the cookie, and leads to the same page without it.
 
     Args:
-        app: asked then.
+        app: the guarded application.
+        names: host names in lower case; an empty set allows every name.
         token: a secret.
-        cookie: its name; cookies of one host are shared by all ports.
+        cookie: name of its cookie; cookies of a host are shared by all ports.
     """
 
     def __init__(
-        self, app: Callable[..., Awaitable[None]], token: str, cookie: str
+        self,
+        app: Callable[..., Awaitable[None]],
+        names: frozenset[str],
+        token: str,
+        cookie: str,
     ) -> None:
-        self.app, self.token, self.cookie = app, token, cookie
+        self.app, self.names, self.token, self.cookie = app, names, token, cookie
 
     def __call__(self, scope: Message, receive: Receive, send: Send) -> Awaitable[None]:
-        """Asks the application, leads to it, or refuses with status 403."""
-        from starlette.requests import cookie_parser
-
+        """Asks the application, sets the cookie, or refuses with status 400 or 403."""
         if scope["type"] not in ("http", "websocket"):
             return self.app(scope, receive, send)
-        query = parse_qsl(scope["query_string"].decode("latin-1"), True)
-        given = [value for name, value in query if name == PARAMETER]
-        if scope["type"] == "http" and any(map(self._fits, given)):
-            return self._admit(scope, query)(scope, receive, send)
-        cookies = cookie_parser(_headers(scope).get("cookie", ""))
-        if self._fits(cookies.get(self.cookie, "")):
-            return self.app(scope, receive, send)
-        return _refusal(scope, NOT_ADMITTED)(scope, receive, send)
+        from starlette.requests import HTTPConnection
+
+        answer = self._answer(HTTPConnection(scope)) or self.app
+        return answer(scope, receive, _unframed(send))
+
+    def _answer(self, asked: Any) -> Any:
+        """A refusal, or a redirection with the cookie; None lets the request in."""
+        socket = asked.scope["type"] == "websocket"
+        headers, query = asked.headers, asked.query_params
+        if self.names and _host_name(headers.get("host", "")) not in self.names:
+            return _refusal(socket, UNKNOWN_HOST, 400)
+        if not own(headers) and (socket or "origin" in headers):
+            return _refusal(socket, FOREIGN)
+        if not socket and any(map(self._fits, query.getlist(PARAMETER))):
+            return self._admit(asked.scope["path"], query.multi_items())
+        if self._fits(asked.cookies.get(self.cookie, "")):
+            return None
+        return _refusal(socket, NOT_ADMITTED)
 
     def _fits(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), self.token.encode())
 
-    def _admit(self, scope: Message, query: list[tuple[str, str]]) -> Any:
+    def _admit(self, path: str, query: list[tuple[str, str]]) -> Any:
         from starlette.responses import RedirectResponse
 
         rest = urlencode([(name, value) for name, value in query if name != PARAMETER])
-        page = f"./{scope['path'].rpartition('/')[2]}"  # also behind a proxy's prefix
+        page = f"./{path.rpartition('/')[2]}"  # also behind a proxy's prefix
         answer = RedirectResponse(f"{page}?{rest}" if rest else page, 303)
         answer.set_cookie(self.cookie, self.token, httponly=True, samesite="lax")
         return answer
 
 
 def own(headers: Mapping[str, str]) -> bool:
-    """True if what asks for something is a page of the server that is asked.
+    """True if a request comes from a page of the server itself.
 
     Args:
-        headers: of the request, their names in small letters.
+        headers: of the request, their names in lower case.
     """
     # No page can set these two for a socket; proxies set the second one.
     names = (headers.get("host"), headers.get("x-forwarded-host"))
     origins = {f"{way}://{name}" for name in names if name for way in ("http", "https")}
     return headers.get("origin") in origins
-
-
-def _headers(scope: Message) -> dict[str, str]:
-    return {
-        key.decode("latin-1"): value.decode("latin-1")
-        for key, value in scope["headers"]
-    }
 
 
 def _host_name(host: str) -> str | None:
@@ -144,13 +108,11 @@ def _host_name(host: str) -> str | None:
         return None
 
 
-def _refusal(scope: Message, told: str, status: int = 403) -> Any:
+def _refusal(socket: bool, reason: str, status: int = 403) -> Any:
     from starlette.responses import PlainTextResponse
     from starlette.websockets import WebSocketClose
 
-    if scope["type"] == "websocket":
-        return WebSocketClose(1008)
-    return PlainTextResponse(told, status)
+    return WebSocketClose(1008) if socket else PlainTextResponse(reason, status)
 
 
 def opened_elsewhere() -> bool:

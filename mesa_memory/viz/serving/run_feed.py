@@ -1,9 +1,9 @@
-"""Where sources come from: a run that is looked at again and again while it goes on."""
+"""Feeds: the newest state of a run that may still grow, and answers about it."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any
 
 from mesa_memory.llm.cost.ledger import Budget
@@ -12,39 +12,48 @@ from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.serving.throttle import Pace
 
-#: number of answers that are kept
-KEPT_ANSWERS = 48
+#: number of answers in the cache
+CACHED_ANSWERS = 48
 #: seconds between two looks for new steps, at least
 LOOK_INTERVAL_S = 1.0
 
 
 class Feed:
-    """A run, and what was worked out of it; one object serves many sessions.
+    """A run with cached answers about it; one object serves many sessions.
 
     Args:
-        run: None if there is nothing to be read; ``notes`` say why.
-        label: what it is called where there is nothing to be read.
-        notes: what cannot be shown and what to do, a sentence each.
+        run: None if nothing can be read; ``notes`` say why.
+        label: its name without a run.
+        notes: sentences about what cannot be shown, and what to do.
 
     Attributes:
-        facts: what tells the run from others; None without a run.
+        facts: the run's identity; None without a run.
         key: stands for the run in addresses.
         source: the newest state that is known.
-        pace: how often one may look for another one.
+        pace: limits the time spent on looking for new steps.
         all: every feed of the page, this one included.
     """
 
-    def __init__(self, run: Run | None, label: str, notes: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        run: Run | None,
+        label: str,
+        notes: Sequence[str] = (),
+        pace: Pace | None = None,
+    ) -> None:
         self.run, self.label, self.notes = run, label, list(notes)
         self.facts = None if run is None else RunFacts.of(run)
         self.key = "" if self.facts is None else self.facts.key
         self._memory = self._state = ""
         self._counted = False
         self.source = Source(self, [], [], ())
-        self.pace = self._own_pace()
+        self.pace = pace or Pace()
         self.all: Sequence[Feed] = (self,)
         self._ended = run is None
-        self._kept: OrderedDict[tuple, tuple[tuple, Any]] = OrderedDict()
+        self._asked: set[tuple] = set()
+        self._answers = lru_cache(CACHED_ANSWERS)(
+            lambda stamp, function, *given: function(self.opened, *given)
+        )
         self._grown: dict[Callable[..., Any], tuple[tuple, Any]] = {}
         self._growing: dict[Callable[..., Any], threading.Lock] = {}
         self._lock, self._looking = threading.Lock(), threading.Lock()
@@ -52,12 +61,12 @@ class Feed:
 
     @property
     def budget(self) -> Budget | None:
-        """What a model that runs in this process may use; None of all others."""
+        """The budget of a model that runs in this process, else None."""
         return None
 
     @property
     def model(self) -> Any:
-        """The model, if it runs in this process; None of all others."""
+        """The model, if it runs in this process, else None."""
         return None
 
     @property
@@ -73,7 +82,7 @@ class Feed:
 
     @property
     def memory(self) -> str:
-        """How the agents' memories are called; empty until there are agents."""
+        """The classes of the agents' memories; empty until there are agents."""
         if self.run is None or self.facts is None:
             return ""
         if not self._memory or not self._counted:
@@ -92,7 +101,7 @@ class Feed:
 
     @property
     def nap(self) -> float:
-        """Seconds until one asks again whether a look is ``due``."""
+        """Seconds until the next check of ``due``."""
         return max(LOOK_INTERVAL_S, self.pace.left)
 
     def due(self, shown: Source) -> bool:
@@ -101,10 +110,10 @@ class Feed:
         return True
 
     def delays(self) -> None:
-        """Says that the thread of the simulation itself is going to look and render."""
+        """Announces that the thread of the simulation looks and renders."""
 
     def look(self) -> Source:
-        """As ``refresh``, but waits for nobody: what is not written yet comes later."""
+        """As ``refresh``, but does not wait for steps that are not written yet."""
         return self.refresh()
 
     def refresh(self) -> Source:
@@ -128,22 +137,12 @@ class Feed:
 
     def answer(self, stamp: tuple, function: Callable[..., Any], *given: Any) -> Any:
         """See ``Source.of``."""
-        key = (function, *given)
-        with self._lock:
-            found = self._kept.get(key)
-            if found and found[0] == stamp:
-                self._kept.move_to_end(key)
-                return found[1]
-        # What one asks for the first time, one waits for; only what comes again with
-        # every step can slow a simulation down.
-        with self.pace.work() if found else nullcontext():
-            value = function(self.opened, *given)
-        with self._lock:
-            self._kept[key] = (stamp, value)
-            self._kept.move_to_end(key)
-            while len(self._kept) > KEPT_ANSWERS:
-                self._kept.popitem(last=False)
-        return value
+        # A first answer is waited for; only one that comes again with every step can
+        # slow a simulation down.
+        again = (function, *given) in self._asked
+        self._asked.add((function, *given))
+        with self.pace.work() if again else nullcontext():
+            return self._answers(stamp, function, *given)
 
     def grown(self, stamp: tuple, function: Callable[..., Any]) -> Any:
         """See ``Source.grown``."""
@@ -161,10 +160,7 @@ class Feed:
         """True if ``grown`` has little left to read."""
         return function in self._grown
 
-    def _own_pace(self) -> Pace:
-        return Pace()
-
     def close(self) -> None:
-        """Lets go of the store."""
+        """Closes the store."""
         if self.run is not None:
             self.run.close()

@@ -11,30 +11,27 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from http.client import HTTPConnection, HTTPException
 from typing import Any
 
 import solara
 
 from mesa_memory.hosts.solara import application
 from mesa_memory.viz.live.step_lock import stop_all
-from mesa_memory.viz.serving.origin import PARAMETER, OwnNames, OwnOrigin, TokenRequired
+from mesa_memory.viz.serving.origin import PARAMETER, PageGuard
 
 #: names of this machine for itself
-OWN = ("127.0.0.1", "localhost", "::1")
-#: seconds that open pages have to say goodbye
-GOODBYE = 1
-#: seconds for the first answer, before the address is told
-WARM_UP_S = 5
-#: how long a session waits for its page to come back; Solara's own setting overrides it
-ABANDONED = "1m"
-#: what this server shows; every session renders it for itself
+LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
+#: seconds until open pages are disconnected at the end
+SHUTDOWN_S = 1
+#: time that a session waits for its page to come back; Solara's setting overrides it
+SESSION_TIMEOUT = "1m"
+#: the page of this server; every session renders it for itself
 _shown: list[Callable[[], Any]] = []
 
 
 @solara.component
 def Page() -> Any:
-    """What is served."""
+    """The page of this server."""
     _shown[-1]()
 
 
@@ -54,13 +51,12 @@ def serve(page: Callable[[], Any], place: "Place", open_page: bool = True) -> No
     if threading.current_thread() is threading.main_thread():
         # So it ends like an interrupt: what is being recorded is finished.
         signal.signal(signal.SIGTERM, signal.default_int_handler)
-    app = TokenRequired(_app(), place.token, place.cookie)
     server = uvicorn.Server(
         uvicorn.Config(
-            OwnNames(OwnOrigin(app), place.names),
+            PageGuard(_app(), place.names, place.token, place.cookie),
             interface="asgi3",
             log_level="warning",
-            timeout_graceful_shutdown=GOODBYE,
+            timeout_graceful_shutdown=SHUTDOWN_S,
         )
     )
     waiting = (server, place, open_page)
@@ -78,8 +74,8 @@ class Place:
 
     Attributes:
         listening: the socket.
-        names: host names that the pages are asked by; empty for all.
-        token: a secret; only those who know it see the pages.
+        names: host names of requests; empty for all.
+        token: a secret that a request must know.
     """
 
     listening: socket.socket
@@ -111,7 +107,7 @@ def listen(host: str = "127.0.0.1", port: int = 8765) -> Place:
         port: 0 takes a free one.
 
     Raises:
-        OSError: if there is no such address, or somebody listens there already.
+        OSError: for an unknown address, or one that is in use.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -129,16 +125,16 @@ def _names(host: str) -> frozenset[str]:
     try:
         address = ipaddress.ip_address(host or "0.0.0.0")  # noqa: S104 - not listened at
     except ValueError:
-        return frozenset({host, *OWN} if host in OWN else {host})
+        return frozenset({host, *LOOPBACK_NAMES} if host in LOOPBACK_NAMES else {host})
     if address.is_unspecified:
         return frozenset()  # such a server is reached by names that are not known here
     names = {host, str(address)}
-    return frozenset({*names, *OWN} if address.is_loopback else names)
+    return frozenset({*names, *LOOPBACK_NAMES} if address.is_loopback else names)
 
 
 def _app() -> Any:
     own = "SOLARA_KERNEL_CULL_TIMEOUT" in os.environ
-    return application(f"{__name__}:Page", None if own else ABANDONED)
+    return application(f"{__name__}:Page", None if own else SESSION_TIMEOUT)
 
 
 def _announce(server: Any, place: Place, open_page: bool) -> None:
@@ -147,17 +143,6 @@ def _announce(server: Any, place: Place, open_page: bool) -> None:
         if server.should_exit:
             return
         time.sleep(0.05)
-    _warm_up(place)
     print(f"Open {place.address} in a browser; Ctrl+C ends.", flush=True)
     if open_page:
         webbrowser.open(place.address)
-
-
-def _warm_up(place: Place) -> None:
-    """Asks for the page once, which loads all that is needed on first use."""
-    connection = HTTPConnection(place.host_and_port, timeout=WARM_UP_S)
-    with suppress(OSError, HTTPException):  # the browser will show it
-        cookie = {"Cookie": f"{place.cookie}={place.token}"}
-        connection.request("GET", "/", headers=cookie)
-        connection.getresponse().read()
-    connection.close()
