@@ -117,36 +117,19 @@ def line(opinions: list[Opinion], steps: list[float], what: str) -> list[float |
     return found
 
 
-def strongest(
-    opinions: list[Opinion], count: int, agent: Any, least: float = 0.0
-) -> tuple[list[Opinion], int]:
-    """Those of and about an agent, then the most familiar; and how many are left out.
+def strongest(opinions: list[Opinion], count: int, agent: Any) -> list[Opinion]:
+    """The opinions of and about an agent, then the most familiar ones.
 
     Args:
         opinions: of one step.
-        count: at most as many are taken.
+        count: length of the result.
         agent: its unique id.
-        least: of others, only those with this familiarity, 0 to 1, are taken.
     """
-    ordered = sorted(
-        opinions,
-        key=lambda o: (agent not in (o.observer, o.subject), -(o.familiarity or 0.0)),
-    )
-    taken = [
-        one
-        for one in ordered[:count]
-        if agent in (one.observer, one.subject) or (one.familiarity or 0.0) >= least
-    ]
-    return taken, len(ordered) - len(taken)
 
+    def order(one: Opinion) -> tuple[bool, float]:
+        return agent not in (one.observer, one.subject), -(one.familiarity or 0.0)
 
-def familiar(opinions: list[Opinion], count: int) -> float:
-    """The familiarity, in hundredths, that at most ``count`` have; 0 if there are fewer."""
-    known = sorted((one.familiarity or 0.0 for one in opinions), reverse=True)
-    if len(known) <= count:
-        return 0.0
-    higher = (value for value in known if value > known[count])
-    return math.ceil(100 * min(higher, default=known[0]) - 1e-9) / 100
+    return sorted(opinions, key=order)[:count]
 
 
 def around(opinions: list[Opinion], agent: Any, people: list[Any]) -> Places:

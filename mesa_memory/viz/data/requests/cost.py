@@ -1,12 +1,13 @@
 """Calls, tokens, money and durations: by purpose and step, or by agent."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import case, func, or_, select, true
+from sqlalchemy import select
 
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
@@ -35,7 +36,7 @@ class Spent:
         steps: the finished steps.
         purposes: in order of their names.
         counts: ``MEASURES``, each of shape (purposes, steps); beside them ``unpriced``
-            (the number of calls without a known price), ``cached`` and ``kept``. A cost
+            (the number of calls without a known price), ``cached_calls`` and ``kept_calls``. A cost
             with an unknown part is NaN.
     """
 
@@ -84,41 +85,24 @@ class Spent:
 
 def spent(run: Run) -> Spent:
     """Costs until now; calls between two steps count to the later one."""
-    rows = run.rows(
-        select(
-            calls.c.purpose,
-            calls.c.step,
-            func.count(),
-            func.coalesce(func.sum(calls.c.tokens_in), 0),
-            func.coalesce(func.sum(calls.c.tokens_out), 0),
-            func.coalesce(func.sum(calls.c.cost), 0.0),
-            func.count() - func.count(calls.c.cost),
-            func.coalesce(func.sum(_as_number(calls.c.cached)), 0),
-            func.coalesce(func.sum(calls.c.tokens_cached), 0),
-            func.coalesce(func.sum(_as_number(calls.c.kept)), 0),
-        )
-        .where(calls.c.run == run.id)
-        .group_by(calls.c.purpose, calls.c.step)
-    )
     steps = run.steps
+    rows = run.cost(("purpose", "step", "model"), as_records=True)
+    purposes = sorted({row["purpose"] or "" for row in rows})
     names = (
-        "calls", "tokens_in", "tokens_out", "known", "unpriced", "cached",
-        "tokens_cached", "kept",
+        "calls", "tokens_in", "tokens_out", "tokens_cached", "unpriced", "cached_calls",
+        "kept_calls", "cost",
     )  # fmt: skip
-    purposes = sorted({row[0] or "" for row in rows})
     sums = {name: np.zeros((len(purposes), len(steps))) for name in names}
-    for purpose, step, *numbers in rows:
-        column = int(np.searchsorted(steps, step))
+    for row in rows:
+        column = bisect_left(steps, row["step"])
         if column < len(steps):
-            for name, value in zip(names, numbers):
-                sums[name][purposes.index(purpose or ""), column] += value
+            for name in names:
+                place = purposes.index(row["purpose"] or ""), column
+                sums[name][place] += row[name] or 0
     sums["tokens"] = sums["tokens_in"] + sums["tokens_out"]
+    sums["known"] = sums["cost"]
     sums["cost"] = np.where(sums["unpriced"] > 0, np.nan, sums["known"])
     return Spent(steps, purposes, sums)
-
-
-def _as_number(column: Any) -> Any:
-    return case((column.is_(true()), 1), else_=0)
 
 
 def unpriced(run: Run) -> list[tuple[str, int]]:
@@ -163,12 +147,11 @@ class Waits:
 
 def waits(run: Run) -> Waits:
     """Durations of the calls that were sent to a provider."""
-    cached = _as_number(or_(calls.c.cached, calls.c.kept))
-    wanted = select(calls.c.purpose, calls.c.latency, cached)
-    rows = run.rows(wanted.where(calls.c.run == run.id))
+    names = (calls.c.purpose, calls.c.latency, calls.c.cached, calls.c.kept)
+    rows = run.rows(select(*names).where(calls.c.run == run.id))
     took: dict[str, list[float]] = defaultdict(list)
-    for purpose, seconds, from_cache in rows:
-        if not from_cache and seconds is not None and seconds >= 0:
+    for purpose, seconds, cached, kept in rows:
+        if not (cached or kept) and seconds is not None and seconds >= 0:
             took[purpose or ""].append(seconds)
     facts = {
         purpose: {
@@ -179,4 +162,4 @@ def waits(run: Run) -> Waits:
         }
         for purpose, values in sorted(took.items())
     }
-    return Waits(facts, sum(bool(row[2]) for row in rows))
+    return Waits(facts, sum(bool(cached or kept) for *_, cached, kept in rows))

@@ -23,7 +23,6 @@ from mesa_memory.viz.widgets import (
     Section,
     Table,
 )
-from mesa_memory.viz.widgets.slide import Slide
 from mesa_memory.viz.widgets.timeline import number
 
 #: more arrows than this show nothing any more
@@ -162,8 +161,7 @@ def Graph(
         drawn = [one for one in held if chosen[0] in _pair(one)]
         places = data.around(drawn, chosen[0], found.people)
     else:
-        least = _least(selection, held)
-        drawn, _ = data.strongest(held, ARROWS, chosen[0], least)
+        drawn = data.strongest(held, ARROWS, chosen[0])
 
     def pick(event: dict[str, Any]) -> None:
         place = event.get("index")
@@ -176,7 +174,7 @@ def Graph(
 
     who = source.called(chosen[0])
     with Section("Who thinks what of whom", hint=f"square: agent {who}"):
-        Arrows(selection, held, which, usual, who)
+        Arrows(selection, which, usual, who)
         Chart(
             charts.graph(places, drawn, chosen, source.called),
             label=f"Graph of {len(places)} agents and {len(drawn)} impressions; "
@@ -190,9 +188,7 @@ def Graph(
 
 
 @solara.component
-def Arrows(
-    selection: Selection, held: list[data.Opinion], which: str, usual: str, who: str
-) -> Any:
+def Arrows(selection: Selection, which: str, usual: str, who: str) -> Any:
     """Which impressions are drawn."""
     names = {OWN: f"of and about agent {who}", ALL: "of all agents"}
 
@@ -202,24 +198,6 @@ def Arrows(
 
     with solara.Div(classes=["mm-row"]):
         Choose("Arrows", which, names, choose, wide=True)
-        if which == ALL and len(held) > FEW:
-            Slide(
-                label="Least familiarity",
-                value=_least(selection, held), min=0, max=1, step=0.01,
-                event_change=lambda value: selection.set_option(
-                    "impression_least", f"{value:.2f}"
-                ),
-            )  # fmt: skip
-
-
-def _least(selection: Selection, held: list[data.Opinion]) -> float:
-    """The chosen familiarity from which on arrows are drawn; at first a few have it."""
-    usual = data.familiar(held, FEW)
-    try:
-        value = float(selection.option("impression_least", f"{usual}"))
-    except ValueError:
-        return usual
-    return value if 0 <= value <= 1 else usual
 
 
 @solara.component

@@ -17,8 +17,8 @@ LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
 #: shown where there is something to show
 ANSWERED = {
     "tokens_cached": "tokens in from providers' caches",
-    "kept": "calls answered from kept answers",
-    "cached": "calls answered from a recorded run",
+    "kept_calls": "calls answered from a cache",
+    "cached_calls": "calls answered from a recorded run",
 }
 WAYS = {"step": "in each step", "summed": "until each step"}
 
