@@ -94,7 +94,7 @@ def test_a_run_without_impressions_is_no_error(tmp_path):
 def crowd(count):
     """As many agents, each of whom thinks of the next one and of one far away."""
     found = [
-        data.Opinion(f"{n}/{m}", n, m, "", 0.5, n / count, 1, None, None)
+        data.HeldOpinion(f"{n}/{m}", n, m, "", 0.5, n / count, 1, None, None)
         for n in range(count)
         for m in ((n + 1) % count, n * n % count)
         if m != n

@@ -59,7 +59,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Line:
+class ThreadLine:
     """A message in a thread.
 
     Attributes:
@@ -111,7 +111,7 @@ def lines(
     step: float,
     pasts: Mapping[Any, Past],
     recalls: Mapping[Any, Recalls],
-) -> list[Line]:
+) -> list[ThreadLine]:
     """The messages of a thread, oldest first, with their states at a step.
 
     Args:
@@ -132,7 +132,7 @@ def lines(
             for who in pasts
             if who in held or who in thread.others
         ]
-        found.append(Line(row["step"], key[1], key[2], tuple(traces)))
+        found.append(ThreadLine(row["step"], key[1], key[2], tuple(traces)))
     return found
 
 

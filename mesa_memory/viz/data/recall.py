@@ -19,7 +19,7 @@ SCORE_STEP = 1e-5
 
 
 @dataclass(frozen=True)
-class Candidate:
+class RecallCandidate:
     """A record that came to mind.
 
     Attributes:
@@ -52,7 +52,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Recall:
+class RecordedRecall:
     """One recall of an agent.
 
     Attributes:
@@ -71,7 +71,7 @@ class Recall:
     names: tuple[str, ...]
     weights: tuple[float | None, ...]
     scoring: dict[str, Any]
-    candidates: list[Candidate]
+    candidates: list[RecallCandidate]
 
     @property
     def dropped(self) -> int:
@@ -88,7 +88,7 @@ class Recall:
         own = [0.0 if weight is None else weight for weight in self.weights]
         return (*(given or own[:3]), *own[3:])
 
-    def weighted(self, candidate: Candidate) -> list[tuple[str, float]]:
+    def weighted(self, candidate: RecallCandidate) -> list[tuple[str, float]]:
         """Name and weighted value of each part of a candidate's score."""
         parts = zip(self.names, self.weighing(None), candidate.parts)
         return [(name, weight * part) for name, weight, part in parts]
@@ -103,7 +103,7 @@ class Ranked:
         weighted: the parts of its score, after weighting.
     """
 
-    candidate: Candidate
+    candidate: RecallCandidate
     rank: int
     weighted: tuple[float, ...]
     score: float
@@ -137,7 +137,7 @@ def recalls(run: Run, agent: Any, step: float | None = None) -> list[Row]:
     return sorted(run.records(wanted), key=lambda row: row["seq"])
 
 
-def understood(row: Row, past: Past) -> Recall:
+def understood(row: Row, past: Past) -> RecordedRecall:
     """A row of ``recalls`` with its records.
 
     A damaged value counts as unknown, or 0.
@@ -151,7 +151,7 @@ def understood(row: Row, past: Past) -> Recall:
         for rank, one in enumerate(given, 1)
         if isinstance(one, dict) and isinstance(one.get("id"), str)
     ]
-    return Recall(
+    return RecordedRecall(
         row["step"],
         row["layer"] or "",
         row["purpose"] or "",
@@ -163,7 +163,7 @@ def understood(row: Row, past: Past) -> Recall:
     )
 
 
-def ranked(recall: Recall, weights: Sequence[float] | None) -> list[Ranked]:
+def ranked(recall: RecordedRecall, weights: Sequence[float] | None) -> list[Ranked]:
     """The candidates of a recall under some weights, best first.
 
     Args:
@@ -191,10 +191,10 @@ def ranked(recall: Recall, weights: Sequence[float] | None) -> list[Ranked]:
 
 def _candidate(
     given: Mapping[str, Any], rank: int, past: Past, names: Sequence[str]
-) -> Candidate:
+) -> RecallCandidate:
     parts = tuple(number(given.get(name)) or 0.0 for name in names)
     own = given.get("rank")
-    return Candidate(
+    return RecallCandidate(
         given["id"],
         own if isinstance(own, int) else rank,
         number(given.get("score")) or 0.0,

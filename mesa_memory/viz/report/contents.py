@@ -9,7 +9,7 @@ import numpy as np
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import MEASURES, Activity, activity
 from mesa_memory.viz.data.agent import Past, past
-from mesa_memory.viz.data.recall import Recall, recalls, understood
+from mesa_memory.viz.data.recall import RecordedRecall, recalls, understood
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story.colouring import (
     Colouring,
@@ -17,7 +17,7 @@ from mesa_memory.viz.data.story.colouring import (
     of_outcome,
     of_text,
 )
-from mesa_memory.viz.data.story.said import Message, said
+from mesa_memory.viz.data.story.said import SpokenMessage, said
 from mesa_memory.viz.data.story.scene import Scene, scene
 
 #: number of agents whose memory is shown if none are named
@@ -38,7 +38,7 @@ class Person:
     agent: Any
     memory: str
     past: Past
-    recalls: list[Recall]
+    recalls: list[RecordedRecall]
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Contents:
 
     scene: Scene
     names: dict[Any, str]
-    messages: list[list[Message]]
+    messages: list[list[SpokenMessage]]
     measures: list[tuple[Colouring, str]]
     people: list[Person]
 
@@ -98,7 +98,7 @@ def contents(
     return Contents(seen, run.names, messages, measures, people)
 
 
-def _most_active(counted: Activity, held: spread.Holding | None) -> list[Any]:
+def _most_active(counted: Activity, held: spread.HoldingCounts | None) -> list[Any]:
     """Half of them the first who held the text, then those with most to tell."""
     busy = (counted["events"] + counted["made"] + counted["recalls"]).sum(axis=1)
     early = [n for n in held.order if held.counts[n].any()] if held else []

@@ -8,7 +8,7 @@ from mesa_memory.core.records import DERIVED
 from mesa_memory.core.text.redaction import scrub
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data.agent import text_of
-from mesa_memory.viz.data.recall import Recall
+from mesa_memory.viz.data.recall import RecordedRecall
 from mesa_memory.viz.data.story.colouring import Colouring
 from mesa_memory.viz.data.story.frames import box, flat, plain
 from mesa_memory.viz.report.contents import Contents, Person
@@ -151,7 +151,7 @@ def _person(
 
 
 def _recall(
-    one: Recall, places: dict[str, int], texts: Texts, sample: Sample
+    one: RecordedRecall, places: dict[str, int], texts: Texts, sample: Sample
 ) -> list[Any]:
     """A recall for ``recallLine`` in report.js; an unknown record has place -1."""
     candidates = [

@@ -23,9 +23,9 @@ PARAMETER = "token"
 #: the page itself may show the page in a frame
 FRAMES = (b"content-security-policy", b"frame-ancestors 'self'")
 
-type Message = MutableMapping[str, Any]
-type Send = Callable[[Message], Awaitable[None]]
-type Receive = Callable[[], Awaitable[Message]]
+type Scope = MutableMapping[str, Any]
+type Send = Callable[[Scope], Awaitable[None]]
+type Receive = Callable[[], Awaitable[Scope]]
 
 
 class PageGuard:
@@ -52,7 +52,7 @@ class PageGuard:
     ) -> None:
         self.app, self.names, self.token, self.cookie = app, names, token, cookie
 
-    def __call__(self, scope: Message, receive: Receive, send: Send) -> Awaitable[None]:
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         """Asks the application, sets the cookie, or refuses with status 400 or 403."""
         if scope["type"] not in ("http", "websocket"):
             return self.app(scope, receive, send)
@@ -124,7 +124,7 @@ def opened_elsewhere() -> bool:
 
 
 def _unframed(send: Send) -> Send:
-    def sending(message: Message) -> Awaitable[None]:
+    def sending(message: Scope) -> Awaitable[None]:
         if message["type"] == "http.response.start":
             message["headers"] = [*message.get("headers", []), FRAMES]
         return send(message)

@@ -11,7 +11,7 @@ STEPS = 20
 
 
 @dataclass
-class _Given:
+class _Sent:
     """What a browser has been given since it began, or had to forget all."""
 
     version: Any
@@ -40,9 +40,9 @@ def use_portions(
         is to be called with the place of a step for which the browser asks.
     """
     (asks, asked), ask = solara.use_state((0, 0))
-    given, answered = solara.use_ref(_Given(version, at_once)), solara.use_ref(0)
+    given, answered = solara.use_ref(_Sent(version, at_once)), solara.use_ref(0)
     if given.current.version != version:
-        given.current = _Given(version, at_once)
+        given.current = _Sent(version, at_once)
     known = given.current
     wanted: set[int] = set()
     if known.begun:

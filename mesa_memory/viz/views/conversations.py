@@ -136,7 +136,7 @@ def Reading(
     source: Source,
     selection: Selection,
     thread: data.Thread,
-    lines: Sequence[data.Line],
+    lines: Sequence[data.ThreadLine],
     pasts: Mapping[Any, memories.Past],
     agent: Any,
     step: float,
@@ -167,7 +167,7 @@ def Reading(
 
 @solara.component
 def Rows(
-    source: Source, selection: Selection, lines: Sequence[data.Line], agent: Any
+    source: Source, selection: Selection, lines: Sequence[data.ThreadLine], agent: Any
 ) -> Any:
     """A row for each line and memory; a click goes to the step of the line."""
     pairs = [(line, trace) for line in lines for trace in line.traces]
@@ -184,7 +184,7 @@ def Rows(
 type Shown = tuple[Passage, list[tuple[str, Any]]]
 
 
-def _said(source: Source, line: data.Line, agent: Any) -> Shown:
+def _said(source: Source, line: data.ThreadLine, agent: Any) -> Shown:
     marks, goes = [], []
     for trace in line.traces:
         if trace.state == data.UNKNOWN:
@@ -234,7 +234,7 @@ def _thread(
     ]
 
 
-def _row(source: Source, line: data.Line, trace: data.Trace) -> list[Any]:
+def _row(source: Source, line: data.ThreadLine, trace: data.Trace) -> list[Any]:
     return [
         line.step,
         "" if line.speaker is None else source.called(line.speaker),

@@ -16,7 +16,7 @@ TREE_LINES, LINE_CHARS = 5_000, 600
 
 
 @dataclass(frozen=True)
-class Evidence:
+class EvidenceTree:
     """A record and what it was made from.
 
     Attributes:
@@ -51,7 +51,7 @@ def conclusions(past: Past, step: float) -> list[Row]:
     return sorted(made, key=lambda row: (row["valid_from"], row["seq"]), reverse=True)
 
 
-def evidence(run: Run, record: str) -> Evidence:
+def evidence(run: Run, record: str) -> EvidenceTree:
     """The sources of a record.
 
     Raises:
@@ -67,11 +67,11 @@ def evidence(run: Run, record: str) -> Evidence:
         elif line["id"] not in parents and not line["repeated"]:
             raw[line["id"]] = line
     events = sorted(raw.values(), key=lambda line: line["step"])
-    return Evidence(lines, events, list(gone))
+    return EvidenceTree(lines, events, list(gone))
 
 
 def nodes(
-    found: Evidence,
+    found: EvidenceTree,
     past: Past,
     called: Callable[[Any], str] = str,
     changed: Mapping[str, Intervention] = MappingProxyType({}),

@@ -22,7 +22,7 @@ CIRCLE_AGENTS, PLACED_AGENTS = 40, 500
 
 
 @dataclass(frozen=True)
-class Opinion:
+class HeldOpinion:
     """The impression of one agent of another one, from one step to another.
 
     Attributes:
@@ -66,7 +66,7 @@ class Opinions:
         places: for each of them x and y, -1 to 1; the same at all steps.
     """
 
-    def __init__(self, found: Iterable[Opinion], agents: Iterable[Any]) -> None:
+    def __init__(self, found: Iterable[HeldOpinion], agents: Iterable[Any]) -> None:
         self.all = list(found)
         named = dict.fromkeys(o.subject for o in self.all)
         named |= dict.fromkeys(o.observer for o in self.all)
@@ -74,12 +74,12 @@ class Opinions:
         others = [one for one in named if one not in set(first)]
         self.people = first + sorted(others, key=str)
         self.places = _places(self.people, self.all)
-        self._pairs: dict[Any, dict[Any, list[Opinion]]] = {}
+        self._pairs: dict[Any, dict[Any, list[HeldOpinion]]] = {}
         for one in sorted(self.all, key=lambda opinion: opinion.since):
             known = self._pairs.setdefault(one.observer, {})
             known.setdefault(one.subject, []).append(one)
 
-    def at(self, step: float) -> list[Opinion]:
+    def at(self, step: float) -> list[HeldOpinion]:
         """The impressions at the end of a step, by observer and subject."""
         place = {one: n for n, one in enumerate(self.people)}
         held = [opinion for opinion in self.all if opinion.held(step)]
@@ -90,7 +90,7 @@ class Opinions:
         met = self._pairs.get(observer, {})
         return [one for one in self.people if one in met]
 
-    def pair(self, observer: Any, subject: Any) -> list[Opinion]:
+    def pair(self, observer: Any, subject: Any) -> list[HeldOpinion]:
         """The impressions of one agent of the other, oldest first."""
         return self._pairs.get(observer, {}).get(subject, [])
 
@@ -103,7 +103,9 @@ def opinions(run: Run) -> Opinions:
     return Opinions(found, names.values())
 
 
-def line(opinions: list[Opinion], steps: list[float], what: str) -> list[float | None]:
+def line(
+    opinions: list[HeldOpinion], steps: list[float], what: str
+) -> list[float | None]:
     """A number of a pair's opinions at each step, or None.
 
     Args:
@@ -117,7 +119,7 @@ def line(opinions: list[Opinion], steps: list[float], what: str) -> list[float |
     return found
 
 
-def strongest(opinions: list[Opinion], count: int, agent: Any) -> list[Opinion]:
+def strongest(opinions: list[HeldOpinion], count: int, agent: Any) -> list[HeldOpinion]:
     """The opinions of and about an agent, then the most familiar ones.
 
     Args:
@@ -126,13 +128,13 @@ def strongest(opinions: list[Opinion], count: int, agent: Any) -> list[Opinion]:
         agent: its unique id.
     """
 
-    def order(one: Opinion) -> tuple[bool, float]:
+    def order(one: HeldOpinion) -> tuple[bool, float]:
         return agent not in (one.observer, one.subject), -(one.familiarity or 0.0)
 
     return sorted(opinions, key=order)[:count]
 
 
-def around(opinions: list[Opinion], agent: Any, people: list[Any]) -> Places:
+def around(opinions: list[HeldOpinion], agent: Any, people: list[Any]) -> Places:
     """An agent in the middle, and the others of its opinions evenly around it.
 
     Args:
@@ -187,14 +189,16 @@ def _of(content: Any, name: str) -> float | None:
     return reading.number(content.get(name)) if isinstance(content, dict) else None
 
 
-def _opinion(row: tuple, names: dict[str, Any]) -> Opinion:
+def _opinion(row: tuple, names: dict[str, Any]) -> HeldOpinion:
     _, name, agent, subject, text, content, since, until, ended, _ = row
     numbers = _of(content, "sentiment"), _of(content, "familiarity")
     observer = names.get(agent, agent)
-    return Opinion(name, observer, subject, text or "", *numbers, since, until, ended)
+    return HeldOpinion(
+        name, observer, subject, text or "", *numbers, since, until, ended
+    )
 
 
-def _places(people: list[Any], opinions: list[Opinion]) -> Places:
+def _places(people: list[Any], opinions: list[HeldOpinion]) -> Places:
     """On a circle by their ids; many: who thinks of each other stands near."""
     graph = nx.Graph()
     graph.add_nodes_from(range(len(people)))

@@ -15,7 +15,7 @@ prompts = schema.prompts
 
 
 @dataclass(frozen=True)
-class Section:
+class PromptSection:
     """One section of a prompt.
 
     Attributes:
@@ -35,7 +35,7 @@ class Section:
 
 
 @dataclass(frozen=True)
-class Budget:
+class PromptBudget:
     """The budget of a prompt.
 
     Attributes:
@@ -48,7 +48,7 @@ class Budget:
     step: float
     most: int
     tokens: int
-    sections: tuple[Section, ...]
+    sections: tuple[PromptSection, ...]
 
     @property
     def left_out(self) -> int:
@@ -56,7 +56,7 @@ class Budget:
         return sum(section.left_out for section in self.sections)
 
 
-def budgets(run: Run, agent: Any) -> list[Budget]:
+def budgets(run: Run, agent: Any) -> list[PromptBudget]:
     """Each text of an agent's memory that had a budget, in order.
 
     A damaged value counts as 0.
@@ -68,14 +68,16 @@ def budgets(run: Run, agent: Any) -> list[Budget]:
     return [_budget(row) for row in rows if isinstance(row["budget"], Mapping)]
 
 
-def last_at(found: Sequence[Budget], after: float, step: float) -> Budget | None:
+def last_at(
+    found: Sequence[PromptBudget], after: float, step: float
+) -> PromptBudget | None:
     """The last one that was read in a step, after the end of the one before."""
     read = [one for one in found if after < one.step <= step]
     return read[-1] if read else None
 
 
 def series(
-    found: Sequence[Budget], steps: Sequence[float]
+    found: Sequence[PromptBudget], steps: Sequence[float]
 ) -> dict[str, list[int | None]]:
     """For each section, its tokens at each finished step; or None."""
     places = {step: place for place, step in enumerate(steps)}
@@ -89,7 +91,7 @@ def series(
     return values
 
 
-def dropped(one: Budget, past: Past) -> list[tuple[str, str, Row | None]]:
+def dropped(one: PromptBudget, past: Past) -> list[tuple[str, str, Row | None]]:
     """Section, id and record of each record without room that is named."""
     return [
         (part.name, record, past.by_id.get(record))
@@ -98,19 +100,19 @@ def dropped(one: Budget, past: Past) -> list[tuple[str, str, Row | None]]:
     ]
 
 
-def _budget(row: Row) -> Budget:
+def _budget(row: Row) -> PromptBudget:
     given = row["budget"]
     parts = [
         part for part in _listed(given.get("sections")) if isinstance(part, Mapping)
     ]
     sections = tuple(map(_section, parts))
     most, tokens = _count(given.get("budget")), _count(given.get("tokens"))
-    return Budget(row["step"], most, tokens, sections)
+    return PromptBudget(row["step"], most, tokens, sections)
 
 
-def _section(part: Mapping[str, Any]) -> Section:
+def _section(part: Mapping[str, Any]) -> PromptSection:
     records = [name for name in _listed(part.get("left_out")) if isinstance(name, str)]
-    return Section(
+    return PromptSection(
         str(part.get("name") or "?"),
         number(part.get("share")) or 0.0,
         _count(part.get("tokens")),

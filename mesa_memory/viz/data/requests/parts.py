@@ -15,7 +15,7 @@ _CONTENT = re.compile(r"- |\d|Step |Steps |\(")
 
 
 @dataclass(frozen=True)
-class Part:
+class RequestPart:
     """A part of what was sent.
 
     Attributes:
@@ -39,7 +39,7 @@ class Part:
 
 def parts(
     messages: Iterable[tuple[str, str]], memories: Iterable[str] = ()
-) -> list[Part]:
+) -> list[RequestPart]:
     """What was sent, heading by heading, in order.
 
     Args:
@@ -56,11 +56,11 @@ def parts(
             body = " ".join(" ".join(lines[bool(name) :]).split())
             memory = bool(body) and body in shown
             said = ROLES.get(role, role)
-            found.append(Part(said, name, told, memory, count_tokens(told)))
+            found.append(RequestPart(said, name, told, memory, count_tokens(told)))
     return found
 
 
-def shares(found: Sequence[Part]) -> list[float]:
+def shares(found: Sequence[RequestPart]) -> list[float]:
     """The share of each part in all tokens, 0 to 1."""
     total = sum(part.tokens for part in found) or 1
     return [part.tokens / total for part in found]

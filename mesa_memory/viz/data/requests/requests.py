@@ -17,7 +17,7 @@ calls = schema.calls
 
 
 @dataclass(frozen=True)
-class ToolCall:
+class RequestedTool:
     """A tool that a reply calls.
 
     Attributes:
@@ -40,7 +40,7 @@ class Request:
 
     row: Row
     messages: tuple[tuple[str, str], ...]
-    tools: tuple[ToolCall, ...]
+    tools: tuple[RequestedTool, ...]
 
     @property
     def id(self) -> str:
@@ -120,10 +120,10 @@ def _said(content: Any) -> str:
     return json.dumps(content, ensure_ascii=False, indent=1)
 
 
-def _tools(raw: Any) -> tuple[ToolCall, ...]:
+def _tools(raw: Any) -> tuple[RequestedTool, ...]:
     """The calls of tools in a provider's response; what is damaged is left out."""
     return tuple(
-        ToolCall(str(one["name"]), _said(one.get("arguments")))
+        RequestedTool(str(one["name"]), _said(one.get("arguments")))
         for one in functions(raw)
         if one.get("name")
     )

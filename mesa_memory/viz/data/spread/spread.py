@@ -54,7 +54,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Holding:
+class HoldingCounts:
     """Who remembered something like the text.
 
     Attributes:
@@ -178,7 +178,7 @@ def _pattern(word: str) -> str:
 
 def holding(
     found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
-) -> Holding:
+) -> HoldingCounts:
     """Who held a record that is similar enough, at the end of each step.
 
     Args:
@@ -193,7 +193,7 @@ def holding(
     np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_from"])), 1)
     # NaN, which is later than all, has no end among the steps.
     np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_to"])), -1)
-    return Holding(held.agents, held.steps, changes[:, :-1].cumsum(axis=1))
+    return HoldingCounts(held.agents, held.steps, changes[:, :-1].cumsum(axis=1))
 
 
 def counting(found: Found, least: float, ticks: Ticks = NO_TICKS) -> np.ndarray:

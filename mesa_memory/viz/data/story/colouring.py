@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.viz.data.activity import MEASURES, Activity
-from mesa_memory.viz.data.spread.spread import Holding
+from mesa_memory.viz.data.spread.spread import HoldingCounts
 from mesa_memory.viz.data.story.scene import Scene
 
 
@@ -89,7 +89,7 @@ def of_measure(activity: Activity, measure: str) -> Colouring:
     return Colouring(MEASURES[measure][0], activity.agents, values)
 
 
-def of_text(held: Holding, text: str) -> Colouring:
+def of_text(held: HoldingCounts, text: str) -> Colouring:
     """By whether an agent held a memory like a text."""
     values = np.where(held.counts > 0, 0, np.nan).astype(np.float32)
     return Colouring("a memory like the text", held.agents, values, (text,))

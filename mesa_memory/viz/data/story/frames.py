@@ -7,7 +7,7 @@ import numpy as np
 
 from mesa_memory.core.content import shorten
 from mesa_memory.viz.data.story.colouring import Colouring
-from mesa_memory.viz.data.story.said import Message
+from mesa_memory.viz.data.story.said import SpokenMessage
 from mesa_memory.viz.data.story.scene import Scene, circle
 
 #: longest words of a message beside its arrow and in the list, in characters
@@ -18,7 +18,7 @@ def frames(
     agents: Sequence[Any],
     colouring: Colouring,
     scene: Scene,
-    said: Sequence[Sequence[Message]],
+    said: Sequence[Sequence[SpokenMessage]],
     first: int,
 ) -> list[dict[str, Any]]:
     """The pictures of some steps that follow each other, from ``first`` on.

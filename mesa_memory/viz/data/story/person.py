@@ -104,7 +104,9 @@ def _ranked(rows: list[Row], past: Past) -> Mind | None:
     return None
 
 
-def reason(recall: recalling.Recall, candidate: recalling.Candidate) -> str:
+def reason(
+    recall: recalling.RecordedRecall, candidate: recalling.RecallCandidate
+) -> str:
     """The parts of a record's score in words, the greatest first."""
     parts = sorted(recall.weighted(candidate), key=lambda part: -part[1])
     told = [

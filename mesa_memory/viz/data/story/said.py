@@ -10,7 +10,7 @@ from mesa_memory.viz.data import reading
 
 
 @dataclass(frozen=True)
-class Message:
+class SpokenMessage:
     """Words that one agent said to another.
 
     Attributes:
@@ -25,7 +25,7 @@ class Message:
     record: str
 
 
-def said(run: Run, first: int, count: int) -> list[list[Message]]:
+def said(run: Run, first: int, count: int) -> list[list[SpokenMessage]]:
     """The messages of some finished steps that follow each other, in order.
 
     A message to several is one for each of them. What somebody says who is no agent of
@@ -42,7 +42,7 @@ def said(run: Run, first: int, count: int) -> list[list[Message]]:
     ends = reading.ends(run)
     after = ends[first - 1][1] if first else -1
     seqs = [seq for _, seq in ends[first : first + count]]
-    found: list[dict[tuple, Message]] = [{} for _ in seqs]
+    found: list[dict[tuple, SpokenMessage]] = [{} for _ in seqs]
     if not seqs:
         return []
     place, known = 0, run.unique_ids
@@ -54,7 +54,9 @@ def said(run: Run, first: int, count: int) -> list[list[Message]]:
     return [list(messages.values()) for messages in found]
 
 
-def _messages(row: Mapping[str, Any], known: Mapping[str, Any]) -> Iterable[Message]:
+def _messages(
+    row: Mapping[str, Any], known: Mapping[str, Any]
+) -> Iterable[SpokenMessage]:
     """What a record of a message says about who told whom."""
     content = row["content"]
     if not isinstance(content, Mapping) or row["origin"] == IMPORTED:
@@ -66,7 +68,7 @@ def _messages(row: Mapping[str, Any], known: Mapping[str, Any]) -> Iterable[Mess
     heard = [row["agent"]] if row["agent"] != sender else _recipients(content, known)
     for recipient in heard:
         if recipient != sender:
-            yield Message(sender, recipient, str(text), row["id"])
+            yield SpokenMessage(sender, recipient, str(text), row["id"])
 
 
 def _recipients(content: Mapping[str, Any], known: Mapping[str, Any]) -> list[Any]:
@@ -75,7 +77,9 @@ def _recipients(content: Mapping[str, Any], known: Mapping[str, Any]) -> list[An
     return [known[str(one)] for one in several if str(one) in known]
 
 
-def _keep(found: dict[tuple, Message], message: Message, owner: Any) -> None:
+def _keep(
+    found: dict[tuple, SpokenMessage], message: SpokenMessage, owner: Any
+) -> None:
     """Both remember it: it is one message, and the recipient's record stands for it."""
     key = (message.sender, message.recipient, message.text)
     if key not in found or message.recipient == owner:

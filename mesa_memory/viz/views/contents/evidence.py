@@ -147,7 +147,7 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
 
 
 @solara.component
-def Summary(selection: Selection, found: data.Evidence, past: memories.Past) -> Any:
+def Summary(selection: Selection, found: data.EvidenceTree, past: memories.Past) -> Any:
     """How much evidence there is, and what is wrong with it."""
     row = past.by_id.get(found.record["id"])
     with solara.Div(classes=["mm-row"]):

@@ -3,7 +3,12 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mesa_memory.viz.data.contents.impressions import Opinion, Opinions, Places, line
+from mesa_memory.viz.data.contents.impressions import (
+    HeldOpinion,
+    Opinions,
+    Places,
+    line,
+)
 from mesa_memory.viz.widgets.chart import COLOURS
 from mesa_memory.viz.widgets.timeline import number
 
@@ -38,7 +43,7 @@ SIGNED_ARROWS = 32
 
 def graph(
     places: Places,
-    drawn: Sequence[Opinion],
+    drawn: Sequence[HeldOpinion],
     chosen: tuple[Any, Any],
     called: Callable[[Any], str] = str,
 ) -> dict[str, Any]:
@@ -100,7 +105,7 @@ def _beside(x: float, y: float) -> dict[str, Any]:
 
 
 def _cells(
-    found: Opinions, held: Sequence[Opinion], chosen: tuple[Any, Any]
+    found: Opinions, held: Sequence[HeldOpinion], chosen: tuple[Any, Any]
 ) -> list[Any]:
     place = {one: n for n, one in enumerate(found.people)}
     room = len(found.people) <= NAMED_AGENTS
@@ -130,7 +135,7 @@ def _axes(names: Sequence[str]) -> tuple[dict[str, Any], int]:
 
 def matrix(
     found: Opinions,
-    held: Sequence[Opinion],
+    held: Sequence[HeldOpinion],
     chosen: tuple[Any, Any],
     called: Callable[[Any], str] = str,
 ) -> dict[str, Any]:
@@ -168,7 +173,7 @@ def matrix(
 
 
 def lines(
-    pairs: Sequence[tuple[str, list[Opinion]]], steps: list[float]
+    pairs: Sequence[tuple[str, list[HeldOpinion]]], steps: list[float]
 ) -> dict[str, Any]:
     """Sentiment and familiarity over steps.
 
@@ -223,11 +228,11 @@ def _parts(colour: str) -> list[int]:
     return [int(colour[n : n + 2], 16) for n in (1, 3, 5)]
 
 
-def _pair(opinion: Opinion) -> tuple[Any, Any]:
+def _pair(opinion: HeldOpinion) -> tuple[Any, Any]:
     return opinion.observer, opinion.subject
 
 
-def _stroke(opinion: Opinion, widest: float) -> dict[str, Any]:
+def _stroke(opinion: HeldOpinion, widest: float) -> dict[str, Any]:
     return {
         "color": colour(opinion.sentiment),
         "width": round(1 + widest * (opinion.familiarity or 0.0), 2),
@@ -235,7 +240,7 @@ def _stroke(opinion: Opinion, widest: float) -> dict[str, Any]:
     }
 
 
-def _sign(opinion: Opinion) -> dict[str, Any]:
+def _sign(opinion: HeldOpinion) -> dict[str, Any]:
     return {"show": True, "formatter": opinion.sign, "fontWeight": "bold"}
 
 

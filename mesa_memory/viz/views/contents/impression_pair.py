@@ -78,7 +78,7 @@ def Pair(
 
 
 @solara.component
-def Current(there: list[data.Opinion], who: str, whom: str, step: float) -> Any:
+def Current(there: list[data.HeldOpinion], who: str, whom: str, step: float) -> Any:
     """The words of the impression at the step, and what changed in them."""
     known = [opinion for opinion in there if opinion.since <= step]
     if not known or not known[-1].held(step):
@@ -97,7 +97,7 @@ def Current(there: list[data.Opinion], who: str, whom: str, step: float) -> Any:
 
 
 @solara.component
-def History(selection: Selection, there: list[data.Opinion]) -> Any:
+def History(selection: Selection, there: list[data.HeldOpinion]) -> Any:
     """All versions; a click shows what one rests on."""
     solara.v.Html(tag="h4", children=["Versions; click one to see its evidence"])
     Table(
@@ -111,7 +111,7 @@ def History(selection: Selection, there: list[data.Opinion]) -> Any:
     )
 
 
-def _version(opinion: data.Opinion) -> list[Any]:
+def _version(opinion: data.HeldOpinion) -> list[Any]:
     return [
         opinion.sign,
         opinion.sentiment,

@@ -76,7 +76,7 @@ def Found(source: Source, selection: Selection, found: data.Opinions) -> Any:
     subject = _subject(selection, found, observer)
     chosen = (observer, subject)
 
-    def pick(opinion: data.Opinion) -> None:
+    def pick(opinion: data.HeldOpinion) -> None:
         selection.choose(agent=opinion.observer, other_agent=str(opinion.subject))
 
     with solara.Column(gap="0px"):
@@ -110,7 +110,7 @@ def Before(selection: Selection, found: data.Opinions, step: float) -> Any:
 
 
 @solara.component
-def Sums(held: list[data.Opinion], step: float) -> Any:
+def Sums(held: list[data.HeldOpinion], step: float) -> Any:
     """How many impressions of which kind there are, which also explains the signs."""
     counts = dict.fromkeys(charts.DASHES, 0)
     for opinion in held:
@@ -149,9 +149,9 @@ def Graph(
     source: Source,
     selection: Selection,
     found: data.Opinions,
-    held: list[data.Opinion],
+    held: list[data.HeldOpinion],
     chosen: tuple[Any, Any],
-    on_pick: Callable[[data.Opinion], None],
+    on_pick: Callable[[data.HeldOpinion], None],
 ) -> Any:
     """Agents, and an arrow for each impression."""
     usual = OWN if len(held) > FEW else ALL
@@ -204,9 +204,9 @@ def Arrows(selection: Selection, which: str, usual: str, who: str) -> Any:
 def Matrix(
     source: Source,
     found: data.Opinions,
-    held: list[data.Opinion],
+    held: list[data.HeldOpinion],
     chosen: tuple[Any, Any],
-    on_pick: Callable[[data.Opinion], None],
+    on_pick: Callable[[data.HeldOpinion], None],
 ) -> Any:
     """A cell for each observer and subject."""
 
@@ -254,11 +254,11 @@ def _subject(selection: Selection, found: data.Opinions, observer: Any) -> Any:
     return next((s for s in known if str(s) == asked), known[0] if known else None)
 
 
-def _pair(opinion: data.Opinion) -> tuple[Any, Any]:
+def _pair(opinion: data.HeldOpinion) -> tuple[Any, Any]:
     return opinion.observer, opinion.subject
 
 
-def _held(opinion: data.Opinion, source: Source) -> list[Any]:
+def _held(opinion: data.HeldOpinion, source: Source) -> list[Any]:
     return [
         source.called(opinion.observer),
         source.called(opinion.subject),

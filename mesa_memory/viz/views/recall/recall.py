@@ -120,7 +120,7 @@ def Never(source: Source, selection: Selection, agent: Any) -> Any:
 
 
 @solara.component
-def Asked(recall: data.Recall) -> Any:
+def Asked(recall: data.RecordedRecall) -> Any:
     """What the recall was about and how it was scored."""
     count = len(recall.candidates)
     with solara.Div(classes=["mm-row"]):
@@ -146,7 +146,7 @@ def Asked(recall: data.Recall) -> Any:
 
 @solara.component
 def Candidates(
-    source: Source, selection: Selection, recall: data.Recall, agent: Any
+    source: Source, selection: Selection, recall: data.RecordedRecall, agent: Any
 ) -> Any:
     """Weights to try, and the candidates ranked by them."""
     tried, set_tried = solara.use_state(selection.weights)
@@ -167,7 +167,7 @@ def Candidates(
 
 
 @solara.component
-def Bars(recall: data.Recall, ranked: list[data.Ranked], agent: Any) -> Any:
+def Bars(recall: data.RecordedRecall, ranked: list[data.Ranked], agent: Any) -> Any:
     """The best candidates as bars of weighted parts."""
     option = bars(ranked[:BARS], recall.names)
     if len(ranked) > BARS:
@@ -185,7 +185,7 @@ def Bars(recall: data.Recall, ranked: list[data.Ranked], agent: Any) -> Any:
 def Listed(
     source: Source,
     selection: Selection,
-    recall: data.Recall,
+    recall: data.RecordedRecall,
     ranked: list[data.Ranked],
     agent: Any,
 ) -> Any:

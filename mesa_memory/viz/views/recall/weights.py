@@ -22,7 +22,7 @@ PRESETS = {
 @solara.component
 def Weights(
     selection: Selection,
-    recall: data.Recall,
+    recall: data.RecordedRecall,
     tried: tuple[float, ...] | None,
     on_try: Callable[[Any], None],
 ) -> Any:

@@ -56,7 +56,7 @@ def BudgetPage(source: Source, selection: Selection, agent: Any, step: float) ->
 
 
 @solara.component
-def Now(source: Source, now: data.Budget, agent: Any, step: float) -> Any:
+def Now(source: Source, now: data.PromptBudget, agent: Any, step: float) -> Any:
     """The prompt of the step: a bar of its sections, and their numbers."""
     option = solara.use_memo(lambda: _bar(now), [now])
     with Section(
@@ -94,7 +94,11 @@ def Now(source: Source, now: data.Budget, agent: Any, step: float) -> Any:
 
 @solara.component
 def LeftOut(
-    source: Source, selection: Selection, now: data.Budget, agent: Any, step: float
+    source: Source,
+    selection: Selection,
+    now: data.PromptBudget,
+    agent: Any,
+    step: float,
 ) -> Any:
     """The records for which there was no room; a click shows their evidence."""
     past = source.of(memories.past, agent)
@@ -116,7 +120,7 @@ def LeftOut(
 def Course(
     source: Source,
     selection: Selection,
-    found: Sequence[data.Budget],
+    found: Sequence[data.PromptBudget],
     agent: Any,
     step: float,
 ) -> Any:
@@ -136,7 +140,7 @@ def Course(
         )
 
 
-def _bar(now: data.Budget) -> dict[str, Any]:
+def _bar(now: data.PromptBudget) -> dict[str, Any]:
     parts = [
         curves.bar(n, one.name, [one.tokens]) for n, one in enumerate(now.sections)
     ]
@@ -145,7 +149,9 @@ def _bar(now: data.Budget) -> dict[str, Any]:
     return curves.lying([""], "tokens", [*parts, rest])
 
 
-def _course(found: Sequence[data.Budget], steps: Sequence[float]) -> dict[str, Any]:
+def _course(
+    found: Sequence[data.PromptBudget], steps: Sequence[float]
+) -> dict[str, Any]:
     series = [
         curves.bar(n, name, values)
         for n, (name, values) in enumerate(data.series(found, steps).items())

@@ -65,7 +65,7 @@ def Window(source: Source, request: Request, agent: Any) -> Any:
         )
 
 
-def _bar(found: Sequence[data.Part]) -> dict[str, Any]:
+def _bar(found: Sequence[data.RequestPart]) -> dict[str, Any]:
     """One bar of all parts, the small ones together."""
     least = sorted((part.tokens for part in found), reverse=True)[:BARS][-1]
     sizes: dict[str, int] = {}

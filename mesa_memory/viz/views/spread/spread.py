@@ -205,7 +205,10 @@ def _choose_least(selection: Selection, given: Any, shown: float) -> None:
 
 @solara.component
 def Curve(
-    held: data.Holding, against: data.Holding | None, selection: Selection, step: float
+    held: data.HoldingCounts,
+    against: data.HoldingCounts | None,
+    selection: Selection,
+    step: float,
 ) -> Any:
     """How many agents held it, and what is not meant, step by step."""
     option = solara.use_memo(lambda: _lines(held, against), [id(held), id(against)])
@@ -240,7 +243,9 @@ def Curve(
         )
 
 
-def _lines(held: data.Holding, against: data.Holding | None) -> dict[str, Any]:
+def _lines(
+    held: data.HoldingCounts, against: data.HoldingCounts | None
+) -> dict[str, Any]:
     lines = [
         curves.line(0, "hold it", held.holders, shade=0.25),
         curves.line(1, "ever held it", held.reached),
@@ -251,7 +256,9 @@ def _lines(held: data.Holding, against: data.Holding | None) -> dict[str, Any]:
 
 
 @solara.component
-def Strip(source: Source, selection: Selection, held: data.Holding, step: float) -> Any:
+def Strip(
+    source: Source, selection: Selection, held: data.HoldingCounts, step: float
+) -> Any:
     """A cell for each agent and step."""
     order = selection.option("spread_order", "first", ORDERS)
     places, values = solara.use_memo(lambda: _rows(held, order), [id(held), order])
@@ -281,6 +288,6 @@ def Strip(source: Source, selection: Selection, held: data.Holding, step: float)
         )
 
 
-def _rows(held: data.Holding, order: str) -> tuple[list[int], np.ndarray]:
+def _rows(held: data.HoldingCounts, order: str) -> tuple[list[int], np.ndarray]:
     places = held.order if order == "first" else list(range(len(held.agents)))
     return places, held.counts[places].astype(np.float32)
