@@ -4,13 +4,10 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
-
-if TYPE_CHECKING:
-    from mesa_memory.viz.serving.run_feed import Feed
 
 #: hexadecimal digits that tell runs of stores with the same file name apart
 DIGITS = 6
@@ -107,7 +104,7 @@ def memory_of(run: Run, parameters: dict[str, Any]) -> str:
     return named + f" and {len(kinds) - CLASSES} more" * (len(kinds) > CLASSES)
 
 
-def give_keys(feeds: Sequence["Feed"]) -> None:
+def give_keys(feeds: Sequence[Any]) -> None:
     """Makes the keys of a page's runs differ, also those of copies of one file."""
     known: set[str] = set()
     for feed in feeds:
@@ -118,7 +115,7 @@ def give_keys(feeds: Sequence["Feed"]) -> None:
         known.add(feed.key)
 
 
-def labels(feeds: Sequence["Feed"]) -> dict[str, str]:
+def labels(feeds: Sequence[Any]) -> dict[str, str]:
     """What people read of each run of a page, by its key."""
     return {
         feed.key: _label(place, feed, differs)
@@ -126,13 +123,13 @@ def labels(feeds: Sequence["Feed"]) -> dict[str, str]:
     }
 
 
-def differing(feeds: Sequence["Feed"]) -> list[dict[str, Any]]:
+def differing(feeds: Sequence[Any]) -> list[dict[str, Any]]:
     """For each run of a page, those of its parameters that not all of them have."""
     facts = [feed.facts for feed in feeds]
     return differing_parameters([{} if f is None else f.parameters for f in facts])
 
 
-def _label(place: int, feed: "Feed", differs: dict[str, Any]) -> str:
+def _label(place: int, feed: Any, differs: dict[str, Any]) -> str:
     facts = feed.facts
     if facts is None:
         return feed.label

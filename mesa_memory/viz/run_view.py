@@ -1,15 +1,12 @@
 """What a view reads: one state of a recorded run."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from mesa_memory.llm.cost.ledger import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.run_names import RunFacts, labels
-
-if TYPE_CHECKING:
-    from mesa_memory.viz.serving.run_feed import Feed
 
 T = TypeVar("T")
 
@@ -20,6 +17,9 @@ class Source:
     So a component that is given a source is rendered again exactly when there is
     something new, and a page shows one state of the run. Made by ``Feed.source``.
 
+    Args:
+        feed: the ``Feed`` that made it.
+
     Attributes:
         steps: the finished steps.
         agent_ids: the unique ids of the agents, in order.
@@ -27,7 +27,7 @@ class Source:
     """
 
     def __init__(
-        self, feed: "Feed", steps: list[float], agent_ids: list[Any], stamp: tuple
+        self, feed: Any, steps: list[float], agent_ids: list[Any], stamp: tuple
     ) -> None:
         self._feed = feed
         self.steps, self.agent_ids, self.stamp = steps, agent_ids, stamp
