@@ -26,7 +26,7 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError
 from mesa_memory.llm.base import Attempt, LLMSettings
 from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.concurrency import Slots
+from mesa_memory.llm.providers.concurrency import ConcurrencyLimiter
 from mesa_memory.llm.providers.errors import StateError
 
 #: fixed numbers of requests at once that are tried
@@ -46,7 +46,7 @@ class Server:
         twice: how many requests were refused twice in a row.
     """
 
-    name = "lean"
+    name = "direct"
 
     def __init__(self) -> None:
         self._random = random.Random(SEED)
@@ -122,12 +122,12 @@ SERVERS: dict[str, Callable[[], Server]] = {
 }
 
 
-class Fixed(Slots):
+class Fixed(ConcurrencyLimiter):
     """The same number of requests at once, whatever the server says."""
 
     def release(self, slot: Any, status: int | None) -> None:
         """Ends a request."""
-        slot.level.limit = float(self.ceiling)
+        slot.limit.limit = float(self.ceiling)
         super().release(slot, None)
 
 
@@ -204,12 +204,12 @@ def run(make: Callable[[], Server], requests: int, fixed: int | None) -> Run:
     with simulated_time() as loop:
         server = make()
         patient = LLMSettings(
-            client="lean", attempts=1000 if fixed else 5, deadline=1e6
+            client="direct", attempts=1000 if fixed else 5, deadline=1e6
         )
         slots = None
         if fixed:
             slots = Fixed(fixed)
-        client = ProviderClient(patient, SEED, {"lean": server}, slots)
+        client = ProviderClient(patient, SEED, {"direct": server}, slots)
         began = time.monotonic()
         found = loop.run_until_complete(_all(client, requests))
         seconds = time.monotonic() - began

@@ -6,7 +6,7 @@ A local server, a process of its own, answers every request after ``latency`` se
 Mesa-LLM's classes are measured in the same run, one agent after the other and with its
 own asyncio stepping; where their time grows with the steps, on fewer of them. Processor
 time in the table is that of the whole process, all included, for each call: the agents,
-their memories and either way to a provider. The lean way's is measured with several
+their memories and either way to a provider. The direct way's is measured with several
 towns: the first, the least and the median, as other programs disturb it by a third and
 more. Below it stands what a call of the client alone takes, beside bare litellm calls
 with the same messages: the least of several turns. What a run leaves behind as garbage is
@@ -60,8 +60,8 @@ class Row:
 
     Attributes:
         wall: our time for all steps.
-        lean, litellm: our processor time, either way.
-        least, median: of the lean way, in ``TURNS`` towns.
+        direct, litellm: our processor time, either way.
+        least, median: of the direct way, in ``TURNS`` towns.
         bare: processor time of a bare litellm call.
         calls, tokens: requests and prompt tokens for one agent and step.
         theirs, theirs_asyncio: Mesa-LLM's time for as many steps.
@@ -72,7 +72,7 @@ class Row:
 
     memory: str
     wall: float
-    lean: float
+    direct: float
     least: float
     median: float
     litellm: float
@@ -212,7 +212,7 @@ def client_alone() -> dict[str, float]:
             {
                 "bare": bare_call_ms(server.base),
                 "litellm": client_call_ms(server.base, "litellm"),
-                "lean": client_call_ms(server.base, "lean"),
+                "direct": client_call_ms(server.base, "direct"),
             }
             for _ in range(TURNS)
         ]
@@ -228,7 +228,7 @@ def calls_per_second(calls: int = 2000) -> float:
         return count / (time.perf_counter() - started)
 
     async def twice(base: str) -> float:
-        client = ProviderClient(LLMSettings(client="lean"))
+        client = ProviderClient(LLMSettings(client="direct"))
         await measure(client, base, calls // 10)
         return await measure(client, base, calls)
 
@@ -244,20 +244,20 @@ def compare(
     fewer, base = few or steps, server.base
     bare = bare_call_ms(base)
     runs: dict[str, list[Run]] = {}
-    for way, turns in (("litellm", 1), ("lean", TURNS)):
+    for way, turns in (("litellm", 1), ("direct", TURNS)):
         choose = partial(configure, client=way)
         step(Town(5, ours, base, choose), 10, server)  # loads what is loaded once
         runs[way] = [
             step(Town(agents, ours, base, choose), steps, server) for _ in range(turns)
         ]
-    mine, make = runs["lean"][0], theirs(their_class, base)
-    lean = [run.per_call for run in runs["lean"]]
+    mine, make = runs["direct"][0], theirs(their_class, base)
+    direct = [run.per_call for run in runs["direct"]]
     other = step(Town(agents, make, base), fewer, server)
     town = AsyncTown(agents, make, base, citizen=AsyncCitizen)
     together = step(town, fewer, server)
     walls = [run.wall * steps / fewer for run in (other, together)]
     return Row(
-        *(name, mine.wall, mine.per_call, min(lean), statistics.median(lean)),
+        *(name, mine.wall, mine.per_call, min(direct), statistics.median(direct)),
         *(runs["litellm"][0].per_call, bare),
         mine.requests / (agents * steps),
         mine.prompt_tokens / (agents * steps),
@@ -302,7 +302,7 @@ def main() -> None:
         print(f"against a server that answers at once: {pace:.0f} calls a second")
         print(
             "processor time of the client alone: "
-            f"lean {alone['lean']:.2f} ms a call; litellm {alone['litellm']:.2f}, "
+            f"direct {alone['direct']:.2f} ms a call; litellm {alone['litellm']:.2f}, "
             f"{alone['litellm'] / alone['bare']:.2f} of a bare call"
         )
 

@@ -57,9 +57,12 @@ class LLMError(MesaMemoryError):
         agent: unique id of the agent whose memory asked.
         step: the model's clock when it asked.
         passing: True if waiting can cure it; the memory then tries again.
+        failed: the failed attempts, see ``FailedAttempt``; None if the client that was
+            asked does not report them.
     """
 
     passing = False
+    failed: tuple[Any, ...] | None = None
 
     def __init__(
         self,

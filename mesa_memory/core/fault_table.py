@@ -43,6 +43,22 @@ class Fault(NamedTuple):
     said: str = ""
 
 
+class FailedAttempt(NamedTuple):
+    """An HTTP request that got no usable answer.
+
+    Attributes:
+        model: the model that was asked.
+        kind: an outcome, such as ``"busy"``.
+        status: HTTP status; None without a response, such as for a lost connection.
+        action: the client's reaction, such as ``"sent again after 0.5 s"``.
+    """
+
+    model: str
+    kind: str
+    status: int | None
+    action: str
+
+
 class Row(NamedTuple):
     """A row of the table; it fits a fault with one of its codes, or with its words.
 

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from mesa_memory.core.content import count_tokens
 from mesa_memory.core.embedding import EmbedRequest
+from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.text import replies
 from mesa_memory.core.validate import token_count
 from mesa_memory.errors import BadReply, ContentFiltered, EmbedderError, LLMError
@@ -140,7 +141,7 @@ class Route:
     """How a request went to its model.
 
     Attributes:
-        client: ``"lean"`` or ``"litellm"``.
+        client: ``"direct"`` or ``"litellm"``.
         form: how a reply by a schema was asked for: ``"json_schema"``,
             ``"json_object with schema"``, ``"json_object"``, ``"tools"`` or ``"plain"``.
         without: settings that the server refuses, and that are not sent to it.
@@ -172,6 +173,7 @@ class Reply:
         form: how the answer's form was asked for, such as ``"json_schema"``; empty if
             unknown.
         without: settings that the server refuses, and that were not sent to it.
+        failed: attempts that failed before this answer.
     """
 
     text: str | None
@@ -189,6 +191,7 @@ class Reply:
     client: str = ""
     form: str = ""
     without: tuple[str, ...] = ()
+    failed: tuple[FailedAttempt, ...] = ()
 
     def __post_init__(self) -> None:
         """Leaves out counts and costs that cannot be true; they are unknown then."""
@@ -212,6 +215,7 @@ class Reply:
             cost=0.0,
             latency=0.0,
             attempts=0,
+            failed=(),
             kept=True,
         )
 

@@ -31,9 +31,9 @@ class AsyncLLM(Protocol):
         """The answer."""
 
 
-#: ways to a provider: the lean one where the server speaks the OpenAI protocol, and
-#: litellm else; always the lean one; always litellm
-CLIENTS = ("auto", "lean", "litellm")
+#: ways to a provider: the direct one where the server speaks the OpenAI protocol, and
+#: litellm else; always the direct one; always litellm
+CLIENTS = ("auto", "direct", "litellm")
 #: settings that are sent to the model, where given
 SENT = ("temperature", "seed", "max_tokens")
 
@@ -44,7 +44,7 @@ class Attempt(NamedTuple):
     Attributes:
         model: ``"provider/model"``; the request's own, or a fallback.
         api_base: the server's address; None is the provider's usual one.
-        address: where the lean way leads to; None for litellm, which knows.
+        address: where the direct way leads to; None for litellm, which knows.
         request: what is asked.
         arguments: what goes with the messages, such as ``temperature``, ``tools`` and
             ``response_format``; later ones win.
@@ -85,7 +85,7 @@ class LLMSettings:
 
     Attributes:
         client: ``"auto"`` sends requests itself to servers that speak the OpenAI
-            protocol, with litellm to all others; ``"lean"`` or ``"litellm"`` is always
+            protocol, with litellm to all others; ``"direct"`` or ``"litellm"`` is always
             that way.
         timeout: seconds for one attempt.
         attempts: the most attempts for one request.

@@ -32,7 +32,7 @@ class Accounted:
     def ended(self, reply: Reply | None, error: BaseException | None = None) -> None:
         """It was answered, or failed: then there is no reply."""
         services, request, client = self._services, self._request, self._client
-        services.settle(request, client, self._set_aside, reply)
+        services.settle(request, client, self._set_aside, reply, error)
         if self._recorder:
             self._recorder.called(
                 *(request, self._turn, reply, error, client is services.replay),

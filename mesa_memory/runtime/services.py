@@ -33,6 +33,7 @@ from mesa_memory.llm.cost.ledger import (
     Ledger,
     Reservation,
     Usage,
+    failure_usage,
     forecast,
     open_reply,
     price_of,
@@ -354,11 +355,12 @@ class Services:
         client: Any,
         set_aside: Reservation,
         reply: Reply | None,
+        error: BaseException | None = None,
     ) -> None:
         """Counts what a request used; None for ``reply`` is a failure."""
         model = (reply and reply.model) or request.model or ""
-        if reply is None:  # nobody charges for an answer that did not come
-            used = Usage(calls=1, attempts=1, failures=1)
+        if reply is None:
+            used = failure_usage(error)
         else:
             used = usage_of(request, reply, price_of(client, model))
             self.ledger.went(model, reply)

@@ -138,6 +138,7 @@ def _told() -> tuple[Column, ...]:
         Column("kept", Boolean()),
         Column("client", Text),
         Column("form", Text),
+        Column("failed", Document(list)),
     )
 
 
@@ -162,7 +163,8 @@ prompts = _log(
     Column("budget", Document(dict)),
 )
 
-#: one request to a language model; ``cached`` if a recorded run answered it, ``kept`` if
+#: one request to a language model; ``failed`` lists its failed attempts (model, kind,
+#: HTTP status, action); ``cached`` if a recorded run answered it, ``kept`` if
 #: kept answers did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
 #: from its cache
 calls = _log(

@@ -15,8 +15,8 @@ from mesa_memory import LLMRejected, LLMUnavailable, LongTermMemory, configure
 from mesa_memory.errors import MemoryStalled
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.llm.providers import errors as provider_errors
+from mesa_memory.llm.providers.attempts import RequestAttempts
 from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.deadline import Patience
 from tests.support import network, ways
 from tests.support.client import ask, ask_all, client, question
 from tests.support.openai_server import Behaviour, OpenAIServer, always, sequence
@@ -110,7 +110,7 @@ def test_a_refused_connection_is_tried_again():
     [
         ("nowhere/model", "Check the API key, the model's name"),
         ("no-provider", "Check the API key, the model's name"),
-        (None, "no model is named"),
+        (None, "names no model"),
     ],
 )
 def test_an_unknown_model_is_refused_at_once(model, text, elsewhere):
@@ -145,14 +145,13 @@ def waits(monkeypatch):
     """The waits between attempts; none of them takes any time."""
     waited = []
 
-    class Hasty(Patience):
-        async def sleep(self, seconds):
-            waited.append(seconds)
-            self.left -= seconds
+    async def wait(attempts, seconds):
+        waited.append(seconds)
+        attempts.time_left -= seconds
 
-    monkeypatch.setattr("mesa_memory.llm.providers.attempts.Patience", Hasty)
-    # As no time passes, a wait that was waited would not be over.
-    monkeypatch.setattr(ProviderClient, "_closed_for", lambda *_: 0.0)
+    monkeypatch.setattr(RequestAttempts, "wait", wait)
+    # As no time passes, the pause would not be over after its wait.
+    monkeypatch.setattr(ProviderClient, "_pause_left", lambda *_: 0.0)
     return waited
 
 

@@ -81,7 +81,7 @@ def check(study, server, under_way, whole):
     assert csv(study) == csv(whole)
 
 
-@pytest.mark.parametrize("client", ["lean", "litellm"])
+@pytest.mark.parametrize("client", ["direct", "litellm"])
 def test_killed_processes_repeat_only_requests_in_flight(tmp_path, server, client):
     study = paid(tmp_path / "study.sqlite", server, client)
     with killed_while_asking(study.location, server) as under_way:

@@ -2,8 +2,10 @@
 
 import logging
 import os
+import re
 import subprocess
 import sys
+from collections import Counter
 from typing import ClassVar
 
 import mesa
@@ -11,30 +13,54 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import EpisodicMemory, LongTermMemory, Services, configure
+from mesa_memory import EpisodicMemory, LongTermMemory, Services, configure, open_run
+from mesa_memory.core.fault_table import BUSY
 from mesa_memory.errors import LLMRejected
-from tests.contracts.test_provider_errors import behaviour, spoken_here
+from tests.contracts.test_provider_errors import DOES, behaviour, spoken_here
 from tests.support.client import warm_up
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
-from tests.support.openai_server import OpenAIServer
+from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.server_process import ROOT
 
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": "test"}
 ENVIRONMENT |= {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 ROWS = spoken_here()
+#: faults without an error message: behaviour, the action that helps, HTTP status
+ODD = (
+    (Behaviour.drop_before(), BUSY, None),
+    (Behaviour.raw(b"<html>Bad gateway</html>"), BUSY, None),
+    (Behaviour.drop_inside(), BUSY, None),
+    (Behaviour.raw(b'{"choices": []}'), BUSY, None),
+    (Behaviour("reply", code=502, body=b"<h1>502</h1>"), BUSY, 502),
+    (Behaviour("reply", code=529, body=b'{"type": "overloaded_error"}'), BUSY, 529),
+)
+#: a line of the log: agent, step, kind and HTTP status of a failed attempt, and the action
+FAILED = re.compile(
+    r"agent (\d+), step (\d+), \w+: attempt \d+ failed \(model 'openai/m', ([\w ]+), "
+    r"(?:HTTP (\d+)|no response)\): (.+)"
+)
+
+
+def expected(row):
+    """The kind and the HTTP status under which an error of the table is recorded."""
+    status = row["body"]["error"]["code"] if row["status"] == 200 else row["status"]
+    return DOES[row["does"]], status
 
 
 def weather(every):
-    """Answers one request in ``every`` with the next error of the table."""
+    """Answers one request in ``every`` with the next error of the table, or an odd one."""
+    faults = [(behaviour(row), *expected(row), row["does"]) for row in ROWS]
+    for number, odd in enumerate(ODD):
+        faults.insert(3 * number + 1, (*odd, "waited"))
     state = {"requests": 0, "errors": []}
 
     def behave(received):
         state["requests"] += 1
         if state["requests"] % every:
             return None
-        row = ROWS[len(state["errors"]) % len(ROWS)]
-        state["errors"].append(row)
-        return behaviour(row)
+        fault, kind, status, does = faults[len(state["errors"]) % len(faults)]
+        state["errors"].append({"kind": kind, "status": status, "does": does})
+        return fault
 
     return behave, state
 
@@ -57,39 +83,49 @@ class Seen:
     closed = graded
 
 
-def lived(steps, every, caplog):
+class Village(mesa.Model):
+    """Two agents that hear a word at each step."""
+
+    def __init__(self, base, record):
+        super().__init__(rng=1)
+        self.talking, self.raised = True, []
+        hasty = {"attempts": 3, "backoff": 0.01, "timeout": 20, "deadline": 30}
+        configure(self, execution="blocking", record=record, **hasty)
+        Services.of(self).observers.append(Seen(self))
+        for kind in (EpisodicMemory, LongTermMemory):
+            agent = LLMAgent(self, CoTReasoning, "openai/m", api_base=base)
+            agent.memory = kind(agent)
+
+    def step(self):
+        for agent in self.agents:
+            if self.talking:
+                said = {"message": f"word {self.steps} of Bob", "sender": 9}
+                agent.memory.add_to_memory("message", said)
+            try:
+                agent.memory.process_step()
+            except LLMRejected as error:
+                self.raised.append(error)
+
+
+def lived(steps, every, caplog, file):
     """A run of two agents, the errors that were raised, and those that were sent."""
     warm_up()
     caplog.set_level(logging.INFO, "mesa_memory")
     behave, state = weather(every)
-    raised = []
     with OpenAIServer(behave=behave) as server:
-        model = mesa.Model(rng=1)
-        hasty = {"attempts": 3, "backoff": 0.01, "timeout": 20, "deadline": 30}
-        configure(model, execution="blocking", **hasty)
-        Services.of(model).observers.append(Seen(model))
-        agents = []
-        for kind in (EpisodicMemory, LongTermMemory):
-            agent = LLMAgent(model, CoTReasoning, "openai/m", api_base=server.base)
-            agent.memory = kind(agent)
-            agents.append(agent)
+        model = Village(server.base, file)
         for step in range(steps + 3):
             if step == steps:
-                server.behave = None
-            model.steps += 1
-            for agent in agents:
-                if step < steps:
-                    said = {"message": f"word {step} of Bob", "sender": 9}
-                    agent.memory.add_to_memory("message", said)
-                try:
-                    agent.memory.process_step()
-                except LLMRejected as error:
-                    raised.append(error)
-    return agents, raised, state["errors"]
+                server.behave, model.talking = None, False
+            model.step()
+        state["requests"] = server.requests
+    configure(model, record=None)
+    return list(model.agents), model.raised, state
 
 
-def check(steps, every, caplog):
-    (episodic, long_term), raised, errors = lived(steps, every, caplog)
+def check(steps, every, caplog, file):
+    (episodic, long_term), raised, state = lived(steps, every, caplog, file)
+    errors = state["errors"]
     records = episodic.memory.current_records()
     found = {r.content["message"]: r for r in records if r.kind == "message"}
     assert len(found) == steps
@@ -111,17 +147,59 @@ def check(steps, every, caplog):
         assert error.step is not None
         assert error.agent in (1, 2)
     assert caplog.text.count("content filter refuses an event") <= len(filtered)
+    explained(episodic.model, file, state, raised, caplog)
 
 
-def test_a_run_through_all_kinds_of_errors_loses_nothing(caplog):
-    check(30, 4, caplog)
+def explained(model, file, state, raised, caplog):
+    """Server, log, ledger and ``run.calls`` agree about each failed request."""
+    with open_run(file) as run:
+        calls = run.calls(as_records=True)
+    failed = [(c["agent"], c["step"], f) for c in calls for f in c["failed"] or ()]
+    recorded = Counter(
+        (a, s, f["kind"], f["status"], f["action"]) for a, s, f in failed
+    )
+    lines = [FAILED.fullmatch(record.getMessage()) for record in caplog.records]
+    logged = Counter(
+        (int(agent), float(step), kind, status and int(status), action)
+        for agent, step, kind, status, action in (
+            line.groups() for line in lines if line
+        )
+    )
+    assert logged == recorded
+    sent = Counter((error["kind"], error["status"]) for error in state["errors"])
+    assert Counter((f["kind"], f["status"]) for _, _, f in failed) == sent
+    # Each request that was sent is one attempt of one call.
+    ledger = Services.of(model).ledger
+    assert ledger.total.attempts == state["requests"]
+    assert sum(call["attempts"] for call in calls) == state["requests"]
+    assert ledger.total.failed_attempts == len(failed)
+    assert ledger.total.failures == sum(call["error"] is not None for call in calls)
+    assert ledger.total.calls == len(calls)
+    by_agent = ledger.by("agent")
+    for agent in (1, 2):
+        own = [attempt for a, _, attempt in failed if a == agent]
+        assert by_agent[agent,].failed_attempts == len(own)
+    # A call that failed names its agent, step and error; the log or the caller got it.
+    told = caplog.text + "".join(map(str, raised))
+    for call in calls:
+        if call["error"] is not None:
+            kind, _, text = call["error"].partition(": ")
+            assert text.startswith(f"agent {call['agent']}, step {call['step']:g}, ")
+            assert call["failed"][-1]["action"] == f"given up with {kind}"
+            if kind in ("LLMRejected", "LLMUnavailable"):
+                assert text in told
+
+
+def test_a_run_through_all_kinds_of_errors_loses_nothing(caplog, tmp_path):
+    check(30, 4, caplog, tmp_path / "run.sqlite")
 
 
 @pytest.mark.slow
-def test_a_long_run_with_one_error_in_ten_loses_nothing(caplog):
-    check(50, 10, caplog)
+def test_a_long_run_with_one_error_in_ten_loses_nothing(caplog, tmp_path):
+    check(50, 10, caplog, tmp_path / "run.sqlite")
     caplog.clear()
-    check(150, 3, caplog)  # all errors of the table; the memory holds 200 events
+    # All errors of the table; the memory holds 200 events.
+    check(150, 3, caplog, tmp_path / "long.sqlite")
 
 
 TWO_LOOPS = """
@@ -130,7 +208,7 @@ import mesa
 from mesa_memory import LongTermMemory, configure
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
-from tests.support.openai_server import OpenAIServer
+from tests.support.openai_server import Behaviour, OpenAIServer
 
 with OpenAIServer() as server:
     model = mesa.Model(rng=1)

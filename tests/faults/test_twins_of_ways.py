@@ -1,4 +1,4 @@
-"""The lean way and litellm make the same records of the same replies, good and bad."""
+"""The direct way and litellm make the same records of the same replies, good and bad."""
 
 import json
 
@@ -81,9 +81,9 @@ def test_both_ways_make_the_same_records(fault, memory, server, tmp_path, monkey
         with monkeypatch.context() as patch:
             ways.take(way, patch)
             found.append(lived(memory, fault, server, tmp_path / f"{way}.sqlite"))
-    lean, other = found
-    assert [pair for pair in zip(lean, other) if pair[0] != pair[1]] == []
-    assert len(lean) == len(other) > 10
+    direct, other = found
+    assert [pair for pair in zip(direct, other) if pair[0] != pair[1]] == []
+    assert len(direct) == len(other) > 10
 
 
 def test_each_fault_is_met_by_one_memory_at_least():

@@ -52,6 +52,6 @@ def ask_all(llm: ProviderClient, requests: list[LLMRequest]) -> list[Any]:
 def warm_up() -> None:
     """Sends a request once each way, so that later ones wait for nothing to be loaded."""
     with OpenAIServer() as server:
-        for way in ("lean", "litellm"):
+        for way in ("direct", "litellm"):
             patient = LLMSettings(client=way, timeout=60, deadline=60)
             ask(ProviderClient(patient, seed=1), question(server))

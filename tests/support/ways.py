@@ -2,7 +2,7 @@
 
 import pytest
 
-WAYS = ("lean", "litellm")
+WAYS = ("direct", "litellm")
 
 
 def take(way, monkeypatch):
@@ -14,7 +14,7 @@ def take(way, monkeypatch):
 
 
 @pytest.fixture(
-    autouse=True, params=["lean", pytest.param("litellm", marks=pytest.mark.slow)]
+    autouse=True, params=["direct", pytest.param("litellm", marks=pytest.mark.slow)]
 )
 def way(request, monkeypatch):
     """Runs every test here once on each way; on the slow one among the slow tests."""

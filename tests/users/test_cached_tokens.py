@@ -59,7 +59,7 @@ def server(monkeypatch):
         yield server
 
 
-@pytest.mark.parametrize("client", ["lean", "litellm"])
+@pytest.mark.parametrize("client", ["direct", "litellm"])
 @pytest.mark.parametrize("tier", [None, "flex"])
 def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
     tier, client, server, tmp_path

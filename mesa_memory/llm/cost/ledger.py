@@ -43,6 +43,7 @@ class Usage:
             they say.
         kept: calls that were answered from kept answers: they use no tokens and cost
             nothing.
+        failed_attempts: HTTP requests among ``attempts`` that got no usable answer.
     """
 
     calls: int = 0
@@ -54,6 +55,7 @@ class Usage:
     failures: int = 0
     cached_tokens: int = 0
     kept: int = 0
+    failed_attempts: int = 0
 
     @property
     def tokens(self) -> int:
@@ -73,6 +75,7 @@ class Usage:
             self.failures + other.failures,
             self.cached_tokens + other.cached_tokens,
             self.kept + other.kept,
+            self.failed_attempts + other.failed_attempts,
         )
 
 
@@ -343,12 +346,21 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     return replace(
         ONE,
         attempts=reply.attempts,
+        failed_attempts=len(reply.failed),
         prompt_tokens=prompt,
         completion_tokens=completion,
         cost=cost,
         latency=reply.latency,
         cached_tokens=cached,
     )
+
+
+def failure_usage(error: BaseException | None) -> Usage:
+    """What a failed request used: providers do not charge for it."""
+    failed = getattr(error, "failed", None)
+    if failed is None:  # a client that does not report its attempts
+        return Usage(1, 1, failures=1)
+    return Usage(1, len(failed), failures=1, failed_attempts=len(failed))
 
 
 def _said(reply: Reply) -> str:

@@ -11,14 +11,14 @@ class Tally:
 
     __slots__ = (
         *("calls", "attempts", "prompt_tokens", "completion_tokens", "cost"),
-        *("latency", "failures", "cached_tokens", "kept"),
+        *("latency", "failures", "cached_tokens", "kept", "failed_attempts"),
     )
 
     def __init__(self) -> None:
         self.calls = self.attempts = self.prompt_tokens = self.completion_tokens = 0
         self.cost: float | None = 0.0
         self.latency = 0.0
-        self.failures = self.cached_tokens = self.kept = 0
+        self.failures = self.cached_tokens = self.kept = self.failed_attempts = 0
 
     def add(self, used: "Usage | Tally") -> Self:
         """Counts it, too; an unknown cost makes the sum's unknown."""
@@ -29,10 +29,10 @@ class Tally:
         if self.cost is not None:
             self.cost = None if used.cost is None else self.cost + used.cost
         self.latency += used.latency
-        if used.failures or used.cached_tokens or used.kept:  # most have none
-            self.failures += used.failures
-            self.cached_tokens += used.cached_tokens
-            self.kept += used.kept
+        self.failures += used.failures
+        self.cached_tokens += used.cached_tokens
+        self.kept += used.kept
+        self.failed_attempts += used.failed_attempts
         return self
 
     @property
@@ -41,6 +41,7 @@ class Tally:
         return (
             *(self.calls, self.attempts, self.prompt_tokens, self.completion_tokens),
             *(self.cost, self.latency, self.failures, self.cached_tokens, self.kept),
+            self.failed_attempts,
         )
 
 

@@ -1,43 +1,69 @@
 """The attempts to get one model's reply to one request."""
 
+import asyncio
+
+from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.requests import LLMRequest, Route
 from mesa_memory.core.text.addresses import server_address
-from mesa_memory.llm.providers.deadline import Patience
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.hosts.provider_faults import fault_of, outcome
+
+logger = logger_of(__name__)
 
 
 class RequestAttempts:
     """The attempts to get the reply of one model to one request.
 
     Attributes:
-        place: the model, and its address if that is not the usual one.
-        patience: the time that is left.
-        attempts: the number of attempts begun.
-        more: requests sent again at once, as the server refused their form.
-        refused: True if the server had too much to do at the last attempt.
-        route: the way that the answered attempt went.
+        place: the model, and its address unless it is the provider's usual one.
+        time_left: seconds for attempts and the waits between them. Waiting for a turn
+            (rate and concurrency limits) does not count.
+        begun: number of attempts begun.
+        failed: failed attempts, shared with the other models that the request asks.
+        refused: True if the server was overloaded at the last attempt.
+        route: the route of the answered attempt.
 
     Raises:
-        ValueError: if the address cannot be one.
+        ValueError: if the request's ``api_base`` is not a web address.
     """
 
-    attempts, more, refused = 0, 0, False
-    route = Route("")
-
-    def __init__(self, model: str, request: LLMRequest, deadline: float) -> None:
+    def __init__(
+        self,
+        model: str,
+        request: LLMRequest,
+        deadline: float,
+        failed: list[FailedAttempt],
+    ) -> None:
         base, asked = request.api_base, request.model or ""
         base = server_address(base) if base else None
-        # A fallback of another provider has an address of its own.
+        # A fallback of another provider has its own address.
         if model != asked and model.partition("/")[0] != asked.partition("/")[0]:
             base = None
-        self.place, self.request = (model, base), request
-        self.patience = Patience(deadline)
+        self.place, self.request, self.failed = (model, base), request, failed
+        self.time_left = deadline
+        self.begun, self.refused, self.route = 0, False, Route("")
 
     @property
     def model(self) -> str:
-        """The request's own, or a fallback."""
+        """The request's own model, or a fallback."""
         return self.place[0]
 
-    @property
-    def requests(self) -> int:
-        """The number of requests sent so far."""
-        return self.attempts + self.more
+    def note_failed(self, error: Exception, action: str) -> None:
+        """Records a failed attempt and logs it, without the server's words."""
+        status = getattr(error, "status_code", None) or fault_of(error).status
+        status = status if isinstance(status, int) else None
+        failed = FailedAttempt(self.model, outcome(error), status, action)
+        self.failed.append(failed)
+        request = self.request
+        logger.info(
+            "agent %s, step %s, %s: attempt %d failed (model %r, %s, %s): %s",
+            *(request.agent, request.step, request.purpose, len(self.failed)),
+            *(failed.model, failed.kind),
+            f"HTTP {status}" if status else "no response",
+            action,
+        )
+
+    async def wait(self, seconds: float) -> None:
+        """Waits for the next attempt."""
+        self.time_left -= seconds
+        await asyncio.sleep(seconds)

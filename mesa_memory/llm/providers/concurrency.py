@@ -1,10 +1,10 @@
-"""Limits the requests that are under way at once to as many as the server takes.
+"""Limits the number of requests under way to the number that the server accepts.
 
 Additive increase and multiplicative decrease (Chiu and Jain 1989), as in TCP: until the
 first refusal each answer to a full load lets one more request through, later each round
 trip of them does. A refusal (429, 503, 529) or an answer that does not come in time takes
 a tenth away once in a round trip, and leaves at most the requests that the server still
-works on. The refused level is remembered: the load stays below it, and tries it again
+works on. The refused limit is remembered: the load stays below it, and tries it again
 only after many answers.
 """
 
@@ -13,46 +13,45 @@ import heapq
 import itertools
 import math
 import time
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
-#: requests at once to a server of which nothing is known
-FIRST = 32
-#: HTTP states of a server that has too much to do, and of an attempt without an answer
+#: requests at once to a server that has not refused any
+INITIAL_REQUESTS = 32
+#: HTTP statuses of an overloaded server, and of an attempt without an answer (408)
 OVERLOADED = (408, 429, 503, 529)
 #: share of the requests under way that is left after a refusal
-DECREASE = 0.9
-#: answers at a full level before the refused level is tried again; doubled whenever
-#: that is refused, up to the second number
+DECREASE_FACTOR = 0.9
+#: answers at a full limit before the refused limit is tried again; doubled at each
+#: refusal of it, up to the maximum
 PROBE_ANSWERS, MAX_PROBE_ANSWERS = 100, 1600
 
 
-class Level:
+class AdaptiveLimit:
     """The number of requests that one model at one address takes at once.
 
     Attributes:
-        limit: of requests at once; a fraction counts towards the next one.
+        limit: most requests at once; a fraction counts towards the next one.
         in_flight: requests under way.
     """
 
     def __init__(self, ceiling: int) -> None:
-        self.limit, self.in_flight = float(min(FIRST, ceiling)), 0
+        self.limit, self.in_flight = float(min(INITIAL_REQUESTS, ceiling)), 0
         self._ceiling = ceiling
         self._decreased_at = -math.inf  # seconds
-        self._refused = math.inf  # the lowest level that the server refused
-        self._last_refused = 0.0  # the same, also while that level is tried again
+        self._refused = math.inf  # the lowest limit that the server refused
+        self._last_refused = 0.0  # the same, also while it is tried again
         self._answers = 0  # since the last refusal
         self._probe_answers = PROBE_ANSWERS
 
     def admits(self, refused_before: bool) -> bool:
-        """True if one more request may go.
+        """True if one more request may be sent.
 
-        One that was refused goes only while a tenth of the level is free, so that it is
-        not refused again for the same reason.
+        A refused request is sent again only while a tenth of the limit is free, so that
+        the server does not refuse it for the same reason.
         """
         limit = int(self.limit)
         if refused_before:
-            limit = max(1, min(limit - 1, int(self.limit * DECREASE)))
+            limit = max(1, min(limit - 1, int(self.limit * DECREASE_FACTOR)))
         return self.in_flight < limit
 
     def set_ceiling(self, ceiling: int) -> None:
@@ -62,7 +61,7 @@ class Level:
 
     def answered(self) -> None:
         """A request was answered."""
-        if self.in_flight < int(self.limit) - 1:  # it is not the level that holds back
+        if self.in_flight < int(self.limit) - 1:  # the limit does not hold back
             return
         self._answers += 1
         if self._answers >= self._probe_answers:
@@ -72,7 +71,7 @@ class Level:
         self.limit = max(self.limit, min(self.limit + by, highest))
 
     def refused(self, sent: float, now: float) -> None:
-        """A request was refused, as there was too much to do.
+        """A request was refused by an overloaded server.
 
         Args:
             sent: when the request was sent, in seconds.
@@ -83,26 +82,31 @@ class Level:
             most = MAX_PROBE_ANSWERS if again else PROBE_ANSWERS
             self._probe_answers = min(2 * self._probe_answers, most)
             self._decreased_at = now
-            self.limit = min(self.limit, self.in_flight * DECREASE)
+            self.limit = min(self.limit, self.in_flight * DECREASE_FACTOR)
         others = self.in_flight - 1
         self.limit = max(1.0, min(self.limit, others))
-        # A request that is refused alone says nothing of how many may go at once.
+        # A refusal of the only request does not tell how many the server accepts.
         self._refused = self.in_flight if others else math.inf
         self._last_refused, self._answers = self._refused, 0
 
 
-class Slot:
-    """Leave for one request to be sent."""
+class Slot(NamedTuple):
+    """The permission to send one request."""
 
-    def __init__(self, level: Level, sent: float) -> None:
-        self.level, self.sent = level, sent
+    limit: AdaptiveLimit
+    sent: float
 
 
-class Slots:
-    """Lets requests through, up to a ceiling for all and a level for each server.
+class _Waiter(NamedTuple):
+    refused_before: bool
+    slot: "asyncio.Future[Slot]"
 
-    Who waits goes in this order: refused before, then by what ``order`` says. All calls
-    come from one event loop.
+
+class ConcurrencyLimiter:
+    """Limits the requests under way: one ceiling for all, one limit for each server.
+
+    Refused requests go first, all others by their order. All calls come from one event
+    loop.
 
     Args:
         ceiling: the most requests at once.
@@ -110,90 +114,68 @@ class Slots:
 
     def __init__(self, ceiling: int) -> None:
         self.ceiling = ceiling
-        self.levels: dict[Any, Level] = {}
+        self.limits: dict[Any, AdaptiveLimit] = {}
         self._in_flight = 0
-        self._waiting: dict[Level, list[tuple[tuple, _Waiter]]] = {}
+        self._waiting: dict[AdaptiveLimit, list[tuple[tuple, _Waiter]]] = {}
         self._numbers = itertools.count()
 
     def set_ceiling(self, ceiling: int) -> None:
-        """Sets the most requests at once; those under way go on."""
+        """Sets the most requests at once; requests under way go on."""
         self.ceiling = ceiling
-        for level in self.levels.values():
-            level.set_ceiling(ceiling)
+        for limit in self.limits.values():
+            limit.set_ceiling(ceiling)
 
     def in_flight(self, key: Any) -> int:
         """The number of requests to a server that are under way."""
-        level = self.levels.get(key)
-        return level.in_flight if level else 0
+        return self.limits[key].in_flight if key in self.limits else 0
 
-    async def acquire(
-        self, key: Any, order: Callable[[], Any], refused_before: bool = False
-    ) -> Slot:
-        """Waits for leave to send a request.
+    async def acquire(self, key: Any, order: Any, refused_before: bool = False) -> Slot:
+        """Waits for the permission to send a request.
 
         Args:
             key: names the server.
-            order: gives what waiting requests are sorted by.
-            refused_before: the server has refused it when it was sent last.
+            order: waiting requests are sorted by it.
+            refused_before: whether the server refused the request at its last attempt.
         """
-        level = self.levels.get(key)
-        if level is None:
-            level = self.levels[key] = Level(self.ceiling)
-            self._waiting[level] = []
-        if not self._waiting[level] and self._free(level, refused_before):
-            return self._taken(level)
-        asked = asyncio.get_running_loop().create_future()
-        place = (not refused_before, order(), next(self._numbers))
-        heapq.heappush(self._waiting[level], (place, _Waiter(refused_before, asked)))
-        self._let_through()
+        limit = self.limits.get(key)
+        if limit is None:
+            limit = self.limits[key] = AdaptiveLimit(self.ceiling)
+            self._waiting[limit] = []
+        waiter = _Waiter(refused_before, asyncio.get_running_loop().create_future())
+        place = (not refused_before, order, next(self._numbers))
+        heapq.heappush(self._waiting[limit], (place, waiter))
+        self._admit()
         try:
-            return await asked
+            return await waiter.slot
         except asyncio.CancelledError:
-            if asked.done() and not asked.cancelled():
-                self._give_back(asked.result())
+            if waiter.slot.done() and not waiter.slot.cancelled():
+                self.release(waiter.slot.result(), None)
             raise
 
     def release(self, slot: Slot, status: int | None) -> None:
         """Ends a request.
 
         Args:
-            status: 200 for an answer, the HTTP state of an error; None for another one.
+            status: 200 for an answer, the HTTP status of a busy server; None otherwise.
         """
         if status == 200:
-            slot.level.answered()
+            slot.limit.answered()
         elif status in OVERLOADED:
-            slot.level.refused(slot.sent, time.monotonic())
-        self._give_back(slot)
-
-    def _give_back(self, slot: Slot) -> None:
-        slot.level.in_flight -= 1
+            slot.limit.refused(slot.sent, time.monotonic())
+        slot.limit.in_flight -= 1
         self._in_flight -= 1
-        self._let_through()
+        self._admit()
 
-    def _free(self, level: Level, refused_before: bool) -> bool:
-        return self._in_flight < self.ceiling and level.admits(refused_before)
-
-    def _taken(self, level: Level) -> Slot:
-        level.in_flight += 1
-        self._in_flight += 1
-        return Slot(level, time.monotonic())
-
-    def _let_through(self) -> None:
-        """Lets those through who may go now; one server after the other."""
-        for level, waiting in self._waiting.items():
+    def _admit(self) -> None:
+        """Admits the waiting requests that are within the limits, server by server."""
+        for limit, waiting in self._waiting.items():
             while waiting:
                 first = waiting[0][1]
-                if first.asked.done():  # nobody waits for it any more
-                    heapq.heappop(waiting)
-                elif self._free(level, first.refused_before):
-                    heapq.heappop(waiting)
-                    first.asked.set_result(self._taken(level))
-                else:
-                    break
-
-
-class _Waiter(NamedTuple):
-    """A request that waits for leave."""
-
-    refused_before: bool
-    asked: "asyncio.Future[Slot]"
+                if not first.slot.done():  # else its caller has given up
+                    free = self._in_flight < self.ceiling
+                    if not free or not limit.admits(first.refused_before):
+                        break
+                    limit.in_flight += 1
+                    self._in_flight += 1
+                    first.slot.set_result(Slot(limit, time.monotonic()))
+                heapq.heappop(waiting)

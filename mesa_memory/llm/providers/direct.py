@@ -33,10 +33,10 @@ REDIRECTED, WITH_BODY = (301, 302, 303, 307, 308), (307, 308)
 _NO_KEY = "fake-api-key"
 
 
-class LeanSender:
+class OpenAICompatibleSender:
     """Sends attempts as HTTP requests, over connections that are kept."""
 
-    name = "lean"
+    name = "direct"
 
     def __init__(self) -> None:
         self._targets: dict[tuple, _Target] = {}

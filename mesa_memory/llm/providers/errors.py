@@ -36,34 +36,38 @@ _CLASSES = {
 }
 
 
-class NotLean(ValueError):
-    """A request that shall go the lean way cannot."""
+class NotDirect(ValueError):
+    """A request that client="direct" cannot send."""
 
     def __init__(self, model: str, reason: str) -> None:
         super().__init__(
-            f"client='lean' cannot send to {model}: {reason}. Choose client='auto' or "
+            f"client='direct' cannot send to {model}: {reason}. Choose client='auto' or "
             "client='litellm'"
         )
 
 
 class NoAnswer(ConnectionError):
-    """The provider sent a reply without any answer in it."""
+    """The provider's reply holds no answer."""
 
 
-class NoTurn(TimeoutError):
-    """Nobody got an answer while the request waited for its turn."""
+class QueueTimeout(TimeoutError):
+    """No request got an answer while this one waited for its turn."""
 
 
-class Closed(TimeoutError):
-    """The provider has said how long to wait, and that time is not over.
+class ProviderPaused(TimeoutError):
+    """The provider asked for a pause that is not over.
 
     Attributes:
-        seconds: until then.
+        seconds: until its end.
     """
 
     def __init__(self, model: str, seconds: float) -> None:
-        super().__init__(f"{model} is not asked again before its time to wait is over")
+        super().__init__(f"{model} is not asked again before the end of the pause")
         self.seconds = seconds
+
+
+#: raised before anything was sent
+NOT_SENT = (NotDirect, QueueTimeout, ProviderPaused)
 
 
 def from_provider(error: BaseException) -> bool:
@@ -76,7 +80,7 @@ def from_provider(error: BaseException) -> bool:
 
 def retry_after(error: BaseException) -> float:
     """The seconds until a provider may be asked again; 0 if it named none."""
-    return error.seconds if isinstance(error, Closed) else wait_of(error)
+    return error.seconds if isinstance(error, ProviderPaused) else wait_of(error)
 
 
 def typed(
@@ -105,7 +109,7 @@ def typed(
         f"model {model!r}{base} gave no answer in {attempts} attempt(s) within "
         f"{deadline:g} s: {detail}.{wait}",
         retry_after=asked,
-        sent=attempts > 0 or not isinstance(error, Closed),
+        sent=attempts > 0 or not isinstance(error, ProviderPaused),
         **where,
     )
 
@@ -119,7 +123,7 @@ def _kind(error: Exception) -> str:
 def advice(error: Exception) -> str:
     """The next thing to do about a request that was refused."""
     status, decided = getattr(error, "status_code", None), outcome(error)
-    if isinstance(error, NotLean):
+    if isinstance(error, NotDirect):
         return ""
     if decided in _ADVICE:
         return _ADVICE[decided]

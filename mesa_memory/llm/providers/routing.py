@@ -1,6 +1,6 @@
-"""Which way a request goes to its model: the lean one, or through litellm.
+"""Chooses the route of a request: directly to the server, or through litellm.
 
-The lean way is for servers that speak the OpenAI protocol. litellm is the way for every
+The direct way is for servers that speak the OpenAI protocol. litellm is the way for every
 other provider, for options that only litellm understands, and where a user's code has
 set something in litellm that it expects to be called.
 """
@@ -30,7 +30,7 @@ ABOUT_THE_WAY = frozenset(
     {"api_key", "api_base", "base_url", "timeout", "extra_headers", "headers"}
     | {"extra_body", "organization", "drop_params"}
 )
-#: options with which a request can go the lean way
+#: options with which a request can go the direct way
 KNOWN = ON_THE_WIRE | ABOUT_THE_WAY
 #: models that litellm asks in other protocols
 _OTHER_PROTOCOLS = ("responses/",)
@@ -55,7 +55,7 @@ def obstacle(arguments: Mapping[str, Any]) -> str:
 def destination(
     model: str, api_base: str | None, api_key: str | None
 ) -> tuple[str, host.Address | None]:
-    """Why a model needs litellm, empty if it does not; and where the lean way leads to.
+    """Why a model needs litellm, empty if it does not; and where the direct way leads to.
 
     Args:
         model: ``"provider/model"``.

@@ -9,7 +9,6 @@ does not know: the next attempt then takes the next form, which stays if it work
 import re
 import threading
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -53,8 +52,6 @@ _UNKNOWN = re.compile(
     r"|not\s+(?:permitted|allowed|implemented))",
     re.IGNORECASE | re.DOTALL,
 )
-#: most plans that are kept, as classes of replies may be made for each request
-PLANS = 100
 #: the function that a model calls with its reply, in the form of tools
 REPLY_TOOL = "reply"
 
@@ -63,30 +60,23 @@ class Plan(NamedTuple):
     """How one request is sent.
 
     Attributes:
-        route: as it is told to others.
+        route: recorded in the ledger.
         schema: of the reply; None asks for any text.
-        version: of what was known of the server then.
-        renamed: True if the limit of the reply has its newer name here.
-        asked: the arguments that ask for the reply in this form.
+        version: of the knowledge about the server.
+        renamed: True if the server calls ``max_tokens`` by its newer name.
     """
 
     route: Route
     schema: type[BaseModel] | None
     version: int
     renamed: bool
-    asked: Mapping[str, Any]
 
-    def arguments(self, settings: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What goes with the messages: the settings that may go, and the form.
-
-        It is not to be changed, as it may be the same for other requests.
-        """
-        if not settings:
-            return self.asked
+    def arguments(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments beside the messages: accepted settings, and the form."""
         sent = {k: v for k, v in settings.items() if k not in self.route.without}
         if self.renamed and "max_tokens" in sent:
             sent[_OTHER_LIMIT] = sent.pop("max_tokens")
-        return {**sent, **self.asked}
+        return sent if self.schema is None else sent | asking(self.schema, self.form)
 
     @property
     def form(self) -> str:
@@ -94,11 +84,11 @@ class Plan(NamedTuple):
         return self.route.form
 
 
-class Negotiation:
-    """What one model at one address takes.
+class OutputFormat:
+    """The forms and settings that one model at one address takes.
 
-    Requests that are under way together may meet the same refusal: whoever is refused
-    although something was found out meanwhile is sent again, as is known by then.
+    Requests under way together may get the same refusal. A request that is refused
+    after something new became known is sent again in the form known by then.
 
     Args:
         first: the form to begin with.
@@ -113,43 +103,27 @@ class Negotiation:
         self._again: int | None = None  # the form before it, to be tried once more
         self._without: tuple[str, ...] = ()
         self._renamed = False  # max_tokens has another name here
-        # Of the lean way: by schema, until something else is found out.
-        self._plans: dict[type[BaseModel] | None, Plan] = {}
 
     def plan(self, client: str, schema: type[BaseModel] | None) -> Plan:
         """How the next request is to be sent."""
-        if client == "lean" and (known := self._plans.get(schema)) is not None:
-            return known
         with self._lock:
             form = self._form if self._trial is None else self._trial
-            once = schema is not None and self._again is not None
             if schema is None:
                 form = len(FORMS) - 1
             elif self._again is not None:
                 form, self._again = self._again, None
-            name = FORMS[form]
-            asked = {} if schema is None else asking(schema, name)
-            route = _route(client, name, self._without)
-            plan = Plan(route, schema, self._version, self._renamed, asked)
-            # litellm may change what it is given.
-            if client == "lean" and not once:
-                if len(self._plans) == PLANS:
-                    self._plans.clear()
-                self._plans[schema] = plan
-            return plan
+            route = Route(client, FORMS[form], self._without)
+            return Plan(route, schema, self._version, self._renamed)
 
     def answered(self, plan: Plan) -> None:
-        """A request that was sent so had an answer."""
+        """A request with this plan was answered."""
         if plan.schema is None:
             return
-        form = FORMS.index(plan.route.form)
-        if self._proven and form == self._form:
-            return
+        form = FORMS.index(plan.form)
         with self._lock:
-            self._plans.clear()
             if form == self._trial:
-                # It may have been the server, not the form: the better one is tried
-                # by one more request.
+                # The server may have failed, not the form: one more request tries the
+                # better form.
                 self._again, self._trial = self._form, None
                 self._form, self._proven = form, True
             elif form <= self._form:
@@ -169,7 +143,6 @@ class Negotiation:
         said = fault_of(error).said
         form, structured = FORMS.index(plan.form), plan.schema is not None
         with self._lock:
-            self._plans.clear()
             if status == 500 and structured:
                 return self._failed(form)
             if status not in _REFUSED:
@@ -209,10 +182,6 @@ class Negotiation:
             self._renamed = True
             names = [name for name in names if name != "max_tokens"]
         self._without = tuple(sorted({*self._without, *names}))
-
-
-#: the same for all requests that go alike
-_route = lru_cache(Route)
 
 
 def _about(form: str, said: str) -> bool:

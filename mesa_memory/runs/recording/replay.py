@@ -6,6 +6,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
@@ -108,7 +109,19 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
         kept=bool(row["kept"]),
         client=row["client"] or "",
         form=row["form"] or "",
+        failed=_failed(row["failed"]),
     )
+
+
+def _failed(attempts: Any) -> tuple[FailedAttempt, ...]:
+    try:
+        return tuple(FailedAttempt(**attempt) for attempt in attempts or ())
+    except TypeError as error:
+        raise StoreCorrupt(
+            f"the failed attempts of a recorded call are {attempts!r}; expected a list of "
+            f"objects with {', '.join(FailedAttempt._fields)}. The file was changed or "
+            "damaged; use a copy of it."
+        ) from error
 
 
 def _raw(raw: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mesa_memory.core import render
+from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import LLMRequest
 from mesa_memory.hosts.mesa_llm.names import own_name
@@ -151,7 +152,12 @@ def call_row(call: Call) -> dict[str, Any]:
         "kept": bool(reply and reply.kept),
     }
     if reply is None:
-        return row | {"error": f"{type(call.error).__name__}: {call.error}"}
+        failed = getattr(call.error, "failed", None)
+        return row | {
+            "error": f"{type(call.error).__name__}: {call.error}",
+            "attempts": None if failed is None else len(failed),
+            "failed": _attempts(failed or ()),
+        }
     return row | {
         "reply": reply.text,
         "raw": response_data(reply.raw) if request.purpose == "reasoning" else None,
@@ -165,4 +171,9 @@ def call_row(call: Call) -> dict[str, Any]:
         "tier": reply.tier or None,
         "client": reply.client or None,
         "form": reply.form or None,
+        "failed": _attempts(reply.failed),
     }
+
+
+def _attempts(failed: Sequence[FailedAttempt]) -> list[dict[str, Any]] | None:
+    return [attempt._asdict() for attempt in failed] or None

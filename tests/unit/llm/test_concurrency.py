@@ -9,7 +9,7 @@ from benchmarks.limits import SERVERS, Server, request, run, simulated_time
 from mesa_memory.core.requests import Reply
 from mesa_memory.llm.base import LLMSettings
 from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.concurrency import FIRST, Slots
+from mesa_memory.llm.providers.concurrency import INITIAL_REQUESTS, ConcurrencyLimiter
 from mesa_memory.llm.providers.errors import StateError
 
 
@@ -70,7 +70,7 @@ def in_steps(server, agents, steps, before=lambda step: None):
             ended.append(time.monotonic())
 
     with simulated_time() as loop:
-        client = ProviderClient(LLMSettings(client="lean"), 1, {"lean": server})
+        client = ProviderClient(LLMSettings(client="direct"), 1, {"direct": server})
         began = time.monotonic()
         loop.run_until_complete(all_steps(client))
     return began, ended
@@ -133,11 +133,11 @@ class Asking:
     """Requests that ask for leave, and what they got, in order."""
 
     def __init__(self, ceiling):
-        self.slots, self.through, self.tasks = Slots(ceiling), [], []
+        self.slots, self.through, self.tasks = ConcurrencyLimiter(ceiling), [], []
 
     async def ask(self, name, order=0, key="server", refused=False):
         async def wait():
-            slot = await self.slots.acquire(key, lambda: order, refused)
+            slot = await self.slots.acquire(key, order, refused)
             self.through.append(name)
             return slot
 
@@ -196,13 +196,13 @@ def test_leave_that_comes_too_late_is_given_back():
 
 def test_servers_have_levels_of_their_own_under_one_ceiling():
     async def story():
-        asking = Asking(FIRST + 4)
-        for number in range(FIRST + 8):
+        asking = Asking(INITIAL_REQUESTS + 4)
+        for number in range(INITIAL_REQUESTS + 8):
             await asking.ask(number)
-        assert len(asking.through) == FIRST
+        assert len(asking.through) == INITIAL_REQUESTS
         for number in range(8):
             await asking.ask(number, key="other")
-        assert len(asking.through) == FIRST + 4
+        assert len(asking.through) == INITIAL_REQUESTS + 4
 
     live(story)
 
@@ -210,14 +210,14 @@ def test_servers_have_levels_of_their_own_under_one_ceiling():
 def test_a_refusal_lowers_the_level_once_in_a_round_trip():
     async def story():
         asking = Asking(256)
-        for number in range(FIRST):
+        for number in range(INITIAL_REQUESTS):
             await asking.ask(number)
-        level = asking.slots.levels["server"]
+        level = asking.slots.limits["server"]
         for number in range(3):
             asking.slots.release(asking.tasks[number].result(), 429)
-        assert level.limit == pytest.approx(FIRST * 0.9)
+        assert level.limit == pytest.approx(INITIAL_REQUESTS * 0.9)
         asking.slots.release(asking.tasks[3].result(), 500)
-        assert level.limit == pytest.approx(FIRST * 0.9)
+        assert level.limit == pytest.approx(INITIAL_REQUESTS * 0.9)
 
     live(story)
 
@@ -227,7 +227,7 @@ def test_a_refusal_leaves_what_the_server_works_on():
         asking = Asking(256)
         for number in range(10):
             await asking.ask(number)
-        level = asking.slots.levels["server"]
+        level = asking.slots.limits["server"]
         for number in range(7):
             asking.slots.release(asking.tasks[number].result(), 429)
         assert int(level.limit) == level.in_flight == 3

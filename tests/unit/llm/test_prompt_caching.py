@@ -44,7 +44,7 @@ def test_only_openai_itself_gets_a_key(model, base, takes):
     assert prompt_caching.takes_key(model, base) == takes
 
 
-@pytest.mark.parametrize("way", ["lean", "litellm"])
+@pytest.mark.parametrize("way", ["direct", "litellm"])
 def test_openai_is_sent_the_key_and_another_server_is_not(way, monkeypatch):
     with OpenAIServer() as server:
         asked = question(server)

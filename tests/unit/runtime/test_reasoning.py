@@ -115,5 +115,5 @@ def test_tools_and_system_prompt_reach_a_real_endpoint(monkeypatch):
 def test_a_wrapped_agent_without_a_model_name_is_rejected():
     first, _ = pair(CoTReasoning)
     route_reasoning(first).llm_model = ""
-    with pytest.raises(LLMRejected, match="no model is named"):
+    with pytest.raises(LLMRejected, match="names no model"):
         first.reasoning.plan()

@@ -1,4 +1,4 @@
-"""The lean way: for whom it is taken, where it leads, and what it costs nobody."""
+"""The direct way: for whom it is taken, where it leads, and what it costs nobody."""
 
 import asyncio
 import gc
@@ -17,7 +17,7 @@ import pytest
 from mesa_memory import LLMRejected, LLMSettings, LLMUnavailable, Services, configure
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm.providers.client import ProviderClient
-from mesa_memory.llm.providers.direct import LeanSender
+from mesa_memory.llm.providers.direct import OpenAICompatibleSender
 from mesa_memory.llm.providers.routing import destination, obstacle
 from mesa_memory.runtime.reasoning import ChatRequest
 from tests.support import network
@@ -26,7 +26,7 @@ from tests.support.openai_server import Behaviour, OpenAIServer, always, complet
 from tests.support.server_process import ROOT
 
 elsewhere = network.elsewhere  # guards every test here
-KEY = "sk-planted-lean-0123456789"
+KEY = "sk-planted-direct-0123456789"
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_servers_that_speak_the_protocol_are_asked_without_litellm(
     monkeypatch.setenv(f"{provider.upper()}_API_KEY", KEY)
     monkeypatch.setenv("TOGETHERAI_API_KEY", KEY)
     reply = ask(client(), question(server, f"{provider}/some/model"))
-    assert reply.route.client == "lean"
+    assert reply.route.client == "direct"
     (received,) = server.log
     assert received.model == "some/model"
     assert reply.model == f"{provider}/some/model"
@@ -99,7 +99,7 @@ def test_a_users_own_provider_is_asked_with_litellm(monkeypatch):
 
 
 def test_either_way_can_be_chosen_and_is_named_in_the_ledger(server):
-    for way in ("lean", "litellm"):
+    for way in ("direct", "litellm"):
         model = mesa.Model(rng=1)
         configure(model, client=way)
         services = Services.of(model)
@@ -108,12 +108,12 @@ def test_either_way_can_be_chosen_and_is_named_in_the_ledger(server):
 
 
 def test_a_way_that_does_not_exist_is_refused_with_the_choices():
-    with pytest.raises(ValueError, match=r"'auto', 'lean', 'litellm'.*got 'fast'"):
+    with pytest.raises(ValueError, match=r"'auto', 'direct', 'litellm'.*got 'fast'"):
         configure(mesa.Model(rng=1), client="fast")
 
 
 def test_the_lean_way_is_refused_typed_where_there_is_none(server):
-    llm = client(client="lean")
+    llm = client(client="direct")
     with pytest.raises(LLMRejected, match=r"anthropic speaks .* client='litellm'"):
         ask(llm, question(server, "anthropic/claude-3-5-haiku-latest"))
     assert server.requests == 0
@@ -169,14 +169,14 @@ def test_usual_addresses_are_known(model, base):
 def test_a_missing_key_is_refused_at_once(provider, monkeypatch, elsewhere):
     monkeypatch.delenv(f"{provider.upper()}_API_KEY", raising=False)
     with pytest.raises(LLMRejected, match=r"no API key is known.*Check the API key"):
-        ask(client(client="lean"), question(None, f"{provider}/some-model"))
+        ask(client(client="direct"), question(None, f"{provider}/some-model"))
     assert elsewhere == []
 
 
 @pytest.mark.parametrize("provider", ["hosted_vllm", "lm_studio"])
 def test_a_missing_address_is_refused_at_once(provider, elsewhere):
     with pytest.raises(LLMRejected, match="no address is known"):
-        ask(client(client="lean"), question(None, f"{provider}/some-model"))
+        ask(client(client="direct"), question(None, f"{provider}/some-model"))
     assert elsewhere == []
 
 
@@ -195,7 +195,7 @@ def test_ollama_is_told_not_to_think_in_its_own_words(server):
     given = {"think": False, "drop_params": True}
     request = ChatRequest("reasoning", 1, 1, "", "", None, model="ollama_chat/m",
                           api_base=server.base, chat=chat, given=given)  # fmt: skip
-    assert ask(client(), request).route.client == "lean"
+    assert ask(client(), request).route.client == "direct"
     assert server.log[0].body["reasoning_effort"] == "none"
     assert "think" not in server.log[0].body
 
@@ -233,7 +233,7 @@ def test_reasoning_gets_litellms_own_response(server):
     chat = ({"role": "user", "content": "Where to?"},)
     request = ChatRequest("reasoning", 1, 1, "", "", None, model="openai/test",
                           api_base=server.base, chat=chat)  # fmt: skip
-    raws = [ask(client(client=way), request).raw for way in ("lean", "litellm")]
+    raws = [ask(client(client=way), request).raw for way in ("direct", "litellm")]
     messages = [raw.choices[0].message for raw in raws]
     assert messages[0].content is messages[1].content is None
     assert messages[0].tool_calls == messages[1].tool_calls
@@ -287,7 +287,7 @@ def test_a_key_is_in_no_error_of_the_lean_way(monkeypatch, caplog):
     said = f"Incorrect API key provided: {KEY}. Header: Bearer {KEY}"
     refusing = OpenAIServer(behave=always(Behaviour.status(401, said)))
     with refusing as server, pytest.raises(LLMRejected) as told:
-        ask(client(client="lean"), question(server))
+        ask(client(client="direct"), question(server))
     assert KEY not in str(told.value) + caplog.text
     assert "[secret]" in str(told.value)
 
@@ -306,7 +306,9 @@ def test_a_connection_is_used_again_in_each_event_loop(server):
 
 
 def test_a_sender_travels_without_its_connections():
-    assert isinstance(pickle.loads(pickle.dumps(LeanSender())), LeanSender)
+    assert isinstance(
+        pickle.loads(pickle.dumps(OpenAICompatibleSender())), OpenAICompatibleSender
+    )
 
 
 def asked_in_child(base, pipe):
