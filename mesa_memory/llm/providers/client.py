@@ -111,9 +111,9 @@ class ProviderClient:
             except LLMError as error:
                 errors.append(error)
         # If any model may answer later, the request may succeed later.
-        error = max(errors, key=lambda e: (e.passing, getattr(e, "sent", True)))
-        error.failed = tuple(failed)
-        raise error
+        best = max(errors, key=lambda e: (e.passing, getattr(e, "sent", True)))
+        best.failed = tuple(failed)
+        raise best
 
     def price(self, model: str | None) -> Price | None:
         """The price of the model's tokens; None if unknown."""
