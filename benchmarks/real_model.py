@@ -44,7 +44,7 @@ from mesa_memory import (
     configure,
 )
 from mesa_memory.core.records import EVENT, EVICTED
-from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.llm.cost.usage import Usage
 from tests.support.town import Citizen, Town
 
 

@@ -39,7 +39,7 @@ __copyright__ = "Copyright 2026 the mesa-memory contributors"
 
 _PLACES = {
     "BadReply": "errors",
-    "Budget": "llm.cost.ledger",
+    "Budget": "llm.cost.usage",
     "BudgetExceeded": "errors",
     "BudgetReport": "memories.prompt.sections",
     "Consolidation": "layers.consolidation",
@@ -95,7 +95,7 @@ _PLACES = {
     "Task": "tasks",
     "ToolCall": "llm.doubles.policy",
     "Turn": "llm.doubles.policy",
-    "Usage": "llm.cost.ledger",
+    "Usage": "llm.cost.usage",
     "Window": "layers.window",
     "add_memory_tools": "memories.tools",
     "carry_over": "runs.recording.past_run",

@@ -30,7 +30,7 @@
     │   ├── NotPicklable      a part of it cannot be sent to a worker
     │   ├── StudyChanged      what its runs are made with is not what it was
     │   └── WorkerLost        a worker process ended before it could begin
-    ├── CacheError            a file of kept answers cannot be used
+    ├── CacheError            a file of cached responses cannot be used
     ├── HostChanged           Mesa, Mesa-LLM or Solara is not as this package knows it
     └── MissingExtra          an optional package is not installed
 
@@ -57,8 +57,7 @@ class LLMError(MesaMemoryError):
         agent: unique id of the agent whose memory asked.
         step: the model's clock when it asked.
         passing: True if waiting can cure it; the memory then tries again.
-        failed: the failed attempts, see ``FailedAttempt``; None if the client that was
-            asked does not report them.
+        failed: ``FailedAttempt`` objects; None if the client does not report them.
     """
 
     passing = False
@@ -254,8 +253,8 @@ class EmbedderError(MesaMemoryError):
         self.sent = sent
 
 
-class StoreError(MesaMemoryError):
-    """A store of recorded runs cannot do what was asked; what it holds is kept.
+class _AtLocation(MesaMemoryError):
+    """An error about a file or a database.
 
     Attributes:
         location: its path or address, without password.
@@ -268,6 +267,10 @@ class StoreError(MesaMemoryError):
     def __str__(self) -> str:
         where = f"{self.location}: " if self.location else ""
         return where + super().__str__()
+
+
+class StoreError(_AtLocation):
+    """A store of recorded runs cannot do what was asked; what it holds is kept."""
 
 
 class StoreFull(StoreError):
@@ -342,20 +345,8 @@ class WorkerLost(StudyError):
     """A worker process ended before it could begin; the message says what to do."""
 
 
-class CacheError(MesaMemoryError):
-    """A file of kept answers cannot be used; the message says what to do.
-
-    Attributes:
-        location: its path.
-    """
-
-    def __init__(self, message: str, *, location: str = "") -> None:
-        super().__init__(message)
-        self.location = redaction.scrub(location)
-
-    def __str__(self) -> str:
-        where = f"{self.location}: " if self.location else ""
-        return where + super().__str__()
+class CacheError(_AtLocation):
+    """A file of cached responses cannot be used; the message says what to do."""
 
 
 class HostChanged(MesaMemoryError):

@@ -25,8 +25,8 @@ from benchmarks.recall.corpus import (
     reciprocal,
 )
 from benchmarks.recall.published import PUBLISHED
+from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.retrieval.scoring import Scoring
 
 CUTS = (5, 10, 25)
@@ -85,7 +85,7 @@ def main(
     loaded = json.loads(data.read_text(encoding="utf-8"))
     every = rankers()
     chosen = list(every) if scoring == "all" else [scoring]
-    model = CachedEmbedder(opened(embedder, folder))
+    model = RememberedEmbedder(opened(embedder, folder))
     table = {name: measure(loaded, model, every[name]) for name in chosen}
     if as_json:
         click.echo(json.dumps(table.get(scoring, table)))

@@ -42,8 +42,8 @@ import numpy as np
 from benchmarks.recall import locomo
 from benchmarks.recall.corpus import Ask, Corpus, Ranker, ours
 from benchmarks.recall.history import world
+from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.retrieval.scoring import Scoring
 
 Embed = Callable[[str], np.ndarray]
@@ -222,7 +222,7 @@ def compare(
     names: Iterable[str], data: dict | None, records: int
 ) -> dict[str, dict[str, Any]]:
     """For each, its figures, or ``{"missing": package}``."""
-    embedder = CachedEmbedder(embedder_of("static"))
+    embedder = RememberedEmbedder(embedder_of("static"))
     # A world has at least three records to a step.
     corpus = shortened(world(1, steps=max(100, records // 3)), records, 100)
     table: dict[str, dict[str, Any]] = {}

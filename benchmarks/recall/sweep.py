@@ -22,8 +22,8 @@ from matplotlib.figure import Figure
 from benchmarks.recall.corpus import Corpus, index_of, recall_at
 from benchmarks.recall.history import PHRASINGS, world
 from benchmarks.recall.locomo import corpus_of
+from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.retrieval.scoring import Scoring, importance_of, recency_part
 
 IMPORTANCES = (0.0, 0.05, 0.1, 0.2, 0.4)
@@ -154,7 +154,7 @@ def main(
     data: Path, seeds: int, phrasing: str, picture: Path | None, as_json: bool
 ) -> None:
     """Sweeps the weights over both benchmarks."""
-    embedder = CachedEmbedder(embedder_of("static"))
+    embedder = RememberedEmbedder(embedder_of("static"))
     loaded = json.loads(data.read_text(encoding="utf-8"))
     questions = [
         question

@@ -27,8 +27,8 @@ from benchmarks.recall.corpus import (
 )
 from benchmarks.recall.history import PHRASINGS, world
 from benchmarks.recall.published import PUBLISHED
+from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.retrieval.scoring import Scoring
 
 CUT = 5
@@ -82,7 +82,7 @@ def main(
     worlds = [
         world(seed, people, steps, phrasing) for seed in range(first, first + seeds)
     ]
-    model = CachedEmbedder(embedder_of(embedder))
+    model = RememberedEmbedder(embedder_of(embedder))
     table = {
         name: measure(worlds, model, ranker, cut)
         for name, ranker in rankers(cut).items()

@@ -205,20 +205,6 @@ class Reply:
         """How it was asked for; None if unknown."""
         return Route(self.client, self.form, self.without) if self.client else None
 
-    def as_kept(self) -> "Reply":
-        """The same answer, given again from kept answers: nothing is sent or paid."""
-        return replace(
-            self,
-            prompt_tokens=0,
-            completion_tokens=0,
-            cached_tokens=0,
-            cost=0.0,
-            latency=0.0,
-            attempts=0,
-            failed=(),
-            kept=True,
-        )
-
 
 @dataclass(frozen=True)
 class Gather:

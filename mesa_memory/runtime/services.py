@@ -8,8 +8,9 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from mesa_memory.core.at_fork import at_fork
@@ -26,24 +27,17 @@ from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.cache.answer_key import Occurrences, answer_key
-from mesa_memory.llm.cache.answers import AnswerCache, Claim
+from mesa_memory.llm.cache.request_key import Occurrences, request_key
+from mesa_memory.llm.cache.response_cache import CachedResponse, ResponseCache
+from mesa_memory.llm.cost import usage
 from mesa_memory.llm.cost.forecaster import Forecaster
-from mesa_memory.llm.cost.ledger import (
-    Ledger,
-    Reservation,
-    Usage,
-    failure_usage,
-    forecast,
-    open_reply,
-    price_of,
-    usage_of,
-)
+from mesa_memory.llm.cost.ledger import Ledger
+from mesa_memory.llm.cost.price import Price
+from mesa_memory.llm.cost.usage import NOTHING, Reservation
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.tokens import count_tokens
 from mesa_memory.runtime import stand_in
-from mesa_memory.runtime.accounting import Accounted
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -69,8 +63,8 @@ class Services:
         on_failure: ``"continue"``, or ``"raise"`` to stop at the first failure.
         recorder: writes the run into a store; None records nothing.
         replay: answers every request from a recorded run; None asks the model.
-        answers: answers of providers that are kept in a file; None keeps none.
-        replicate: the number under which they are kept.
+        cache: responses of providers and vectors, in a file; None caches nothing.
+        replicate: the number under which responses are cached.
         occurrences: of a study's run, numbers its equal requests; None elsewhere.
         outcomes: attributes of the agents that the recorder notes after each step.
         vectors: those that a run that is resumed or replayed has got.
@@ -93,7 +87,7 @@ class Services:
         self.on_failure = "continue"
         self.recorder: RunRecorder | None = None
         self.replay: Any = stand_in.current()
-        self.answers: AnswerCache | None = None
+        self.cache: ResponseCache | None = None
         self.replicate = 0
         self.occurrences: Occurrences | None = None
         self.outcomes: tuple[str, ...] = ()
@@ -101,8 +95,6 @@ class Services:
         self.pool = EmbeddingPool()
         self.vectors = Vectors()
         self._batcher = EmbeddingBatcher()
-        #: by model, the terms on which it was asked last, and what a reply may use then
-        self._open_replies: dict[str | None, tuple[tuple, Usage]] = {}
         self._seed = seed
         self._provider: Any = None
         self._offline = OfflineLLM()
@@ -205,7 +197,7 @@ class Services:
     def _vectors_of(self, texts: Sequence[str]) -> Any:
         if self.embeds_here:
             return vectors_by(self.embedder, texts)
-        return self.vectors.embed(self.embedder, texts, self.recorder)
+        return self.vectors.embed(self.embedder, texts, self.recorder, self.cache)
 
     def count_tokens(self, text: str, model: str | None) -> int:
         """The tokens of a text for a model; see ``llm.tokens``."""
@@ -234,70 +226,58 @@ class Services:
             return background.submit(self.acomplete(request, own)).result()
         if (paid := self._paid_before(request, client)) is not None:
             return paid
-        while isinstance(set_aside := self._reserve(request, client), Future):
-            set_aside.result()
-        account = Accounted(self, request, client, set_aside)
-        try:
-            reply = scrub_reply(client.complete(request))
-        except BaseException as error:
-            account.ended(None, error)
-            raise
-        account.ended(reply)
-        return reply
+        while isinstance(reserved := self._reserve(request, client), Future):
+            reserved.result()
+        with self._accounted(request, client, reserved) as call:
+            call.reply = scrub_reply(client.complete(request))
+        return call.reply
 
     async def acomplete(self, request: LLMRequest, own: Any = None) -> Reply:
         """``complete``, in the background loop."""
         client: Any = self._client(request.model, own)
         paid = self._paid_before(request, client)
-        if self.answers is None or not self._keeps(client):
+        if self.cache is None or not self._can_cache(client):
             return await self._ask(request, client) if paid is None else paid
-        key = answer_key(request, self.settings, self.replicate)
+        key = request_key(request, self.settings, self.replicate)
         if paid is not None:
             if self.occurrences is not None:
                 self.occurrences.take(key, request)
             return paid
-        async with self.answers.claim(key, request, self.occurrences) as claim:
-            if claim.reply is None:
-                return await self._ask(request, client, claim)
-            return self._again(request, claim.reply)
+        async with self.cache.claim(key, request, self.occurrences) as cached:
+            if cached.reply is None:
+                return await self._ask(request, client, cached)
+            return self._give_cached(request, cached.reply)
 
     async def _ask(
-        self, request: LLMRequest, client: Any, claim: Claim | None = None
+        self, request: LLMRequest, client: Any, cached: CachedResponse | None = None
     ) -> Reply:
-        """A client's answer, within the budget; counted, recorded and maybe kept."""
-        while isinstance(set_aside := self._reserve(request, client), Future):
-            await asyncio.wrap_future(set_aside)
-        account = Accounted(self, request, client, set_aside)
-        try:
+        """A client's answer, within the budget; counted, recorded and maybe cached."""
+        while isinstance(reserved := self._reserve(request, client), Future):
+            await asyncio.wrap_future(reserved)
+        with self._accounted(request, client, reserved) as call:
             if hasattr(client, "acomplete"):
                 reply = await client.acomplete(request)
             else:
                 reply = await asyncio.to_thread(client.complete, request)
             reply = scrub_reply(reply)
-            if claim is not None:
-                reply = await claim.keep(reply)
-        except BaseException as error:
-            account.ended(None, error)
-            raise
-        account.ended(reply)
-        return reply
+            call.reply = reply if cached is None else await cached.store(reply)
+        return call.reply
 
-    def _keeps(self, client: Any) -> bool:
+    def _can_cache(self, client: Any) -> bool:
         """True if a client's answers depend on the request and the settings alone."""
         if client is self._provider:
             return True
         if self.live_answer(client):
             self.say_once(
-                "answers of an object in the place of a provider's model are not kept "
-                "in the cache: nobody knows what they depend on"
+                "responses of an object given as llm=, or put in place of memory.llm, "
+                "are not cached: they may depend on more than the request"
             )
         return False
 
-    def _again(self, request: LLMRequest, reply: Reply) -> Reply:
-        """A kept answer, counted and recorded as one: nothing is sent or paid."""
-        model, nothing = reply.model or request.model or "", Usage()
-        used = usage_of(request, reply)
-        self.ledger.settle(request, model, Reservation(nothing, nothing), used)
+    def _give_cached(self, request: LLMRequest, reply: Reply) -> Reply:
+        """A cached response, counted and recorded: nothing is sent or paid."""
+        model = reply.model or request.model or ""
+        self.ledger.count(request, model, usage.usage_of(request, reply))
         if (recorder := self.recorder) is not None:
             recorder.called(request, recorder.began(request), reply, None, False)
         return reply
@@ -334,39 +314,61 @@ class Services:
                     self._provider = ProviderClient(self.settings, self._seed)
         return self._provider
 
+    def _terms(
+        self, client: Any, model: str | None
+    ) -> tuple[Price | None, int | None, str]:
+        """Price, limit of the reply and service tier of a request."""
+        settings = self.settings
+        tier = str(settings.options.get("service_tier") or "")
+        return usage.price_of(client, model), settings.max_tokens, tier
+
     def _reserve(
         self, request: LLMRequest, client: Any
     ) -> "Reservation | Future[None]":
-        limit, options = self.settings.max_tokens, self.settings.options
-        price = price_of(client, request.model)
-        tier = str(options.get("service_tier") or "") if options else ""
-        most, terms = forecast(request, price, limit, tier), (price, limit, tier)
-        known = self._open_replies.get(request.model)
-        if known is None or known[0] != terms:
-            known = self._open_replies[request.model] = (terms, open_reply(*terms))
-        made = self.ledger.reserve(request, most, known[1])
-        if isinstance(made, Reservation) and not getattr(client, "instant", False):
-            made.expected = self.forecaster.expect(request, *terms)
-        return made
+        terms = self._terms(client, request.model)
+        forecast = usage.forecast(request, *terms)
+        return self.ledger.reserve(request, forecast, usage.open_reply(*terms))
 
-    def settle(
-        self,
-        request: LLMRequest,
-        client: Any,
-        set_aside: Reservation,
-        reply: Reply | None,
-        error: BaseException | None = None,
-    ) -> None:
-        """Counts what a request used; None for ``reply`` is a failure."""
-        model = (reply and reply.model) or request.model or ""
-        if reply is None:
-            used = failure_usage(error)
-        else:
-            used = usage_of(request, reply, price_of(client, model))
-            self.ledger.went(model, reply)
-            if set_aside.expected.calls:
-                self.forecaster.learn(request, set_aside.expected, used)
-        self.ledger.settle(request, model, set_aside, used)
+    @contextmanager
+    def _accounted(
+        self, request: LLMRequest, client: Any, reserved: Reservation
+    ) -> Iterator["_Call"]:
+        """Counts and records a request for which there is a reservation.
+
+        Raises:
+            BaseException: the request's own, once it is counted and recorded.
+        """
+        call, recorder, expected = _Call(), self.recorder, NOTHING
+        order = recorder.began(request) if recorder else ()
+        if not getattr(client, "instant", False):
+            terms = self._terms(client, request.model)
+            expected = self.forecaster.expect(request, *terms)
+        error: BaseException | None = None
+        try:
+            yield call
+        except BaseException as raised:
+            error = raised
+            raise
+        finally:
+            reply = None if error else call.reply
+            model = (reply and reply.model) or request.model or ""
+            if reply is None:
+                used = usage.failure_usage(error)
+            else:
+                price = usage.price_of(client, model)
+                used = usage.usage_of(request, reply, price)
+                self.ledger.record_route(model, reply)
+                self.forecaster.learn(request, expected, used)
+            self.ledger.settle(request, model, reserved, used, expected)
+            if recorder:
+                replayed, live = client is self.replay, self.live_answer(client)
+                recorder.called(request, order, reply, error, replayed, live=live)
+
+
+class _Call:
+    """A request under way, and its reply once there is one."""
+
+    reply: Reply
 
 
 def _flush_all() -> None:

@@ -3,21 +3,18 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mesa_memory.errors import DuplicatePurpose
-
-if TYPE_CHECKING:
-    from mesa_memory.tasks.base import Task
 
 #: purposes of requests that are no task's: an agent's own reasoning, vectors, and the
 #: making of a connection
 RESERVED = ("connect", "embed", "reasoning")
 
-_tasks: dict[str, "Task"] = {}
+_tasks: dict[str, Any] = {}
 
 
-def register(task: "Task") -> None:
+def register(task: Any) -> None:
     """Adds a task; the same one defined anew takes the place of the earlier one.
 
     A module that is loaded again, or a notebook's cell that is run again, defines the
@@ -41,7 +38,7 @@ def register(task: "Task") -> None:
     _tasks[purpose] = task
 
 
-def find(purpose: str) -> "Task | None":
+def find(purpose: str) -> Any:
     """The task with this purpose; None if there is none."""
     return _tasks.get(purpose)
 
@@ -57,6 +54,6 @@ def temporary() -> Iterator[None]:
         _tasks.update(before)
 
 
-def registered() -> Mapping[str, "Task"]:
+def registered() -> Mapping[str, Any]:
     """All tasks by purpose, in the order of their names; a view of this moment."""
     return MappingProxyType(dict(sorted(_tasks.items())))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.run_names import RunFacts, labels

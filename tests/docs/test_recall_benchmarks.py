@@ -23,12 +23,12 @@ from benchmarks.recall.corpus import (
     reciprocal,
 )
 from benchmarks.recall.history import PHRASINGS, world
+from benchmarks.recall.remembered import RememberedEmbedder
 from mesa_memory import Scoring
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.retrieval.scoring import importance_of
 
-EMBEDDER = CachedEmbedder(embedder_of("static"))
+EMBEDDER = RememberedEmbedder(embedder_of("static"))
 NAME, STEP = r"(?P<n>Agent \d+)", r"(?P<t>\d+)"
 
 

@@ -15,11 +15,8 @@ TUPLES = {"_replace", "_make", "_asdict", "_fields"}
 CIRCLES = (
     {"experiments.estimates.study_estimate", "experiments.studies.making",
      "experiments.studies.study"},
-    {"llm.cost.account", "llm.cost.ledger", "llm.cost.tally"},
     {"runs", "runs.export", "runs.opening", "runs.run", "runs.shown"},
     {"runs.recording.config", "runs.recording.recorder"},
-    {"runtime.accounting", "runtime.services"},
-    {"tasks.base", "tasks.registry"},
     {"viz.live.by_hand", "viz.live.judge", "viz.run_names", "viz.run_view",
      "viz.serving.run_feed"},
 )  # fmt: skip

@@ -195,16 +195,16 @@ def test_if_the_first_fails_another_asks_in_its_turn(file):
 def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
     import asyncio
 
-    from mesa_memory.llm.cache.answers import AnswerCache
+    from mesa_memory.llm.cache.response_cache import ResponseCache
     from tests.support.client import question
 
-    cache, request = AnswerCache(file), question("http://127.0.0.1:9/v1")
+    cache, request = ResponseCache(file), question("http://127.0.0.1:9/v1")
 
     async def ask(answered):
         async with cache.claim(b"key", request) as claim:
             if claim.reply is None:
                 await answered.wait()
-                await claim.keep(Reply('{"summary": "The mill burns."}'))
+                await claim.store(Reply('{"summary": "The mill burns."}'))
             return claim.reply
 
     async def three():
@@ -291,7 +291,7 @@ def test_answers_of_an_object_of_ones_own_are_not_kept(file, caplog):
     for _ in range(2):
         live(town(None, count=1, llm=own, cache=file))
     assert own.asked == 2 * STEPS
-    told = [r for r in caplog.records if "are not kept" in r.getMessage()]
+    told = [r for r in caplog.records if "are not cached" in r.getMessage()]
     assert len(told) == 2  # once in each run
 
 

@@ -1,5 +1,7 @@
 """Cached tokens, tiers and kept answers: in replies, ledger, record and commands."""
 
+from dataclasses import replace
+
 import mesa
 import pytest
 from click.testing import CliRunner
@@ -111,7 +113,11 @@ def test_a_client_with_a_price_of_two_numbers_goes_on_working():
 def test_a_kept_answer_uses_nothing_and_is_told_apart(tmp_path):
     class Kept(Provider):
         def complete(self, request):
-            return super().complete(request).as_kept()
+            return replace(
+                super().complete(request),
+                **dict.fromkeys(("prompt_tokens", "completion_tokens"), 0),
+                **{"cached_tokens": 0, "cost": 0.0, "attempts": 0, "kept": True},
+            )
 
     file = str(tmp_path / "run.sqlite")
     street = lived(2, llm=Kept(), record=file)

@@ -17,8 +17,8 @@ from mesa_memory import (
 )
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.cost.forecaster import Forecaster
-from mesa_memory.llm.cost.ledger import Usage
 from mesa_memory.llm.cost.price import Price
+from mesa_memory.llm.cost.usage import Usage
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 RULES = "The mill grinds on market days, and the bridge is closed at night. " * 70

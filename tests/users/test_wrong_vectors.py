@@ -13,7 +13,6 @@ from mesa_memory import (
     open_run,
     register_policy,
 )
-from mesa_memory.embedders.cached import CachedEmbedder
 from mesa_memory.errors import EmbedderError
 
 
@@ -130,12 +129,6 @@ def test_a_policy_that_reads_a_memory_with_wrong_vectors_ends_the_step():
     room = Room(mine, remember)
     with pytest.raises(EmbedderError, match=r"MyEmbedder.embed\(\) gave None"):
         room.step()
-
-
-def test_an_embedder_behind_a_cache_is_named():
-    room = Room(CachedEmbedder(MyEmbedder(lambda texts: None)))
-    with pytest.raises(EmbedderError, match=r"MyEmbedder.embed\(\) gave None"):
-        lived(room)
 
 
 @pytest.mark.timeout(600)

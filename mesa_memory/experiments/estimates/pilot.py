@@ -15,8 +15,8 @@ import numpy as np
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.experiments.estimates.estimate import QUANTITIES
-from mesa_memory.llm.cost.ledger import Budget, usage_of
-from mesa_memory.llm.cost.prompt_prefixes import Beginnings
+from mesa_memory.llm.cost.prompt_prefixes import PromptPrefixes
+from mesa_memory.llm.cost.usage import Budget, usage_of
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER, Turn, answer, register_policy
 from mesa_memory.llm.tokens import count_tokens
@@ -52,7 +52,7 @@ class Pilot:
             lambda: np.zeros((steps + 1, len(QUANTITIES)))
         )
         self._samples: dict[str, deque] = defaultdict(lambda: deque(maxlen=SAMPLE_SIZE))
-        self._lock, self._offline, self._begun = Lock(), OfflineLLM(), Beginnings()
+        self._lock, self._offline, self._prefixes = Lock(), OfflineLLM(), PromptPrefixes()
         self._policy = register_policy(_POLICY_NAME, policy or (lambda turn: _SENTENCE))
 
     def complete(self, request: LLMRequest) -> Reply:
@@ -60,7 +60,7 @@ class Pilot:
         with self._lock:
             reply = self._answered(request)
             used, prompt = usage_of(request, reply), request.tokens
-            cached = min(self._begun.read(request), prompt)
+            cached = min(self._prefixes.read(request), prompt)
             counts = self.counts[request.purpose][self.step]
             counts += (1, prompt, cached, used.completion_tokens, np.nan)
             words = "\n".join(m["content"] or "" for m in request.messages())

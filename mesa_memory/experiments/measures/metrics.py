@@ -28,7 +28,7 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.layers.facts.statement import KIND as FACT
 from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
 from mesa_memory.layers.impressions import KIND as IMPRESSION
-from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.retrieval.bm25 import terms
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER

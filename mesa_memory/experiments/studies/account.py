@@ -6,7 +6,7 @@ from typing import Any
 
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
-from mesa_memory.llm.cost.ledger import Budget, Usage
+from mesa_memory.llm.cost.usage import Budget, Usage
 from mesa_memory.stores.spending import NOTHING, Spending, total
 
 logger = logger_of(__name__)

@@ -14,7 +14,7 @@ from mesa_memory.experiments.studies.design import Case
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.llm.base import LLMSettings
-from mesa_memory.llm.cache.answer_key import Occurrences
+from mesa_memory.llm.cache.request_key import Occurrences
 from mesa_memory.memories import registry
 from mesa_memory.runs.recording.configure import configure
 from mesa_memory.runtime.services import Services

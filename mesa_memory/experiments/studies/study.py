@@ -33,7 +33,7 @@ from mesa_memory.experiments.studies.progress import Progress
 from mesa_memory.experiments.studies.results import Results
 from mesa_memory.experiments.studies.status import Status
 from mesa_memory.experiments.studies.worker import Job
-from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow
 

@@ -29,7 +29,7 @@ from mesa_memory.experiments.studies.fingerprint import changed_code
 from mesa_memory.experiments.studies.forks import Fork, take_over
 from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.llm.cost.ledger import Budget, Usage
+from mesa_memory.llm.cost.usage import Budget, Usage
 from mesa_memory.runs.recording.config import Recording, versions
 from mesa_memory.runs.recording.resume import begin_in, resume_in
 from mesa_memory.runtime.services import Services

@@ -2,10 +2,9 @@
 
 import threading
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.llm.cost.usage import Usage
 
 #: seconds after which a budget that other runs have used up for now is asked again
 ASK_AGAIN_S = 0.05
@@ -14,18 +13,18 @@ ASK_AGAIN_S = 0.05
 class Account(Protocol):
     """A budget that a run shares with others, wherever they are made."""
 
-    def reserve(self, forecast: "Usage", beyond: "Usage") -> str | None:
+    def reserve(self, forecast: Usage, beyond: Usage) -> str | None:
         """Sets a call aside; see ``Ledger.reserve``.
 
         Returns:
             ``""`` if it may be sent; what it would cross; None: ask again soon.
         """
 
-    def settle(self, forecast: "Usage", beyond: "Usage", used: "Usage") -> None:
+    def settle(self, forecast: Usage, beyond: Usage, used: Usage) -> None:
         """Replaces what was set aside by what was used."""
 
 
-def soon() -> "Future[None]":
+def soon() -> Future[None]:
     """A future that is done after a moment: others may have ended a call by then."""
     later: Future[None] = Future()
     timer = threading.Timer(ASK_AGAIN_S, wake, [later])
@@ -34,7 +33,7 @@ def soon() -> "Future[None]":
     return later
 
 
-def wake(waiting: "Future[None]") -> None:
+def wake(waiting: Future[None]) -> None:
     """Ends the waiting, unless nobody waits any more."""
     if waiting.set_running_or_notify_cancel():
         waiting.set_result(None)

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from mesa_memory.core.requests import LLMRequest
-from mesa_memory.llm.cost.ledger import ONE, Usage
 from mesa_memory.llm.cost.price import Price
-from mesa_memory.llm.cost.prompt_prefixes import Beginnings
+from mesa_memory.llm.cost.prompt_prefixes import PromptPrefixes
+from mesa_memory.llm.cost.usage import ONE_CALL, Usage
 
 #: tokens of a reply, as long as no reply of the model is known
 REPLY_TOKENS = 100
@@ -45,7 +45,7 @@ class Forecaster:
         self._prompts: dict[str, _Ratio] = defaultdict(_Ratio)
         self._replies: dict[tuple, _Ratio] = defaultdict(partial(_Ratio, REPLY_TOKENS))
         self._cached: dict[str, _Ratio] = defaultdict(_Ratio)
-        self._begun = Beginnings()
+        self._prefixes = PromptPrefixes()
 
     def forked(self) -> None:
         """In a child process: no thread of the parent holds it."""
@@ -77,14 +77,14 @@ class Forecaster:
             prompt = round(request.tokens * ratio)
             cached = 0
             if price is not None and price.cached is not None:
-                begun = self._begun.read(request) * ratio
+                begun = self._prefixes.read(request) * ratio
                 cached = round(begun * self._cached[model].ratio)
             reply = round(self._replies[model, request.purpose].ratio)
         reply = reply if max_tokens is None else min(reply, max_tokens)
         cached = min(cached, prompt) if cached else 0
         cost = None if price is None else price.cost(prompt, reply, cached, tier)
         return replace(
-            ONE,
+            ONE_CALL,
             prompt_tokens=prompt,
             completion_tokens=reply,
             cost=cost,

@@ -1,129 +1,24 @@
-"""What the language model cost: calls, attempts, tokens, money, time, and budgets.
-
-A cost is None when it is unknown, never zero: a sum with an unknown part is unknown.
-"""
+"""The ledger of a model run: counts every call and stops before the budget is crossed."""
 
 import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from mesa_memory.core.limits import crossed
-from mesa_memory.core.render import count_tokens
 from mesa_memory.core.requests import LLMRequest, Reply, Route
-from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.errors import BudgetExceeded
 from mesa_memory.llm.cost.account import Account, soon, wake
-from mesa_memory.llm.cost.price import FREE, Price
-from mesa_memory.llm.cost.tally import Held, Tally
+from mesa_memory.llm.cost.usage import NOTHING, Budget, Reservation, Usage, largest
 
-#: what usage can be grouped by
+#: keys by which usage can be grouped
 KEYS = ("purpose", "model", "agent", "step")
 #: number of newest steps that are counted one by one
 STEPS = 100
-#: tokens that a reply may have, as long as neither a limit nor longer ones are known
-REPLY_TOKENS = 4096
-
-
-@dataclass(frozen=True)
-class Usage:
-    """Sums over calls.
-
-    Attributes:
-        calls: requests that were answered or failed for good.
-        attempts: HTTP requests sent for them.
-        prompt_tokens, completion_tokens: as the provider counted; where it says nothing
-            or 0, estimated at four characters to a token.
-        cost: US dollars, or None if any call's price is unknown.
-        latency: seconds, summed over calls.
-        failures: calls that failed for good.
-        cached_tokens: prompt tokens that providers read from their caches, as far as
-            they say.
-        kept: calls that were answered from kept answers: they use no tokens and cost
-            nothing.
-        failed_attempts: HTTP requests among ``attempts`` that got no usable answer.
-    """
-
-    calls: int = 0
-    attempts: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cost: float | None = 0.0
-    latency: float = 0.0
-    failures: int = 0
-    cached_tokens: int = 0
-    kept: int = 0
-    failed_attempts: int = 0
-
-    @property
-    def tokens(self) -> int:
-        """Tokens in and out."""
-        return self.prompt_tokens + self.completion_tokens
-
-    def __add__(self, other: "Usage") -> "Usage":
-        """The sum; an unknown cost makes it unknown."""
-        unknown = self.cost is None or other.cost is None
-        return Usage(
-            self.calls + other.calls,
-            self.attempts + other.attempts,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            None if unknown else self.cost + other.cost,  # type: ignore[operator]
-            self.latency + other.latency,
-            self.failures + other.failures,
-            self.cached_tokens + other.cached_tokens,
-            self.kept + other.kept,
-            self.failed_attempts + other.failed_attempts,
-        )
-
-
-@dataclass(frozen=True)
-class Budget:
-    """Limits for one model run; None is unlimited.
-
-    How long a reply gets is known beforehand only if ``max_tokens`` is set; without
-    it, the last reply may go over the limit of tokens or cost. Never more than one
-    does: near the limit, requests wait for each other.
-
-    Attributes:
-        calls: number of calls.
-        tokens: tokens in and out.
-        cost: US dollars; needs a model whose price is known.
-    """
-
-    calls: int | None = None
-    tokens: int | None = None
-    cost: float | None = None
-
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value is not None:
-                check = checked_number if item.name == "cost" else checked_int
-                check(item.name, value, 0)
-
-
-type _Usages = defaultdict[tuple, Tally]
-
 UNLIMITED = Budget()
-NOTHING, ONE = Usage(), Usage(calls=1, attempts=1)
 
-
-@dataclass
-class Reservation:
-    """What is set aside for a call that is under way.
-
-    Attributes:
-        forecast: what it will use at least, as far as that can be counted beforehand.
-        beyond: what it may use besides.
-        expected: what it is expected to use, see ``Forecaster``.
-    """
-
-    forecast: Usage
-    beyond: Usage
-    expected: Usage = NOTHING
+type _Sums = defaultdict[tuple, Usage]
 
 
 class Ledger:
@@ -131,47 +26,42 @@ class Ledger:
 
     def __init__(self, budget: Budget | None = None) -> None:
         self.budget = budget or UNLIMITED
-        #: a budget that is shared with other runs; None if there is no such budget
+        #: a budget that other runs use, too; None if the run has its own only
         self.account: Account | None = None
-        self._routes: dict[str, tuple[str, str, tuple[str, ...]]] = {}
-        self._lock = threading.Lock()
-        self._usage: _Usages = defaultdict(Tally)  # by purpose, model and agent
-        self._older: _Usages = defaultdict(Tally)  # of it, before the newest steps
-        self._steps: dict[float, _Usages] = {}  # and in each of those
-        self._total, self._expected = Tally(), Tally()
-        self._held = Held()  # what is set aside for calls under way
+        self._routes: dict[str, Route] = {}
+        self._usage = _sums()  # by purpose, model and agent
+        self._older = _sums()  # the part of it before the newest steps
+        self._steps: dict[float, _Sums] = {}  # the part of it in each newest step
+        self._total = self._expected = NOTHING
         self._excess = NOTHING  # the most that a call has used beyond its forecast
-        self._larger = (NOTHING, NOTHING, NOTHING)  # two of which it is the larger one
-        self._waiting: list[Future] = []  # requests that want to know of an end
         self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
+        self.forked()
 
     def forked(self) -> None:
-        """In a child process: the calls that the parent is making are not made here."""
+        """In a child process: the calls of the parent are not under way here."""
         self._lock = threading.Lock()
-        self._held = Held()
-        self._waiting = []
+        self._open: list[Reservation] = []
+        self._waiting: list[Future] = []  # requests that wait for the end of a call
 
     @property
     def routes(self) -> dict[str, Route]:
-        """By model, how its last answered request went to it, in order of first use."""
-        return {model: Route(*went) for model, went in self._routes.items()}
+        """By model, the route of its last answered request, in order of first use."""
+        return dict(self._routes)
 
-    def went(self, model: str, reply: Reply) -> None:
-        """Notes how an answered request went to its model, if that is a provider's."""
-        if reply.client:
-            self._routes[model] = (reply.client, reply.form, reply.without)
+    def record_route(self, model: str, reply: Reply) -> None:
+        """Notes the route of an answered request, if a provider answered it."""
+        if reply.route:
+            self._routes[model] = reply.route
 
     @property
     def total(self) -> Usage:
         """The sum over all calls."""
-        with self._lock:
-            return Usage(*self._total.values)
+        return self._total
 
     @property
     def forecast(self) -> Usage:
-        """What all answered calls were expected to use, each before it was sent."""
-        with self._lock:
-            return Usage(*self._expected.values)
+        """The usage that was expected of all answered calls before they were sent."""
+        return self._expected
 
     def of_run(self) -> dict[str, Usage]:
         """Usage by purpose since the run began, also before it was resumed, in order.
@@ -181,106 +71,122 @@ class Ledger:
         """
         found = dict(self._before)
         for (purpose,), used in self.by("purpose").items():
-            found[purpose] = found.get(purpose, Usage()) + used
+            found[purpose] = found.get(purpose, NOTHING) + used
         return found
 
     def go_on(self, before: Mapping[str, Usage]) -> None:
-        """Takes up what a run had used, by purpose, when it was left off."""
+        """Sets the usage by purpose of the part of the run before it was resumed."""
         self._before = dict(before)
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
         """Usage grouped by some of purpose, model, agent and step, in order of use.
 
-        The newest 100 steps are told apart; the step of all that was used before is
-        None.
+        The newest 100 steps are told apart; the step of all earlier usage is None.
 
         Raises:
             ValueError: for another key.
         """
         unknown = [key for key in keys if key not in KEYS]
         if unknown:
-            raise ValueError(f"usage is kept by {KEYS}, not by {unknown}")
+            raise ValueError(f"usage can be grouped by {KEYS}, got {unknown}")
         positions = [KEYS.index(key) for key in keys]
-        grouped: _Usages = defaultdict(Tally)
+        grouped = _sums()
         with self._lock:
-            usage = self._by_step() if "step" in keys else self._usage.items()
-            for full, used in usage:
-                key = tuple(full[position] for position in positions)
-                grouped[key].add(used)
-        return {key: Usage(*found.values) for key, found in grouped.items()}
+            by_step: list[tuple[Any, _Sums]] = [(None, self._usage)]
+            if "step" in keys:
+                by_step = [(None, self._older), *self._steps.items()]
+            for step, sums in by_step:
+                for full, used in sums.items():
+                    group = tuple((*full, step)[position] for position in positions)
+                    grouped[group] += used
+        return dict(grouped)
 
     def reserve(
-        self, request: LLMRequest, forecast: Usage, reply: Usage | None = None
+        self, request: LLMRequest, forecast: Usage, reply: Usage = NOTHING
     ) -> "Reservation | Future[None]":
-        """Sets a call's forecast aside before it is sent.
+        """Reserves a call's forecast before it is sent.
 
         Args:
-            reply: what the reply may use beyond the forecast, if that is not known.
+            reply: the most that the reply may use beyond the forecast.
 
         Returns:
-            What is set aside; or, where calls under way may use up what is left, a
-            future that is done when one of them has ended: then ask again.
+            The reservation; or, where calls under way may use up the rest of the budget,
+            a future that is done when one of them has ended: then ask again.
 
         Raises:
-            BudgetExceeded: if it would cross the budget; nothing is set aside.
+            BudgetExceeded: if it would cross the budget; nothing is reserved.
         """
         with self._lock:
-            if self.budget is not UNLIMITED and self.budget != UNLIMITED:
-                limits, held = vars(self.budget), self._held
-                after = held.after(self._total, forecast)
-                if over := crossed(after, limits):
+            if self.budget != UNLIMITED:
+                limits, used = vars(self.budget), self._total + forecast
+                for open_call in self._open:
+                    used += open_call.forecast
+                if over := crossed(_by_limit(used), limits):
                     raise _exceeded(request, over)
-                if held.calls and crossed(held.beyond(after), limits):
+                for open_call in self._open:
+                    used += open_call.beyond
+                if self._open and crossed(_by_limit(used), limits):
                     ended: Future[None] = Future()
                     self._waiting.append(ended)
                     return ended
-            beyond = self._most_beyond(reply or NOTHING)
+            beyond = largest(self._excess, reply, NOTHING)
             if self.account is not None:
                 shared = self.account.reserve(forecast, beyond)
                 if shared is None:
                     return soon()
                 if shared:
                     raise _exceeded(request, shared, "study.run(budget=…)")
-            self._held.hold(forecast, beyond)
-            return Reservation(forecast, beyond)
+            reservation = Reservation(forecast, beyond)
+            self._open.append(reservation)
+            return reservation
 
     def settle(
-        self, request: LLMRequest, model: str, reserved: Reservation, used: Usage
+        self,
+        request: LLMRequest,
+        model: str,
+        reserved: Reservation,
+        used: Usage,
+        expected: Usage = NOTHING,
     ) -> None:
-        """Replaces what was set aside for a call by what it used of ``model``."""
-        key, step = (request.purpose, model, request.agent), request.step
+        """Replaces the reservation of a call by its usage of ``model``.
+
+        Args:
+            expected: see ``Forecaster``; counted if the call did not fail.
+        """
         with self._lock:
-            self._held.let_go(reserved.forecast, reserved.beyond)
-            self._excess = _most(self._excess, used, reserved.forecast)
-            self._usage[key].add(used)
-            newest = self._steps.get(step)
-            if newest is None:
-                newest = self._steps[step] = defaultdict(Tally)
-            newest[key].add(used)
-            if len(self._steps) > STEPS:
-                for old, part in self._steps.pop(min(self._steps)).items():
-                    self._older[old].add(part)
-            self._total.add(used)
+            self._open.remove(reserved)
+            self._excess = largest(self._excess, used, reserved.forecast)
+            self._count(request, model, used)
             if not used.failures:
-                self._expected.add(reserved.expected)
-            if waiting := self._waiting:
-                self._waiting = []
+                self._expected += expected
+            waiting, self._waiting = self._waiting, []
             if self.account is not None:
                 self.account.settle(reserved.forecast, reserved.beyond, used)
         for ended in waiting:
             wake(ended)
 
-    def _by_step(self) -> list[tuple[tuple, Tally]]:
-        steps = [(None, self._older), *self._steps.items()]
-        return [((*k, step), used) for step, part in steps for k, used in part.items()]
+    def count(self, request: LLMRequest, model: str, used: Usage) -> None:
+        """Counts a call without a reservation, such as one answered from the cache."""
+        with self._lock:
+            self._count(request, model, used)
 
-    def _most_beyond(self, reply: Usage) -> Usage:
-        """What a call may use beyond its forecast: as much as its reply, or another."""
-        excess, before, most = self._larger
-        if excess is not self._excess or before is not reply:
-            most = _most(self._excess, reply, NOTHING)
-            self._larger = (self._excess, reply, most)
-        return most
+    def _count(self, request: LLMRequest, model: str, used: Usage) -> None:
+        key = (request.purpose, model, request.agent)
+        self._usage[key] += used
+        self._steps.setdefault(request.step, _sums())[key] += used
+        if len(self._steps) > STEPS:
+            for old, part in self._steps.pop(min(self._steps)).items():
+                self._older[old] += part
+        self._total += used
+
+
+def _sums() -> _Sums:
+    return defaultdict(lambda: NOTHING)
+
+
+def _by_limit(used: Usage) -> dict[str, Any]:
+    """Usage by the names of a budget."""
+    return {"calls": used.calls, "tokens": used.tokens, "cost": used.cost}
 
 
 def _exceeded(
@@ -289,113 +195,5 @@ def _exceeded(
     return BudgetExceeded(
         f"this call would cross the budget: {crossed}. Nothing was sent; raise the "
         f"limit with {how}.",
-        purpose=request.purpose,
-        agent=request.agent,
-        step=request.step,
-    )
-
-
-def price_of(client: Any, model: str | None) -> Price | None:
-    """What a model's tokens cost, as the client that asks it says; None if unknown.
-
-    Raises:
-        ValueError: if the client gives what is no price.
-    """
-    if getattr(client, "instant", False):
-        return FREE
-    return Price.of(client.price(model)) if hasattr(client, "price") else None
-
-
-def forecast(
-    request: LLMRequest, price: Price | None, max_tokens: int | None, tier: str = ""
-) -> Usage:
-    """What a request will use at most, as far as it is known before it is sent.
-
-    Nothing is taken to be cached; what is to be written to a cache costs more.
-
-    Args:
-        price: of the model; None unknown.
-        max_tokens: limit of the reply; None counts the reply as nothing.
-        tier: the service tier that is asked for; empty for none.
-    """
-    prompt, reply = request.tokens, max_tokens or 0
-    cost = None if price is None else _cost(price, prompt, reply, tier)
-    return replace(ONE, prompt_tokens=prompt, completion_tokens=reply, cost=cost)
-
-
-def open_reply(price: Price | None, max_tokens: int | None, tier: str = "") -> Usage:
-    """What a reply may use that has no limit; nothing if it has one."""
-    tokens = 0 if max_tokens else REPLY_TOKENS
-    return Usage(completion_tokens=tokens, cost=_cost(price, 0, tokens, tier))
-
-
-def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> Usage:
-    """What an answered request used; counted here where the provider does not say.
-
-    Args:
-        price: of the model, for a reply without a cost; None unknown.
-    """
-    if reply.kept:
-        return Usage(1, 0, kept=1)
-    # No prompt is empty: a provider that says 0 has not counted.
-    prompt = reply.prompt_tokens or request.tokens
-    completion = reply.completion_tokens or count_tokens(_said(reply))
-    cached, cost = reply.cached_tokens or 0, reply.cost
-    if cost is None and price is not None:
-        cost = price.cost(prompt, completion, cached, reply.tier)
-    return replace(
-        ONE,
-        attempts=reply.attempts,
-        failed_attempts=len(reply.failed),
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cost=cost,
-        latency=reply.latency,
-        cached_tokens=cached,
-    )
-
-
-def failure_usage(error: BaseException | None) -> Usage:
-    """What a failed request used: providers do not charge for it."""
-    failed = getattr(error, "failed", None)
-    if failed is None:  # a client that does not report its attempts
-        return Usage(1, 1, failures=1)
-    return Usage(1, len(failed), failures=1, failed_attempts=len(failed))
-
-
-def _said(reply: Reply) -> str:
-    """A reply's text, and the tools that it calls."""
-    if reply.raw is None:
-        return reply.text or ""
-    choices = getattr(reply.raw, "choices", None)
-    message = getattr(choices[0], "message", None) if choices else None
-    calls = getattr(message, "tool_calls", None) or ()
-    called = [str(getattr(call, "function", call)) for call in calls]
-    return "".join([reply.text or "", *called])
-
-
-def _cost(price: Price | None, prompt: int, reply: int, tier: str) -> float | None:
-    """The most that tokens may cost, so nothing is taken to be cached."""
-    if price is None:
-        return None
-    own = price.in_tier(tier) if tier else price
-    return prompt * max(own.prompt, own.written or 0.0) + reply * own.reply
-
-
-def _most(known: Usage, used: Usage, forecast: Usage) -> Usage:
-    """The larger numbers of tokens and cost: ``known``, or what was used but forecast.
-
-    An unknown cost counts as nothing.
-    """
-    prompt = used.prompt_tokens - forecast.prompt_tokens
-    completion = used.completion_tokens - forecast.completion_tokens
-    cost = 0.0 if used.cost is None else used.cost - (forecast.cost or 0.0)
-    before = known.cost or 0.0
-    no_more = prompt <= known.prompt_tokens and completion <= known.completion_tokens
-    if no_more and cost <= before:
-        return known
-    return Usage(
-        prompt_tokens=max(known.prompt_tokens, prompt),
-        completion_tokens=max(known.completion_tokens, completion),
-        cost=max(before, cost),
+        **request.where,
     )

@@ -17,7 +17,7 @@ BEGINNINGS = 50_000
 _written = json.JSONEncoder(default=str, ensure_ascii=False).encode
 
 
-class Beginnings:
+class PromptPrefixes:
     """Remembers how prompts began, in blocks of ``CACHED_TOKENS``."""
 
     def __init__(self) -> None:

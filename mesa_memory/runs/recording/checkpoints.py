@@ -13,7 +13,7 @@ from mesa_memory.core.snapshot import Opaque, RecordLookup, decode
 from mesa_memory.errors import MemoryMismatch
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
-from mesa_memory.llm.cost.ledger import Usage
+from mesa_memory.llm.cost.usage import Usage
 from mesa_memory.memories.host.layer_names import memories_beside, memories_of
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import BY_RESEARCHER

@@ -13,7 +13,7 @@ from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.batcher import EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
-from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.runs.recording.config import ON_FAILURE, Recording
@@ -117,7 +117,7 @@ def configure(
         budget = _budget(budget)
     recording = None if record is UNCHANGED else _recording(record)
     _check_settings(settings)
-    chosen |= _keeping(cache, replicate) | _noting(outcomes)
+    chosen |= _caching(cache, replicate) | _noting(outcomes)
     services = Services.of(model)
     sending = replace(services.settings, **settings)
     chosen |= _replay(model, services, replay, on_miss)
@@ -166,28 +166,23 @@ def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
     return chosen
 
 
-def _keeping(cache: Any, replicate: Any) -> dict[str, Any]:
-    """Checks ``cache`` and ``replicate``."""
+def _caching(cache: Any, replicate: Any) -> dict[str, Any]:
+    """The cache, and the number under which its responses are cached."""
     chosen: dict[str, Any] = {}
     if replicate is not UNCHANGED:
         chosen["replicate"] = checked_int("replicate", replicate, 0)
     if cache is UNCHANGED:
         return chosen
     if cache is None:
-        return chosen | {"answers": None}
+        return chosen | {"cache": None}
+    expected = "cache must be the path of a file, such as 'cache.sqlite', or None"
     if not isinstance(cache, str | os.PathLike) or not str(cache):
-        raise TypeError(
-            "cache must be the path of a file, such as 'answers.sqlite', or None, got "
-            f"{cache!r}"
-        )
+        raise TypeError(f"{expected}; got {cache!r}")
     if "://" in str(cache) or str(cache) == ":memory:":
-        raise ValueError(
-            "cache must be the path of a file, such as 'answers.sqlite'; answers are "
-            f"not cached in {redaction.scrub(str(cache))!r}"
-        )
-    from mesa_memory.llm.cache.answers import AnswerCache
+        raise ValueError(f"{expected}; got {redaction.scrub(str(cache))!r}")
+    from mesa_memory.llm.cache.response_cache import ResponseCache
 
-    return chosen | {"answers": AnswerCache.of(os.fspath(cache))}
+    return chosen | {"cache": ResponseCache.of(os.fspath(cache))}
 
 
 def _noting(outcomes: Any) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from functools import lru_cache
 from typing import Any
 
-from mesa_memory.llm.cost.ledger import Budget
+from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.runs import Run
 from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.run_view import Source

@@ -35,7 +35,9 @@ SENDING = frozenset(
 )
 
 
-def answer_key(request: LLMRequest, settings: LLMSettings, replicate: int = 0) -> bytes:
+def request_key(
+    request: LLMRequest, settings: LLMSettings, replicate: int = 0
+) -> bytes:
     """What the answer to a request is kept under: a SHA-256, 32 bytes.
 
     Args:
@@ -81,7 +83,7 @@ class Occurrences:
         """How often the agent has had an answer to this request in this step, from 0.
 
         Args:
-            key: see ``answer_key``.
+            key: see ``request_key``.
         """
         with self._lock:
             step = self._taken.setdefault(request.step, {})

@@ -1,4 +1,4 @@
-"""The file of kept answers: what is in it, and what goes wrong with it."""
+"""The cache of responses and vectors: its contents, and a file that goes wrong."""
 
 import logging
 import shutil
@@ -11,12 +11,11 @@ from contextlib import closing
 import pytest
 
 from mesa_memory import configure, open_run
-from mesa_memory.core.requests import Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import CacheError
-from mesa_memory.llm.cache import answers
-from mesa_memory.llm.cache.answer_file import APPLICATION, AnswerFile
-from mesa_memory.llm.cache.answers import AnswerCache
+from mesa_memory.llm.cache import cache_file
+from mesa_memory.llm.cache.cache_file import APPLICATION_ID, CacheFile
+from mesa_memory.llm.cache.response_cache import ResponseCache
 from tests.support.keeping import live, town
 from tests.support.openai_server import OpenAIServer
 from tests.support.waiting import HUNG
@@ -32,7 +31,7 @@ def server():
 
 @pytest.fixture
 def file(tmp_path):
-    return tmp_path / "answers.sqlite"
+    return tmp_path / "cache.sqlite"
 
 
 @pytest.fixture
@@ -62,7 +61,7 @@ def asked(server):
 
 def everything(folder):
     """All bytes of a cache's files."""
-    return b"".join(f.read_bytes() for f in folder.glob("answers.sqlite*"))
+    return b"".join(f.read_bytes() for f in folder.glob("cache.sqlite*"))
 
 
 # -- what is in it -------------------------------------------------------------------
@@ -89,8 +88,8 @@ def test_it_says_what_it_is(server, file):
     with closing(sqlite3.connect(file)) as on:
         (application,) = on.execute("PRAGMA application_id").fetchone()
         (mode,) = on.execute("PRAGMA journal_mode").fetchone()
-        assert (application, mode) == (APPLICATION, "wal")
-        assert on.execute("SELECT count(*) FROM answers").fetchone() == (3,)
+        assert (application, mode) == (APPLICATION_ID, "delete")
+        assert on.execute("SELECT count(*) FROM cached").fetchone() == (3,)
 
 
 # -- a wrong file --------------------------------------------------------------------
@@ -102,7 +101,7 @@ def garbage(path):
 
 def foreign(path):
     with closing(sqlite3.connect(path)) as on:
-        on.execute("CREATE TABLE answers (key, reply)")
+        on.execute("CREATE TABLE cached (key, value)")
 
 
 def recorded(path):
@@ -112,15 +111,15 @@ def recorded(path):
 
 
 def newer(path):
-    AnswerCache(path)
+    ResponseCache(path)
     with closing(sqlite3.connect(path)) as on:
         on.execute("PRAGMA user_version = 99")
 
 
 def without_table(path):
-    AnswerCache(path)
+    ResponseCache(path)
     with closing(sqlite3.connect(path)) as on:
-        on.execute("DROP TABLE answers")
+        on.execute("DROP TABLE cached")
 
 
 def folder(path):
@@ -131,9 +130,9 @@ def folder(path):
     ("make", "says"),
     [
         (garbage, "not a database"),
-        (foreign, "not a cache of answers"),
+        (foreign, "not a cache, and"),
         (recorded, "a recorded run cannot be used as one"),
-        (newer, r"newer version .* made it \(form 99, known is 1\)"),
+        (newer, "format 99, expected at most 1"),
         (without_table, "no such table"),
         (folder, "unable to open"),
     ],
@@ -147,7 +146,7 @@ def test_a_file_of_something_else_is_told_and_nothing_is_changed(
     with pytest.raises(CacheError, match=says) as told:
         configure(made, cache=file, timeout=3)
     assert told.value.location == str(file)
-    assert made.services.answers is None and made.services.settings.timeout != 3
+    assert made.services.cache is None and made.services.settings.timeout != 3
     assert before is None or file.read_bytes() == before
     if make is recorded:
         with open_run(file) as run:
@@ -155,8 +154,8 @@ def test_a_file_of_something_else_is_told_and_nothing_is_changed(
 
 
 def test_a_folder_that_is_not_there_is_told(server, tmp_path):
-    with pytest.raises(CacheError, match="in a folder that is"):
-        town(server.base, cache=tmp_path / "nowhere" / "answers.sqlite")
+    with pytest.raises(CacheError, match="in an existing folder"):
+        town(server.base, cache=tmp_path / "nowhere" / "cache.sqlite")
 
 
 @pytest.mark.parametrize(
@@ -197,21 +196,23 @@ def test_a_row_that_is_damaged_is_asked_for_again_and_put_right(server, file, ca
         '{"text": 3, "model": "", "finish": "", "raw": 0}',
     ]
     with closing(sqlite3.connect(file)) as on, on:
-        keys = [key for (key,) in on.execute("SELECT key FROM answers")]
+        keys = [key for (key,) in on.execute("SELECT key FROM cached")]
         on.executemany(
-            "UPDATE answers SET reply = ? WHERE key = ?", list(zip(rows, keys))
+            "UPDATE cached SET value = ? WHERE key = ?",
+            [(row.encode(), key) for row, key in zip(rows, keys)],
         )
     live(town(server.base, cache=file), 1)
     assert asked(server) == 3
-    assert any("one is damaged" in text for text in warnings_of(caplog))
+    assert any("a response is damaged" in text for text in warnings_of(caplog))
     assert live(town(server.base, cache=file), 1)["kept"] == 3
 
 
 def test_an_answer_that_nobody_can_use_any_more_is_replaced(server, file):
     live(town(server.base, cache=file), 1)
     with closing(sqlite3.connect(file)) as on, on:
-        on.execute("UPDATE answers SET reply = replace(reply, 'Summary', '')")
-        on.execute("""UPDATE answers SET reply = json_set(reply, '$.text', '{}')""")
+        on.execute(
+            "UPDATE cached SET value = CAST(json_set(value, '$.text', '{}') AS BLOB)"
+        )
     asked(server)
     live(town(server.base, cache=file), 1)
     assert asked(server) == 3
@@ -221,7 +222,7 @@ def test_an_answer_that_nobody_can_use_any_more_is_replaced(server, file):
 def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
     server, file, caplog, monkeypatch
 ):
-    monkeypatch.setattr(answers, "PATIENCE_MS", 50)
+    monkeypatch.setattr(cache_file, "LOCK_TIMEOUT_S", 0.05)
     made = town(server.base, cache=file)
     with closing(sqlite3.connect(file, isolation_level=None)) as on:
         on.execute("BEGIN IMMEDIATE")
@@ -239,7 +240,7 @@ def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
 def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
     server, disk, caplog
 ):
-    place = disk / "answers.sqlite"
+    place = disk / "cache.sqlite"
     first = town(server.base, cache=place)
     live(first, 1)
     configure(first, cache=None)
@@ -253,7 +254,7 @@ def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
 
 def test_a_file_that_may_not_be_changed_gives_answers(server, file, caplog):
     live(town(server.base, cache=file), 1)
-    AnswerCache._of.clear()
+    ResponseCache._of.clear()
     if (
         not shutil.which("chattr")
         or subprocess.run(["chattr", "+i", file], capture_output=True).returncode
@@ -273,7 +274,7 @@ def test_a_full_disk_keeps_what_was_written_and_the_run_goes_on(disk, caplog):
 
     with OpenAIServer(answer) as server:
         (disk / "ballast").write_bytes(b"x" * 800_000)
-        place = disk / "answers.sqlite"
+        place = disk / "cache.sqlite"
         made = town(server.base, count=8, cache=place)
         result = live(made, 20)
         assert result["calls"] == asked(server) == 160
@@ -290,7 +291,7 @@ def test_a_file_that_breaks_while_it_is_used_is_told_once(server, file, caplog):
     live(made, 1)
     with file.open("r+b") as on:
         on.write(b"broken" * 2000)
-    AnswerCache.of(file)
+    ResponseCache.of(file)
     live(made, 3)
     assert asked(server) >= 9
     assert made.services.ledger.total.failures == 0
@@ -302,27 +303,26 @@ def test_many_may_make_the_same_file_at_the_same_time(tmp_path):
 
     def make(place):
         together.wait(timeout=HUNG)
-        file = AnswerFile(place)
-        file.write([(b"key", "text")], False, 10_000)
-        return file.read(b"key")
+        file = CacheFile(place)
+        file.write({b"key": b"text"})
+        return file.read([b"key"])[b"key"]
 
     with ThreadPoolExecutor(8) as pool:
         for number in range(25):
             places = [tmp_path / f"{number}.sqlite"] * 8
-            assert set(pool.map(make, places)) == {"text"}
+            assert set(pool.map(make, places)) == {b"text"}
 
 
 def test_one_file_has_one_cache_in_a_process(file, monkeypatch):
     monkeypatch.chdir(file.parent)
-    first = AnswerCache.of(file)
-    assert AnswerCache.of("answers.sqlite") is first
+    first = ResponseCache.of(file)
+    assert ResponseCache.of("cache.sqlite") is first
     file.unlink()
-    assert AnswerCache.of(file) is not first
+    assert ResponseCache.of(file) is not first
     assert file.exists()
 
 
-def test_a_long_reply_is_not_kept(file):
-    cache = AnswerCache(file)
-    assert cache.put(b"key", "x" * (answers.LONGEST + 1)) is None
-    assert cache._read(b"key") is None
-    assert Reply("x").as_kept().kept
+def test_a_long_value_is_not_cached(file):
+    cache = CacheFile(file)
+    cache.write({b"long": b"x" * (cache_file.MAX_VALUE_BYTES + 1), b"short": b"x"})
+    assert cache.read([b"long", b"short"]) == {b"short": b"x"}

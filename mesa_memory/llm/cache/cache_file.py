@@ -1,0 +1,187 @@
+"""A SQLite file of cached values, shared by runs and processes.
+
+A file that cannot be used at the start is a ``CacheError``. If it fails later, one
+warning says so; values that cannot be read are computed again, and values that cannot
+be written wait in memory for the next write.
+"""
+
+import sqlite3
+import threading
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import ClassVar
+
+from mesa_memory.core.at_fork import at_fork
+from mesa_memory.core.text.redaction import logger as logger_of
+from mesa_memory.errors import CacheError
+
+logger = logger_of(__name__)
+
+#: SQLite's application id of a cache ("mmac"), and the version of its format
+APPLICATION_ID, FORMAT_VERSION = 0x6D6D6163, 1
+#: seconds to wait for another process that writes, and after a write has failed
+LOCK_TIMEOUT_S, SHORT_LOCK_TIMEOUT_S = 10.0, 0.05
+#: longest cached value; a stranger's file may hold anything
+MAX_VALUE_BYTES = 2**24
+#: most values that wait for the next write
+MAX_PENDING_VALUES = 1000
+
+_CREATE = "CREATE TABLE IF NOT EXISTS cached (key BLOB PRIMARY KEY, value BLOB)"
+_READ = "SELECT value FROM cached WHERE key = ?"
+_WRITE = "INSERT OR {} INTO cached VALUES (?, ?)"
+
+
+class CacheFile:
+    """Values by key. Each call opens its own connection, so forks and threads are safe.
+
+    The journal is SQLite's usual one, which network disks of clusters support, too.
+
+    Args:
+        path: the file; it is made if it does not exist, its folder must exist.
+
+    Raises:
+        CacheError: if the file cannot be opened, or is not a cache.
+    """
+
+    _all: ClassVar["weakref.WeakSet[CacheFile]"] = weakref.WeakSet()
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pending: dict[bytes, tuple[str, bytes]] = {}  # with "REPLACE" or "IGNORE"
+        self._warned: set[str] = set()
+        self._readable = self._writable = True
+        self._reset_locks()
+        self._all.add(self)
+        try:
+            with self._connection(LOCK_TIMEOUT_S) as file:
+                file.execute(_READ, (b"",))
+        except sqlite3.Error as error:
+            raise CacheError(
+                f"the cache cannot be used: {error}. Expected a cache of this package, "
+                "or a new file in an existing folder that may be written. Give another "
+                "path to configure(cache=…).",
+                location=str(path),
+            ) from error
+
+    def read(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """The cached values of these keys, as far as they are known."""
+        with self._lock:
+            pending = dict(self._pending)
+        wanted = list(keys)
+        found = {key: pending[key][1] for key in wanted if key in pending}
+        if not self._readable or len(found) == len(wanted):
+            return found
+        try:
+            with self._connection(LOCK_TIMEOUT_S) as file:
+                rows = {key: file.execute(_READ, (key,)).fetchone() for key in wanted}
+        except (sqlite3.Error, CacheError) as error:
+            self.warn("read", error)
+            return found
+        stored = {key: row[0] for key, row in rows.items() if row}
+        return {k: v for k, v in stored.items() if isinstance(v, bytes)} | found
+
+    def write(self, values: Mapping[bytes, bytes], replace: bool = False) -> None:
+        """Writes values, with those that wait.
+
+        Args:
+            replace: in place of the stored values; otherwise these stay.
+        """
+        if not self._writable:
+            return
+        verb = "REPLACE" if replace else "IGNORE"
+        short = {k: v for k, v in values.items() if len(v) <= MAX_VALUE_BYTES}
+        with self._lock:
+            self._pending |= {key: (verb, value) for key, value in short.items()}
+        with self._writing:  # the values of other threads go along
+            with self._lock:
+                rows = dict(self._pending)
+            if rows and self._write(rows):
+                with self._lock:
+                    for key in rows:
+                        self._pending.pop(key, None)
+
+    def _write(self, rows: Mapping[bytes, tuple[str, bytes]]) -> bool:
+        """True if all rows are written."""
+        failed_before = "written" in self._warned
+        timeout = SHORT_LOCK_TIMEOUT_S if failed_before else LOCK_TIMEOUT_S
+        try:
+            with self._connection(timeout) as file:
+                file.execute("BEGIN IMMEDIATE")
+                for key, (verb, value) in rows.items():
+                    file.execute(_WRITE.format(verb), (key, value))
+                file.execute("COMMIT")
+        except (sqlite3.Error, CacheError) as error:
+            self.warn("written", error)
+            with self._lock:
+                for key in list(self._pending)[:-MAX_PENDING_VALUES]:
+                    del self._pending[key]
+            return False
+        return True
+
+    def warn(self, failed: str, error: Exception) -> None:
+        """Warns once that the file cannot be ``"read"`` or ``"written"``."""
+        code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
+        if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+            self._readable = self._writable = False
+        if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+            self._writable = False
+        if failed not in self._warned:
+            self._warned.add(failed)
+            logger.warning(
+                "the cache %s cannot be %s now (%s). Models are asked instead, and the "
+                "run loses nothing.",
+                *(self.path, failed, str(error)),
+            )
+
+    @contextmanager
+    def _connection(self, timeout: float) -> Iterator[sqlite3.Connection]:
+        connection = sqlite3.connect(self.path, timeout=timeout, isolation_level=None)
+        with closing(connection) as file:
+            file.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, 2 * MAX_VALUE_BYTES)
+            file.execute("PRAGMA trusted_schema = OFF")
+            self._prepare(file)
+            yield file
+
+    def _prepare(self, file: sqlite3.Connection) -> None:
+        """Makes an empty file a cache.
+
+        Raises:
+            CacheError: if the file belongs to another program or a newer version.
+        """
+        if not _pragma(file, "schema_version") and not _pragma(file, "application_id"):
+            file.execute("BEGIN IMMEDIATE")
+            if not _pragma(file, "schema_version"):  # else another process was faster
+                file.execute(_CREATE)
+                file.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                file.execute(f"PRAGMA user_version = {FORMAT_VERSION}")
+            file.execute("COMMIT")
+        if _pragma(file, "application_id") != APPLICATION_ID:
+            raise CacheError(
+                "this file is not a cache, and a recorded run cannot be used as one. "
+                "Give another path to configure(cache=…).",
+                location=str(self.path),
+            )
+        if (version := _pragma(file, "user_version")) > FORMAT_VERSION:
+            raise CacheError(
+                f"this cache has format {version}, expected at most {FORMAT_VERSION}: a "
+                "newer version of this package made it. Use that version, or give "
+                "another path to configure(cache=…).",
+                location=str(self.path),
+            )
+
+    def _reset_locks(self) -> None:
+        self._lock, self._writing = threading.Lock(), threading.Lock()
+
+
+def _pragma(file: sqlite3.Connection, name: str) -> int:
+    return file.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _after_fork_in_child() -> None:
+    for file in list(CacheFile._all):
+        file._reset_locks()
+
+
+at_fork(after_in_child=_after_fork_in_child)

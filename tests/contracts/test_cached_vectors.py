@@ -1,0 +1,110 @@
+"""``configure(cache=…)`` embeds each text once: across agents, runs and processes."""
+
+import os
+import sqlite3
+from contextlib import closing
+
+import mesa
+import numpy as np
+import pytest
+from mesa_llm.llm_agent import LLMAgent
+from mesa_llm.reasoning.cot import CoTReasoning
+
+from mesa_memory import EpisodicMemory, configure, register_policy
+from mesa_memory.embedders.base import normalised
+from mesa_memory.embedders.recorded import Vectors
+from mesa_memory.llm.cache.response_cache import ResponseCache
+
+
+class Counting:
+    """Remembers every text it had to embed."""
+
+    batch = 10
+
+    def __init__(self, name="counting", dim=4):
+        self.name, self.dim, self.asked = name, dim, []
+
+    def embed(self, texts):
+        self.asked += texts
+        rows = [[len(text), sum(map(ord, text)), 1, 2] for text in texts]
+        return normalised(np.array(rows, np.float32).reshape(-1, 4)[:, : self.dim])
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "cache.sqlite"
+
+
+def town(embedder, cache):
+    """A run in which an agent hears three things and recalls one."""
+    model = mesa.Model(rng=1)
+    configure(model, llm="offline", embedder=embedder, cache=cache)
+    agent = LLMAgent(
+        model, CoTReasoning, register_policy("still", lambda turn: "I wait.")
+    )
+    agent.memory = EpisodicMemory(agent)
+    for said in ("The mill burns.", "Zoë buys müsli.", "The mayor of 東京 left."):
+        model.steps += 1
+        agent.memory.add_to_memory("message", {"message": said, "sender": 9})
+        agent.memory.process_step()
+    return [r.record.id for r in agent.memory.recall("Who left?", k=2)]
+
+
+def test_a_second_run_embeds_nothing_and_recalls_the_same(file):
+    first, second = Counting(), Counting()
+    found = town(first, file)
+    assert len(first.asked) >= 4
+    assert town(second, file) == found
+    assert second.asked == []
+    assert len(first.asked) == len(set(first.asked))
+
+
+def test_without_a_cache_each_run_embeds_for_itself(file):
+    runs = [Counting(), Counting()]
+    for embedder in runs:
+        town(embedder, None)
+    assert runs[0].asked == runs[1].asked != []
+
+
+def test_models_are_told_apart_and_no_text_is_stored(file):
+    one, other = Counting("one"), Counting("other")
+    town(one, file)
+    town(other, file)
+    assert one.asked == other.asked
+    assert (
+        b"mill" not in file.read_bytes() and "müsli".encode() not in file.read_bytes()
+    )
+
+
+def test_vectors_of_another_model_with_the_same_name_are_replaced(file):
+    town(Counting(dim=3), file)
+    longer = Counting(dim=4)
+    cache = ResponseCache.of(file)
+    cache.store_vectors("counting", {"a": np.ones(3, np.float32)})
+    rows = Vectors().embed(longer, ["a", "b"], None, cache)
+    assert rows.shape == (2, 4) and longer.asked == ["b", "a", "b"]
+    assert cache.vectors("counting", ["a"])["a"].shape == (4,)
+
+
+def test_damaged_vectors_are_embedded_again(file):
+    town(Counting(), file)
+    for value in (b"odd", np.full(4, np.nan, "<f4").tobytes(), "text"):
+        with closing(sqlite3.connect(file)) as on, on:
+            on.execute("UPDATE cached SET value = ?", (value,))
+        again = Counting()
+        town(again, file)
+        assert len(again.asked) >= 4
+
+
+def test_a_forked_process_shares_the_file(file):
+    town(Counting(), file)
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            embedder = Counting()
+            town(embedder, file)
+            code = len(embedder.asked)
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
