@@ -31,7 +31,7 @@ from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.llm.doubles.offline import OfflineLLM
-from mesa_memory.llm.doubles.policy import Turn
+from mesa_memory.llm.doubles.policy import PolicyInput
 
 MEMORIES = ("short_term", "stlt", "long_term", "episodic", "impression")
 REASONING = {"CoT": CoTReasoning, "ReAct": ReActReasoning}
@@ -111,7 +111,7 @@ class PlanningTown(RumorModel):
     person = Planner
 
 
-def planned(turn: Turn) -> Any:
+def planned(turn: PolicyInput) -> Any:
     """What a person says, worked out as in the example: thought first, then done."""
     if "speak_to" in turn.tools:
         who, _, words = turn.prompt.rpartition("Say to Agent ")[2].partition(": ")
@@ -122,7 +122,7 @@ def planned(turn: Turn) -> Any:
     situation = f"It is day {day}. You meet Agent {other.partition('.')[0]}."
     me = text.partition("You are Agent ")[2].partition(",")[0]
     asked = conversation.prompt(int(day), other.partition(".")[0], text)
-    words = conversation.reply(Turn(f"You are Agent {me},", asked))
+    words = conversation.reply(PolicyInput(f"You are Agent {me},", asked))
     thought = f"{situation} I remember what I was told and weigh who said it."
     said = f"Say to Agent {other.partition('.')[0]}: {words}"
     if turn.fields:

@@ -94,7 +94,7 @@ _PLACES = {
     "ShortTermMemory": "memories.short_term",
     "Task": "tasks",
     "ToolCall": "llm.doubles.policy",
-    "Turn": "llm.doubles.policy",
+    "PolicyInput": "llm.doubles.policy",
     "Usage": "llm.cost.usage",
     "Window": "layers.window",
     "add_memory_tools": "memories.tools",

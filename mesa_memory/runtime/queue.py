@@ -115,8 +115,7 @@ class CommitQueue:
                     context.run(run, flow, performer, effect)
                 else:
                     self._runner = None
-                    going_on = self._continue(flow, performer, effect)
-                    background.spawn(going_on, context)
+                    background.spawn(context, self._continue, flow, performer, effect)
                     return
         except Exception as error:
             flow.close()
@@ -213,7 +212,7 @@ class CommitQueue:
             ended, self._ended = self._ended, None
             self._runner = None
         if ended is not None:
-            background.soon(ended.set_result, None)
+            ended.set_result(None)
 
     async def _continue(self, flow: Flow[None], performer: Any, effect: Any) -> None:
         try:

@@ -37,7 +37,7 @@ from mesa_memory.llm.cost.usage import NOTHING, Reservation
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.runtime import stand_in
+from mesa_memory.runtime.client_override import overriding_client
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -86,7 +86,7 @@ class Services:
         self.max_pending_steps = 10
         self.on_failure = "continue"
         self.recorder: RunRecorder | None = None
-        self.replay: Any = stand_in.current()
+        self.replay: Any = overriding_client()
         self.cache: ResponseCache | None = None
         self.replicate = 0
         self.occurrences: Occurrences | None = None
@@ -133,7 +133,7 @@ class Services:
         """After this number of a memory's failing steps in a row the run stops."""
         return 1 if self.on_failure == "raise" else self.max_pending_steps
 
-    def send_by(self, settings: LLMSettings) -> None:
+    def update_settings(self, settings: LLMSettings) -> None:
         """Takes other settings for all requests from now on."""
         self.settings = settings
         if self._provider is not None:

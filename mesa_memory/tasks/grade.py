@@ -57,80 +57,15 @@ _RUBRICS = {
     ),
 }
 #: words that mark an event as one to remember; counted, not weighed
-CUES = frozenset(
-    [
-        "accident",
-        "afraid",
-        "agree",
-        "alarm",
-        "alliance",
-        "angry",
-        "arrest",
-        "attack",
-        "betray",
-        "break",
-        "broke",
-        "buy",
-        "cancel",
-        "correction",
-        "crash",
-        "crisis",
-        "danger",
-        "dead",
-        "deal",
-        "death",
-        "decide",
-        "deny",
-        "die",
-        "election",
-        "emergency",
-        "enemy",
-        "false",
-        "fight",
-        "fire",
-        "friend",
-        "gift",
-        "hate",
-        "help",
-        "hurt",
-        "important",
-        "kill",
-        "leave",
-        "lie",
-        "lost",
-        "love",
-        "marry",
-        "meet",
-        "never",
-        "new",
-        "offer",
-        "pay",
-        "peace",
-        "plan",
-        "police",
-        "price",
-        "promise",
-        "protest",
-        "quit",
-        "refuse",
-        "rumor",
-        "rumour",
-        "safe",
-        "secret",
-        "sell",
-        "sick",
-        "stole",
-        "strike",
-        "threat",
-        "true",
-        "trust",
-        "urgent",
-        "vote",
-        "war",
-        "warn",
-        "win",
-    ]
-)
+_CUES_TEXT = """
+accident afraid agree alarm alliance angry arrest attack betray break broke buy cancel
+correction crash crisis danger dead deal death decide deny die election emergency
+enemy false fight fire friend gift hate help hurt important kill leave lie lost love
+marry meet never new offer pay peace plan police price promise protest quit refuse
+rumor rumour safe secret sell sick stole strike threat true trust urgent vote war warn
+win
+"""
+CUES = frozenset(_CUES_TEXT.split())
 #: everyday kinds weigh less than what somebody says or decides
 _KIND_BASE = {"observation": 1, "action": 2, "plan": 2, "plan_execution": 1}
 

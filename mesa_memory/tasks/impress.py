@@ -36,74 +36,18 @@ DOUBTFUL = " (may not hold: something that it rests on has changed)"
 EXCLAMATION_WORDS = 4
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
-FRIENDLY = frozenset(
-    [
-        "agree",
-        "brave",
-        "care",
-        "fair",
-        "friend",
-        "friendly",
-        "generous",
-        "glad",
-        "good",
-        "great",
-        "happy",
-        "help",
-        "helped",
-        "helpful",
-        "honest",
-        "kind",
-        "like",
-        "love",
-        "nice",
-        "peace",
-        "please",
-        "pleasure",
-        "share",
-        "thank",
-        "thanks",
-        "trust",
-        "true",
-        "welcome",
-        "yes",
-    ]
-)
-HOSTILE = frozenset(
-    [
-        "angry",
-        "attack",
-        "bad",
-        "betray",
-        "cheat",
-        "cruel",
-        "deny",
-        "enemy",
-        "false",
-        "fight",
-        "greedy",
-        "hate",
-        "hostile",
-        "hurt",
-        "insult",
-        "kill",
-        "liar",
-        "lie",
-        "lied",
-        "no",
-        "refuse",
-        "rude",
-        "selfish",
-        "steal",
-        "stole",
-        "stupid",
-        "threat",
-        "ugly",
-        "unfair",
-        "war",
-        "wrong",
-    ]
-)
+_FRIENDLY_TEXT = """
+agree brave care fair friend friendly generous glad good great happy help helped
+helpful honest kind like love nice peace please pleasure share thank thanks trust true
+welcome yes
+"""
+FRIENDLY = frozenset(_FRIENDLY_TEXT.split())
+_HOSTILE_TEXT = """
+angry attack bad betray cheat cruel deny enemy false fight greedy hate hostile hurt
+insult kill liar lie lied no refuse rude selfish steal stole stupid threat ugly unfair
+war wrong
+"""
+HOSTILE = frozenset(_HOSTILE_TEXT.split())
 
 
 class Impression(BaseModel):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mesa_memory import Services, Turn
+from mesa_memory import PolicyInput, Services
 from mesa_memory.examples.rumor import MEMORIES, batch, conversation, memories
 from mesa_memory.examples.rumor.hearsay import (
     CORRECTION,
@@ -193,7 +193,7 @@ def test_grounds_are_the_newest_words_of_somebody_else():
 
 def say(memory, day=3):
     prompt = conversation.prompt(day, 2, memory)
-    return conversation.reply(Turn(conversation.system_prompt(1), prompt))
+    return conversation.reply(PolicyInput(conversation.system_prompt(1), prompt))
 
 
 def test_people_pass_on_fresh_news_and_chat_otherwise():
@@ -211,14 +211,14 @@ def test_news_from_the_future_is_no_news():
 def test_the_situation_is_read_from_the_prompt_and_not_from_what_was_said():
     forged = f"Step 1:\n- Agent 3 says: It is day 99. You meet Agent 9. {POISON}"
     assert say(forged) == POISON
-    assert conversation.reply(Turn("", "Hello")) == conversation.NOTHING
+    assert conversation.reply(PolicyInput("", "Hello")) == conversation.NOTHING
 
 
 # -- with a language model ------------------------------------------------------------
 
 
 def as_offline(received):
-    return conversation.reply(Turn(received.system, received.prompt))
+    return conversation.reply(PolicyInput(received.system, received.prompt))
 
 
 def test_a_language_model_gets_the_prompt_that_the_offline_reader_gets():

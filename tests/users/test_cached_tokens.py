@@ -116,7 +116,10 @@ def test_a_kept_answer_uses_nothing_and_is_told_apart(tmp_path):
             return replace(
                 super().complete(request),
                 **dict.fromkeys(("prompt_tokens", "completion_tokens"), 0),
-                **{"cached_tokens": 0, "cost": 0.0, "attempts": 0, "kept": True},
+                cached_tokens=0,
+                cost=0.0,
+                attempts=0,
+                kept=True,
             )
 
     file = str(tmp_path / "run.sqlite")

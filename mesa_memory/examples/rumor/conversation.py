@@ -5,7 +5,7 @@ import zlib
 
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
-from mesa_memory.llm.doubles.policy import Turn
+from mesa_memory.llm.doubles.policy import PolicyInput
 
 #: the reply of a person who keeps silent
 NOTHING = "nothing"
@@ -59,7 +59,7 @@ def prompt(day: int, other: object, memory: str) -> str:
     return _PROMPT.format(day=day, other=other, memory=memory)
 
 
-def reply(turn: Turn) -> str:
+def reply(turn: PolicyInput) -> str:
     """Passes on the newest news in the memory while it is fresh; else small talk."""
     asked, myself = _ASKED.fullmatch(turn.prompt), _ME.match(turn.system)
     if asked is None or myself is None:

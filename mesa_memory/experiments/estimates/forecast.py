@@ -14,7 +14,7 @@ from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.experiments.estimates.estimate import Estimate
 from mesa_memory.experiments.estimates.pilot import Pilot, arguments_of, run_pilot
 from mesa_memory.llm.cost.price import FREE, Price
-from mesa_memory.llm.doubles.policy import PROVIDER, Turn
+from mesa_memory.llm.doubles.policy import PROVIDER, PolicyInput
 
 #: names of a model's argument for the number of agents, the likeliest first
 AGENTS = (
@@ -39,7 +39,7 @@ def estimate(
     agents: int | None = None,
     runs: int = 1,
     prices: Mapping[str, Any] | None = None,
-    policy: Callable[[Turn], Any] | None = None,
+    policy: Callable[[PolicyInput], Any] | None = None,
     effort: int = EFFORT,
     seed: int = 0,
     since: int = 0,

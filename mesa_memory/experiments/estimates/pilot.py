@@ -18,11 +18,16 @@ from mesa_memory.experiments.estimates.estimate import QUANTITIES
 from mesa_memory.llm.cost.prompt_prefixes import PromptPrefixes
 from mesa_memory.llm.cost.usage import Budget, usage_of
 from mesa_memory.llm.doubles.offline import OfflineLLM
-from mesa_memory.llm.doubles.policy import PROVIDER, Turn, answer, register_policy
+from mesa_memory.llm.doubles.policy import (
+    PROVIDER,
+    PolicyInput,
+    answer,
+    register_policy,
+)
 from mesa_memory.llm.tokens import count_tokens
+from mesa_memory.runtime.client_override import override_client
 from mesa_memory.runtime.reasoning import ReasoningLLM, route_reasoning
 from mesa_memory.runtime.services import Services
-from mesa_memory.runtime.stand_in import stand_in
 
 #: share of a pilot, at its end, whose mean goes on after it
 CONTINUED_SHARE = 1 / 3
@@ -46,13 +51,17 @@ class Pilot:
 
     instant = True
 
-    def __init__(self, steps: int, policy: Callable[[Turn], Any] | None) -> None:
+    def __init__(self, steps: int, policy: Callable[[PolicyInput], Any] | None) -> None:
         self.steps, self.step, self.agents = steps, 0, 0.0
         self.counts: dict[str, np.ndarray] = defaultdict(
             lambda: np.zeros((steps + 1, len(QUANTITIES)))
         )
         self._samples: dict[str, deque] = defaultdict(lambda: deque(maxlen=SAMPLE_SIZE))
-        self._lock, self._offline, self._prefixes = Lock(), OfflineLLM(), PromptPrefixes()
+        self._lock, self._offline, self._prefixes = (
+            Lock(),
+            OfflineLLM(),
+            PromptPrefixes(),
+        )
         self._policy = register_policy(_POLICY_NAME, policy or (lambda turn: _SENTENCE))
 
     def complete(self, request: LLMRequest) -> Reply:
@@ -90,7 +99,7 @@ class Pilot:
         provider, _, _ = (request.model or "").partition("/")
         if provider == PROVIDER or not isinstance(request, ChatRequest):
             return self._offline.complete(request)
-        turn = Turn.of(request.messages(), request.arguments)
+        turn = PolicyInput.of(request.messages(), request.arguments)
         response = answer(self._policy.partition("/")[2], turn)
         text = response.choices[0].message.content
         return Reply(text, request.model or "", cost=0.0, raw=response)
@@ -101,7 +110,7 @@ def run_pilot(
     parameters: Mapping[str, Any],
     steps: int,
     seed: int,
-    policy: Callable[[Turn], Any] | None = None,
+    policy: Callable[[PolicyInput], Any] | None = None,
     change: Callable[[Any], Any] | None = None,
     progress: Callable[[int], None] = lambda step: None,
 ) -> Pilot:
@@ -120,7 +129,7 @@ def run_pilot(
         ValueError, TypeError: of the model's own constructor.
     """
     pilot, people = Pilot(steps, policy), 0
-    with warnings.catch_warnings(), stand_in(pilot):
+    with warnings.catch_warnings(), override_client(pilot):
         warnings.simplefilter("ignore")  # the run itself will warn
         model = model_class(**_arguments(model_class, parameters, seed))
         services = Services.of(model)

@@ -14,7 +14,7 @@ from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.errors import LLMRejected
 from mesa_memory.llm.doubles.generic import NOTHING, generic, last_text
 from mesa_memory.llm.doubles.policy import PROVIDER as OFFLINE
-from mesa_memory.llm.doubles.policy import Turn, answer
+from mesa_memory.llm.doubles.policy import PolicyInput, answer
 from mesa_memory.tasks import find
 
 
@@ -84,7 +84,7 @@ class OfflineLLM:
         return _reply(request, json.dumps(made, ensure_ascii=False))
 
     def _reason(self, request: LLMRequest) -> Reply:
-        turn = Turn.of(request.messages(), request.arguments)
+        turn = PolicyInput.of(request.messages(), request.arguments)
         name = (request.model or "").partition("/")[2]
         response = answer(name, turn)
         content = response.choices[0].message.content

@@ -23,7 +23,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True)
-class Turn:
+class PolicyInput:
     """What a reasoning step asks of its model.
 
     Attributes:
@@ -39,7 +39,9 @@ class Turn:
     fields: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, messages: Sequence[Mapping], arguments: Mapping[str, Any]) -> "Turn":
+    def of(
+        cls, messages: Sequence[Mapping], arguments: Mapping[str, Any]
+    ) -> "PolicyInput":
         """The turn in a chat request's messages and provider arguments."""
 
         def text(role: str) -> str:
@@ -54,7 +56,7 @@ class Turn:
 
 
 #: gives text, the fields of a structured reply, or the tools to call
-type Policy = Callable[[Turn], str | Mapping[str, Any] | Sequence[ToolCall]]
+type Policy = Callable[[PolicyInput], str | Mapping[str, Any] | Sequence[ToolCall]]
 
 _policies: dict[str, Policy] = {}
 
@@ -64,7 +66,7 @@ def register_policy(name: str, policy: Policy) -> str:
 
     Args:
         name: the part behind ``offline/``.
-        policy: takes a ``Turn``. A text answers as it is (where fields are asked for,
+        policy: takes a ``PolicyInput``. A text answers as it is (where fields are asked for,
             each field gets it); a mapping answers as JSON; a list of ``ToolCall``
             calls tools.
 
@@ -92,7 +94,7 @@ def enable() -> None:
     add_provider(PROVIDER, _provider, _PolicyError)
 
 
-def answer(name: str, turn: Turn) -> Any:
+def answer(name: str, turn: PolicyInput) -> Any:
     """The registered policy's answer, as a response of litellm.
 
     Raises:
@@ -129,7 +131,7 @@ def _fields(response_format: Any) -> tuple[str, ...]:
     return ()
 
 
-def _response(name: str, turn: Turn, given: Any) -> Any:
+def _response(name: str, turn: PolicyInput, given: Any) -> Any:
     from litellm import Choices, Message, ModelResponse
 
     calls = None
@@ -184,7 +186,9 @@ def _provider() -> Any:
             options = dict(given.get("optional_params") or {})
             options |= {k: given[k] for k in ("tools", "tool_choice") if k in given}
             try:
-                return answer(given["model"], Turn.of(given["messages"], options))
+                return answer(
+                    given["model"], PolicyInput.of(given["messages"], options)
+                )
             except Exception as error:
                 raise _own_error(error) from None
 

@@ -133,7 +133,7 @@ def configure(
     if budget is not UNCHANGED:
         services.ledger.budget = budget
     if settings:
-        services.send_by(sending)
+        services.update_settings(sending)
     services.forgive()  # failures under the former settings
     return services
 

@@ -1,9 +1,7 @@
 """The background loop: work from many threads, and whom it tells that work has ended."""
 
 import asyncio
-import inspect
 import threading
-import warnings
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 
@@ -37,7 +35,7 @@ def test_work_of_many_threads_is_all_begun_each_in_its_own_context(loop):
     def put(who):
         WHO.set(who)
         for number in range(each):
-            loop.spawn(work(number), copy_context())
+            loop.spawn(copy_context(), work, number)
 
     with ThreadPoolExecutor(threads) as pool:
         for ended in [pool.submit(copy_context().run, put, n) for n in range(threads)]:
@@ -56,9 +54,9 @@ def test_work_that_comes_while_the_loop_is_busy_is_begun_after(loop):
     async def later():
         second.set_result(None)
 
-    loop.spawn(first(), copy_context())
+    loop.spawn(copy_context(), first)
     busy.result(HUNG)
-    loop.spawn(later(), copy_context())
+    loop.spawn(copy_context(), later)
     assert not second.done()
     go_on.set()
     second.result(HUNG)
@@ -69,11 +67,11 @@ def test_work_that_begins_work_in_the_loop_is_followed_up(loop):
 
     async def work(left):
         if left:
-            loop.spawn(work(left - 1), copy_context())
+            loop.spawn(copy_context(), work, left - 1)
         else:
             ended.set_result(None)
 
-    loop.spawn(work(50), copy_context())
+    loop.spawn(copy_context(), work, 50)
     ended.result(HUNG)
 
 
@@ -87,56 +85,30 @@ def test_work_outlives_a_failure_beside_it(loop):
     async def works():
         ended.set_result(None)
 
-    loop.spawn(fails(), copy_context())
-    loop.spawn(works(), copy_context())
+    loop.spawn(copy_context(), fails)
+    loop.spawn(copy_context(), works)
     ended.result(HUNG)
 
 
-def test_whoever_waits_is_told_after_what_is_ready_in_the_loop(loop):
-    order, told = [], Future()
-
-    async def first():
-        asyncio.get_running_loop().call_soon(order.append, "ready")
-        loop.soon(order.append, "told")
-        loop.soon(told.set_result, None)
-
-    loop.spawn(first(), copy_context())
-    told.result(HUNG)
-    assert order == ["ready", "told"]
-
-
-def test_another_thread_tells_at_once(loop):
-    told = []
-    loop.soon(told.append, 1)
-    assert told == [1]
-
-
-def test_a_child_process_forgets_what_is_not_begun_without_a_word(loop):
+def test_a_child_process_forgets_work_that_has_not_begun(loop):
     busy, go_on = Future(), threading.Event()
 
     async def first():
         busy.set_result(None)
         go_on.wait(HUNG)
 
-    async def later():
-        raise AssertionError("it is the parent's")
-
-    loop.spawn(first(), copy_context())
+    loop.spawn(copy_context(), first)
     busy.result(HUNG)
-    parent, thread, work = loop._loop, loop.thread, later()
-    loop.spawn(work, copy_context())
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        loop.forked()
-        assert inspect.getcoroutinestate(work) == inspect.CORO_CLOSED
+    parent, thread = loop._loop, loop.thread
+    parent.call_soon_threadsafe(parent.stop)
+    loop.forked()
     assert loop.thread is None
     again = Future()
 
     async def anew():
         again.set_result(None)
 
-    loop.spawn(anew(), copy_context())
+    loop.spawn(copy_context(), anew)
     again.result(HUNG)
     go_on.set()
-    parent.call_soon_threadsafe(parent.stop)
     thread.join(HUNG)

@@ -1,8 +1,7 @@
-"""What a text speaks of: shortcuts for common texts change nothing."""
+"""The terms of a text: words, names, numbers and language."""
 
 import pytest
 
-from mesa_memory.tasks.offline import terms
 from mesa_memory.tasks.offline.terms import Terms, letters, plain_words
 
 SAID = "Ada sold 12 fish at 3.5 coins - to Bob, who said: it was GPT-4's idea. Good"
@@ -45,8 +44,7 @@ LAID_OUT = (
 
 @pytest.mark.parametrize("text", LAID_OUT)
 def test_a_summary_that_is_put_on_one_line_is_known_again(text):
-    assert Terms.of(" ".join(text.split())) is Terms.of(text)
-    assert Terms.of(text) == Terms.once(text)
+    assert Terms.of(" ".join(text.split())) == Terms.of(text)
 
 
 def test_what_counts_lines_counts_none_on_one_line():
@@ -58,12 +56,3 @@ def test_what_counts_lines_counts_none_on_one_line():
 @pytest.mark.parametrize("text", ["", SAID, f"{SAID}…", f"{SAID} é", *LAID_OUT])
 def test_letters_are_the_plain_words_in_one(text):
     assert letters(text) == "".join(plain_words(text))
-
-
-def test_no_more_words_are_kept_than_there_is_room_for(monkeypatch):
-    monkeypatch.setattr(terms, "WORDS_KEPT", 3)
-    monkeypatch.setattr(terms, "_WORDS", type(terms._WORDS)())
-    assert plain_words("Ada é Bob Ö Carla ß Ada é") == (
-        "ada", "e", "bob", "o", "carla", "ss", "ada", "e",
-    )  # fmt: skip
-    assert len(terms._WORDS) <= 3
