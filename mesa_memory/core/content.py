@@ -15,7 +15,6 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping, Set
-from functools import lru_cache
 from typing import Any, TypeGuard
 
 from mesa_memory.core.fields import fields_of, is_agent
@@ -27,8 +26,6 @@ _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _ATOMS = frozenset({float, bool, type(None)})
 #: Python refuses to write longer integers as text
 _LONG = 10**4000
-#: and any below this quickly
-_SHORT = 10**18
 _ADDRESS = re.compile(r"(?: object)? at 0x[0-9a-fA-F]+")
 _BREAKS = {"\n": "\\n", "\r": "\\r", "\t": " ", "\u2028": "\\n", "\u2029": "\\n"}
 #: never needed to read a text
@@ -92,8 +89,6 @@ def plain(value: Any, depth: int = 0) -> Any:
     surrogates become ``"\ufffd"``, and any other object its text without address.
     """
     kind = type(value)
-    if kind is dict and depth < MAX_DEPTH:  # as every event, and most of what it holds
-        return _plain_dict(value, depth + 1)
     if kind is int:
         return value if -_LONG < value < _LONG else _long_text(value)
     if kind is str:
@@ -107,28 +102,9 @@ def plain(value: Any, depth: int = 0) -> Any:
         return [plain(item, depth) for item in value]
     if kind is tuple:
         return tuple([plain(item, depth) for item in value])
-    if kind is dict or isinstance(value, Mapping):
-        return _plain_dict(value, depth)
+    if isinstance(value, Mapping):
+        return {_key(key): plain(item, depth) for key, item in value.items()}
     return _other(value, depth)
-
-
-def _plain_dict(value: Mapping, depth: int) -> dict:
-    copied = {}
-    for key, item in value.items():
-        # Most keys and values are short ASCII texts and numbers: no call for those.
-        kind = type(item)
-        if kind is str:
-            copy = item if item.isascii() and "\0" not in item else storable(item)
-        elif kind is int:
-            copy = item if -_SHORT < item < _SHORT else plain(item, depth)
-        elif kind is dict and depth < MAX_DEPTH:
-            copy = _plain_dict(item, depth + 1)
-        elif kind in _ATOMS:
-            copy = item
-        else:
-            copy = plain(item, depth)
-        copied[key if type(key) is str and key.isascii() else _key(key)] = copy
-    return copied
 
 
 def _other(value: Any, depth: int) -> Any:
@@ -340,7 +316,7 @@ def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:
     """
     return ", ".join(
         [
-            f"{_key_line(k) if type(k) is str else one_line(str(k))}: {value_text(v)}"
+            f"{one_line(str(k))}: {value_text(v)}"
             for k, v in mapping.items()
             if k not in without
         ]
@@ -352,11 +328,6 @@ def rest_of(mapping: Mapping, said: Set[Any]) -> str:
     return "" if mapping.keys() <= said else pairs(mapping, said)
 
 
-#: the same keys come in nearly all events
-_key_line = lru_cache(maxsize=1024)(one_line)
-
-
 def is_mapping(value: Any) -> TypeGuard[Mapping]:
-    """True for a mapping, quickly for a dict."""
-    # Asking for a Mapping takes four times as long as asking for a dict.
-    return isinstance(value, dict) or isinstance(value, Mapping)  # noqa: SIM101
+    """True for a mapping."""
+    return isinstance(value, Mapping)

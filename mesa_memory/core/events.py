@@ -10,7 +10,6 @@ import re
 from ast import literal_eval
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from operator import itemgetter
 from typing import Any
 
@@ -39,8 +38,6 @@ _NUMPY = re.compile(r"\bnp\.\w+\(([^()]*)\)")
 _BECAME = "plan_execution"
 #: kinds whose repetitions say nothing new, and may be shown as a number
 ROUTINE_KINDS = ("observation", "plan", _BECAME, "action")
-#: a whole number below it needs no cut
-_SHORT = 10**18
 #: what a text says elsewhere or not at all: of a state, and of other events
 _SAID = frozenset({"internal_state", "importance"})
 _OWN_SAID, _NEAR_SAID = _SAID | {"location", "agent_unique_id"}, _SAID | {"position"}
@@ -55,8 +52,6 @@ _CALLS_SAID = frozenset({"tool_calls", "importance"})
 
 def by_id(unique_id: Any) -> str:
     """An agent without a name: ``Agent 4``."""
-    if type(unique_id) is int and -_SHORT < unique_id < _SHORT:  # as nearly all are
-        return f"Agent {unique_id}"
     return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
 
 
@@ -303,30 +298,14 @@ def _seen(who: str, state: Any, brief: bool) -> str:
 
 def _known(key: Any, naming: Naming) -> str:
     """An agent by its key in an observation, with its name if it has one."""
-    look = _look_at_text if type(key) is str else _look_at
-    text, unique_id, plain = look(key)
-    named = naming(unique_id)
+    text, unique_id = value_text(key), id_of(key)
+    named, plain = naming(unique_id), by_id(unique_id)
     return text if named == plain else named.replace(plain, text)
-
-
-def _look_at(key: Any) -> tuple[str, Any, str]:
-    """A key on one line, the unique id in it, and that agent without its name."""
-    unique_id = id_of(key)
-    return value_text(key), unique_id, by_id(unique_id)
-
-
-#: of texts alone, as anything else might keep a model alive
-_look_at_text = lru_cache(maxsize=4096)(_look_at)
 
 
 def id_of(key: Any) -> Any:
     """The unique id in a key such as ``Citizen 8``."""
-    return _id_in(key if type(key) is str else str(key))
-
-
-@lru_cache(maxsize=4096)
-def _id_in(text: str) -> Any:
-    last = text.rpartition(" ")[2]
+    last = str(key).rpartition(" ")[2]
     return int(last) if last.lstrip("-").isascii() and last.isdecimal() else last
 
 

@@ -65,7 +65,6 @@ class RecordIndex(RecordTable):
     def __init__(self) -> None:
         super().__init__()
         self._names = NamedRecords(self)
-        self._prior_kept: tuple = (None, ())  # for which question, and what
 
     def body(self, query: str, scoring: Scoring) -> str:
         """What of a query to embed: what a recall does not count in another way.
@@ -203,13 +202,7 @@ class RecordIndex(RecordTable):
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
         """What no query changes: importance, recency, their weighted sum, and who is
         joined to the one before.
-
-        That of all records is kept: an agent asks several times in a step.
         """
-        whole, key = isinstance(slots, slice), (self.changes, now, scoring)
-        known, kept = self._prior_kept
-        if whole and key == known:
-            return kept
         importance = self.columns["importance"][slots]
         accessed = self.columns["accessed"][slots]
         recency = retrieval.recency_part(accessed, now, scoring.decay)
@@ -220,10 +213,7 @@ class RecordIndex(RecordTable):
         joined = (
             self._names.dialogue(slots).joined if any(scoring.context_weights) else None
         )
-        made = importance, recency, weighted, joined
-        if whole:
-            self._prior_kept = key, made
-        return made
+        return importance, recency, weighted, joined
 
     def _dense_part(self, slots: Slots, vector: Any) -> np.ndarray:
         rows = self.vectors[: len(self.records)]
@@ -284,4 +274,3 @@ class RecordIndex(RecordTable):
         if scoring.refresh == "throttled":
             slots = slots[now - accessed[slots] >= scoring.refresh_every]
         accessed[slots] = np.maximum(accessed[slots], now)
-        self.changes += 1

@@ -16,9 +16,6 @@ class NamedRecords:
 
     def __init__(self, table: RecordTable) -> None:
         self._table = table
-        # What was made of all records, and after which change of them.
-        self._dialogue_kept: tuple[int, DialogueContext | None] = (0, None)
-        self._named_kept: tuple[int, dict[int, np.ndarray]] = (0, {})
 
     def body(self, query: str, scoring: Scoring) -> str:
         """See ``RecordIndex.body``."""
@@ -36,33 +33,15 @@ class NamedRecords:
 
     def dialogue(self, slots: Slots) -> DialogueContext:
         """Which of the candidates belong together, as parts of one conversation."""
-        whole = isinstance(slots, slice)
-        changes, kept = self._dialogue_kept
-        if whole and kept is not None and changes == self._table.changes:
-            return kept
         places, who = (
             self._table.columns["place"][slots],
             self._table.columns["who"][slots],
         )
-        made = DialogueContext.of(places, who)
-        if whole:
-            self._dialogue_kept = self._table.changes, made
-        return made
+        return DialogueContext.of(places, who)
 
     def named(self, slots: Slots, said: Sequence[str]) -> list[np.ndarray]:
         """For each one named, positions of the candidates that are by or of them."""
-        named = self._table.speakers.named_in(said)
-        if not named:
-            return []
-        if self._named_kept[0] != self._table.changes:
-            self._named_kept = self._table.changes, {}
-        if not isinstance(slots, slice):
-            return [self._bearing(slots, code) for code in self._speaking(said)]
-        kept = self._named_kept[1]
-        for code in named:
-            if code not in kept:
-                kept[code] = self._bearing(slots, code)
-        return [kept[code] for code in named]
+        return [self._bearing(slots, code) for code in self._speaking(said)]
 
     def _bearing(self, slots: Slots, code: int) -> np.ndarray:
         mentions = np.zeros(len(self._table.records), dtype=bool)

@@ -36,8 +36,6 @@ class RecordTable:
         vectors: an embedding for each slot, zero where there is none.
         lexical: the words of each slot.
         speakers: who speaks, as numbers, and how a query names them.
-        changes: goes up with each change, so that what was made of the table is known
-            to be out of date.
     """
 
     def __init__(self) -> None:
@@ -51,7 +49,6 @@ class RecordTable:
         self._codes: dict[Hashable, int] = {}  # of kinds, subjects and places
         self._coded = 0
         self.speakers = Speakers()
-        self.changes = 0
 
     def __len__(self) -> int:
         """How many records are live."""
@@ -108,7 +105,6 @@ class RecordTable:
         columns["place"][slot], columns["dump"][slot] = place, dump
         columns["alive"][slot], columns["embedded"][slot] = True, row is not None
         self.vectors[slot] = 0 if row is None else row
-        self.changes += 1
 
     def embed_all(
         self, records: Sequence[MemoryRecord], vectors: Any, source: str = ""
@@ -156,7 +152,6 @@ class RecordTable:
         """Takes up a record's importance."""
         part = scoring.importance_of(importance, self.top)
         self.columns["importance"][self._slots[record.id]] = part
-        self.changes += 1
 
     def accessed(self) -> dict[str, float]:
         """Record id -> step of its last access, for those recalled since they came."""
@@ -170,7 +165,6 @@ class RecordTable:
         for key, step in steps.items():
             if key in self._slots:
                 self.columns["accessed"][self._slots[key]] = step
-        self.changes += 1
 
     def remove(self, record: MemoryRecord) -> None:
         """Takes a record out, if it is in."""
@@ -178,7 +172,6 @@ class RecordTable:
         if slot is None:
             return
         self.columns["alive"][slot] = False
-        self.changes += 1
         self.lexical.remove(slot)
         if len(self.records) > max(SMALLEST_TO_TIDY, 2 * len(self._slots)):
             self._compact()

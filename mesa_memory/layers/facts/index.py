@@ -1,34 +1,23 @@
 """An index of facts, so that some of many come to mind."""
 
-from collections.abc import Callable, Iterable, Sequence
-
-import numpy as np
+from collections.abc import Callable, Iterable
 
 from mesa_memory.core import render
-from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.stream.embedding_notes import EmbeddingNotes
-from mesa_memory.retrieval.index import RecordIndex
+from mesa_memory.layers.stream.embedded_index import EmbeddedIndex
 
 #: the highest importance; a fact has one more than how often it was stated
 MAX_IMPORTANCE = 5
 
 
-class FactIndex:
+class FactIndex(EmbeddedIndex):
     """The current facts of one memory, by what they say.
 
     Args:
         current: gives them.
         strength: how often a fact was stated; what may not hold any more counts least.
-
-    Attributes:
-        ranking: the index itself.
     """
-
-    context: LayerContext
 
     def __init__(
         self,
@@ -36,12 +25,11 @@ class FactIndex:
         strength: Callable[[MemoryRecord], float],
     ) -> None:
         self._current, self._strength = current, strength
-        self.clear()
+        super().__init__()
 
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
-        self.ranking = RecordIndex()
-        self._notes = EmbeddingNotes()
+        super().clear()
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
 
     def dumps(self) -> list[MemoryRecord]:
@@ -51,9 +39,9 @@ class FactIndex:
     def refresh(self) -> None:
         """Brings the index up to date."""
         self.align()
-        self._notes.read(self.context, self.ranking)
+        self.note_recall()
         if self.context.runtime.embeds_here:
-            self._embed_together()
+            self.embed_now()
 
     def align(self) -> None:
         """Brings the index in line with the facts."""
@@ -72,39 +60,21 @@ class FactIndex:
                 self._held[key] = record, strength
 
     def embed(self) -> Flow[None]:
-        """Embeds what is new, all in one request, where that takes a while."""
-        if self.context.runtime.embeds_here:
-            return
-        self.align()
-        new = self.ranking.lacking()
-        if not new:
-            return
-        agent, now = self.context.agent.unique_id, self.context.now
-        try:
-            found = yield EmbedRequest(tuple(map(text_of, new)), agent, now)
-        except EmbedderError as error:
-            error.agent, error.step = agent, now
-            raise
-        self._take(new, found)
+        """Embeds new facts, all in one request, where that takes a while."""
+        if not self.context.runtime.embeds_here:
+            self.align()
+            yield from self.request_embeddings(self.ranking.lacking())
+
+    def embedded_text(self, record: MemoryRecord) -> str:
+        """See ``EmbeddedIndex``."""
+        return text_of(record)
 
     def restore(self) -> None:
         """Starts anew with other facts; elsewhere their vectors are asked for again."""
         self.clear()
         if not self.context.runtime.embeds_here:
             self.align()
-            self._embed_together()
-
-    def _embed_together(self) -> None:
-        """Embeds the facts that have no vector, with what other memories wait for."""
-        runtime = self.context.runtime
-        if bare := self.ranking.lacking():
-            texts = {record.id: text_of(record) for record in bare}
-            rows = runtime.embedded_together([r.id for r in bare], texts.__getitem__)
-            self._take(bare, Embedded(np.stack(rows), runtime.embedder_name))
-
-    def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
-        self.ranking.embed_all(records, found.vectors, found.source)
-        self._notes.made(self.context, records, found)
+            self.embed_now()
 
 
 def text_of(record: MemoryRecord) -> str:

@@ -1,22 +1,16 @@
 """Keeps the index of a stream of events in line with its entries."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from mesa_memory.core import render
-from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import by_id, is_dump, is_state, sight
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_events, entry_lines, importance_of
-from mesa_memory.layers.stream.embedding_notes import EmbeddingNotes
-from mesa_memory.retrieval.index import RecordIndex
+from mesa_memory.layers.stream.embedded_index import EmbeddedIndex
 
 
 def appended(
@@ -34,7 +28,7 @@ def appended(
     return list(islice(reversed(entries), len(entries) - count))[::-1]
 
 
-class EventIndex:
+class EventIndex(EmbeddedIndex):
     """The entries of a stream, one for each event, by what they are about.
 
     Args:
@@ -42,22 +36,18 @@ class EventIndex:
         top: the highest grade; None if nothing is graded.
 
     Attributes:
-        ranking: the index itself.
         entry_of: entry by the id of its record, as of the last ``align``.
     """
-
-    context: LayerContext
 
     def __init__(self, held: Any, top: int | None) -> None:
         self.held, self._top = held, top
         self._strangers_met = 0  # entries made elsewhere so far, which numbers them
-        self.clear()
+        super().__init__()
 
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
-        self.ranking = RecordIndex()
+        super().clear()
         self.ranking.top = self._top or GRADE_MAX
-        self._notes = EmbeddingNotes()
         self.entry_of: dict[str, Any] = {}
         self._strangers = 0  # entries here that were made elsewhere
         self._low: set[str] = set()  # ids of what is stale, which counts least
@@ -73,9 +63,7 @@ class EventIndex:
         self.clear()
         if not self.context.runtime.embeds_here:  # only what is new is embedded later
             self.align()
-            bare = [r for r in self.ranking.lacking() if r.id not in set(fresh)]
-            if bare:
-                self._embed_here(bare)
+            self.embed_now(without=set(fresh))
         if accessed:
             self.align()  # what a local embedder has to do is done at the next recall
             self.ranking.set_accessed(accessed)
@@ -111,7 +99,7 @@ class EventIndex:
         was asked when they were graded.
         """
         self.align()
-        self._notes.read(self.context, self.ranking)
+        self.note_recall()
         for record in self._in_question:
             if record.importance is not None and record in self.ranking:
                 self.ranking.grade(record, record.importance)
@@ -121,8 +109,8 @@ class EventIndex:
             if record in self.ranking and record.id not in self._low:
                 self.ranking.grade(record, GRADE_MIN)
                 self._low.add(record.id)
-        if self.context.runtime.embeds_here and (bare := self.ranking.lacking()):
-            self._embed_here(bare)
+        if self.context.runtime.embeds_here:
+            self.embed_now()
 
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
@@ -153,17 +141,12 @@ class EventIndex:
 
     def embed(self, entries: Iterable[Entry]) -> Flow[None]:
         """Embeds entries of the index, all in one request."""
-        new = [e for e in entries if e.events[0] in self.ranking]
-        if not new:
-            return
-        agent, now = self.context.agent.unique_id, self.context.now
-        request = EmbedRequest(tuple(map(self.body_of, new)), agent, now)
-        try:
-            embedded: Embedded = yield request
-        except EmbedderError as error:
-            error.agent, error.step = request.agent, request.step
-            raise
-        self._take([entry.events[0] for entry in new], embedded)
+        new = [entry.events[0] for entry in entries]
+        yield from self.request_embeddings([r for r in new if r in self.ranking])
+
+    def embedded_text(self, record: MemoryRecord) -> str:
+        """See ``EmbeddedIndex``."""
+        return self.body_of(self.entry_of[record.id])
 
     def text_of(self, record: MemoryRecord) -> str:
         """Says when and who: both are asked for as often as what was said."""
@@ -222,18 +205,6 @@ class EventIndex:
         self.ranking.add(record, self._words_of(entry), who=who, alias=name, dump=dump)
         if record.importance is None and self._top is not None:
             self._in_question.append(record)
-
-    def _embed_here(self, bare: Sequence[MemoryRecord]) -> None:
-        runtime = self.context.runtime
-        rows = runtime.embedded_together(
-            [record.id for record in bare],
-            lambda key: self.body_of(self.entry_of[key]),
-        )
-        self._take(bare, Embedded(np.stack(rows), runtime.embedder_name))
-
-    def _take(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
-        self.ranking.embed_all(records, found.vectors, found.source)
-        self._notes.made(self.context, records, found)
 
     def _text_of(self, entry: Any) -> str:
         lines = "\n".join(entry_lines(entry, self.context.event_chars))
