@@ -183,7 +183,7 @@ def test_a_name_of_mesa_that_is_gone_is_an_error_that_says_what_to_do(
         delattr(model, name)
     else:
         monkeypatch.delattr(mesa.Model, name)
-    with pytest.raises(HostChanged, match=f"no {name}.*pip install"):
+    with pytest.raises(HostChanged, match=f"lacks {name}.*pip install"):
         configure(model, record=tmp_path / "run.sqlite")
 
 

@@ -143,7 +143,7 @@ def test_a_run_that_goes_on_has_its_own_copies_and_is_replayed_too(
     again = Town(memory, past=str(past), day=12, replay=str(tmp_path / "whole.sqlite"))
     again.lived(7)
     past.unlink()
-    gone_on = resume(Town, here).lived(3).end()
+    gone_on = resume(Town, here, trust=True).lived(3).end()
     for one in (gone_on, again):
         for mine, theirs in zip(one.people, whole.people, strict=True):
             assert mine.memory.get_prompt_ready() == theirs.memory.get_prompt_ready()
@@ -151,7 +151,7 @@ def test_a_run_that_goes_on_has_its_own_copies_and_is_replayed_too(
             assert mine_ids == [r.id for r in theirs.memory.current_records()]
     with open_run(here) as run, open_run(str(tmp_path / "whole.sqlite")) as other:
         assert run.differences(other) is None
-    branch = fork(Town, here, name="branch").lived(2)
+    branch = fork(Town, here, name="branch", trust=True).lived(2)
     assert branch.people[0].memory.get_prompt_ready()
     branch.end()
 

@@ -1,6 +1,6 @@
 """The start of a recording, and a model attached to a run that exists."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -11,6 +11,7 @@ from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.runs.recording import parameters
 from mesa_memory.runs.recording.checkpoints import memories
 from mesa_memory.runs.recording.config import Recording, versions
+from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import RunInfo
@@ -42,11 +43,7 @@ def start(model: Any, services: Services, recording: Recording) -> Recorder:
             name=recording.name,
         )
     )
-    attachment = Attachment(store, run)
-    recorder = attachment.attach(model, services, recording)
-    recorder.begin_late(memories(model).values())
-    recorder.begin()
-    return recorder
+    return Attachment(store, run, PaidAnswers()).attach(model, services, recording)
 
 
 @dataclass
@@ -77,13 +74,28 @@ class Attachment:
         return recorder
 
     @contextmanager
-    def expected(self) -> Iterator[None]:
-        """Within the block, a model that asks to be recorded is recorded in this run."""
-        token = _expected.set(self)
+    def made(self, make: Callable[[], Any]) -> Iterator[Any]:
+        """A new model, recorded in this run.
+
+        If it cannot be made, or the block fails, the run has no writer and stays as it
+        is.
+        """
         try:
-            yield
-        finally:
-            _expected.reset(token)
+            token = _expected.set(self)
+            try:
+                model = make()
+            finally:
+                _expected.reset(token)
+            services = Services.of(model)
+            if services.recorder is None:  # its constructor does not ask to be recorded
+                recording = Recording(self.store.location)
+                services.recorder = self.attach(model, services, recording)
+            yield model
+        except BaseException:
+            if self.recorder is not None:
+                self.recorder.abandon()
+            raise
 
 
+#: the run in which a model that is being made is recorded
 _expected: ContextVar[Attachment | None] = ContextVar("attachment", default=None)

@@ -15,11 +15,11 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm.names import Names
 from mesa_memory.memories.host.carry_over import PastMemory, take_over
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.runs.recording.stored_records import StoredRecords
+from mesa_memory.runs.recording.stored_records import StoredRecords, chosen_run, runs_of
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
-from mesa_memory.stores.open import no_run, open_store, other_run
-from mesa_memory.stores.schema import agents, runs
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.schema import agents
 from mesa_memory.stores.sql import Store
 
 
@@ -222,14 +222,7 @@ def _run(store: Store, number: Any, recorder: Any) -> int:
     own = getattr(recorder, "run", None)
     if own is not None and recorder.store.location != store.location:
         own = None
-    with store.reading() as on:
-        every = list(on.scalars(sa.select(runs.c.id).order_by(runs.c.id)))
-    found = [each for each in every if each != own]
-    if not found:
-        raise no_run(store.location)
-    if number is not None and number not in found:
-        raise other_run(store.location, found, number)
-    return found[-1] if number is None else number
+    return chosen_run(store, runs_of(store, own), number)
 
 
 def _is_id(value: Any) -> bool:

@@ -12,9 +12,10 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.runs.recording.rows import asking, prompt_hash
+from mesa_memory.runs.recording.stored_records import chosen_run, runs_of
 from mesa_memory.runs.recording.vectors import RecordedVectors
-from mesa_memory.stores.open import no_run, open_store, other_run, split_run
-from mesa_memory.stores.schema import calls, runs
+from mesa_memory.stores.open import open_store, split_run
+from mesa_memory.stores.schema import calls
 from mesa_memory.stores.sql import Store
 
 #: all columns without the prompt, which is long and rarely needed
@@ -50,21 +51,16 @@ def replay(
 
 
 def _run(store: Store, number: str | None, seed: str) -> int:
-    query = sa.select(runs.c.id, runs.c.seed).order_by(runs.c.id.desc())
-    with store.reading() as on:
-        found = dict(on.execute(query).tuples().all())
-    if not found:
-        raise no_run(store.location)
+    found = runs_of(store)
     if number:
-        if not number.isdecimal() or int(number) not in found:
-            raise other_run(store.location, found, number)
-        return int(number)
-    for run, its_seed in found.items():
+        return chosen_run(store, found, int(number) if number.isdecimal() else number)
+    seeds = {run: row["seed"] for run, row in found.items()}
+    for run, its_seed in seeds.items():
         if its_seed == seed:
             return run
     raise ValueError(
         f"{store.location} has no run with seed {seed}, only with the seeds "
-        f"{sorted(set(map(str, found.values())))}: make the model with one of them"
+        f"{sorted(set(map(str, seeds.values())))}: make the model with one of them"
     )
 
 

@@ -7,6 +7,7 @@ other state in ``get_state()`` and restores it in ``set_state(state)``.
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,19 +16,26 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import RunInUse, StoreCorrupt
 from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.attachment import Attachment
-from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.parameters import made_with, merged
-from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
+from mesa_memory.runs.recording.stored_records import (
+    StoredRecords,
+    chosen_run,
+    last_number,
+    runs_of,
+)
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.single_flight import CAPACITY
 from mesa_memory.stores.columns import wrong
 from mesa_memory.stores.copying import copy_run
-from mesa_memory.stores.open import no_run, open_store, other_run
-from mesa_memory.stores.schema import answers, runs, steps
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.schema import answers, steps
 
 logger = logger_of(__name__)
+
+#: before the first step of any run
+BEFORE_STEPS = -1.0
 
 
 def checkpoint(model: Any) -> tuple[int, float]:
@@ -100,9 +108,9 @@ def resume(
         ValueError: if the model does not fit the run.
     """
     with _opened(location, run) as (store, chosen, recorded):
-        with_ = _made_with(model_class, store, recorded, parameters, trust)
+        make = _maker(model_class, store, recorded, parameters, trust)
         new = merged(recorded, parameters) if parameters else None
-        return _resumed(model_class, store, chosen, step, with_, parameters, new)
+        return _resumed(make, store, chosen, step, parameters, new)
 
 
 def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
@@ -114,7 +122,8 @@ def begin_in(make: Callable[[], Any], store: Any, run: int) -> Any:
     Raises:
         StoreError: if the store fails.
     """
-    return _begun(make, Attachment(store, run, PaidAnswers()), {})
+    with Attachment(store, run, PaidAnswers()).made(make) as model:
+        return model
 
 
 def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
@@ -124,27 +133,27 @@ def resume_in(model_class: Callable[..., Any], store: Any, run: int) -> Any:
         ParameterError, RunInUse, StoreError, ValueError: see ``resume``.
     """
     chosen, recorded = _run(store, run)
-    with_ = made_with(model_class, recorded, {}, store.location)
-    return _resumed(model_class, store, chosen, None, with_, {}, None)
+    make = _maker(model_class, store, recorded, {}, trust=False)
+    return _resumed(make, store, chosen, None, {}, None)
 
 
 def _resumed(
-    model_class: Callable[..., Any],
+    make: partial[Any],
     store: Any,
     run: int,
     step: float | None,
-    with_: dict[str, Any],
-    parameters: dict[str, Any],
+    given: dict[str, Any],
     new: dict[str, Any] | None,
 ) -> Any:
     _hold(store, run)
-    begun = Attachment(store, run)
     if step is None and not _has_finished_step(store, run):
-        return _begun_anew(model_class, begun, with_, new)
-    at, states = store.checkpoint(run, step)
-    with _restored(model_class, begun, at, states, with_, parameters) as model:
+        store.truncate(run, BEFORE_STEPS, new)
+        paid = PaidAnswers.of(store, run, BEFORE_STEPS)
+        with Attachment(store, run, paid).made(make) as model:
+            return model
+    with _restored(make, store, run, step, given) as (model, at):
         removed = store.truncate(run, at, new)
-        _go_on(begun, run, at)
+        _go_on(model, run, at)
     if removed:
         gone = f"steps {removed[0]:g} to {removed[-1]:g} of run {run} are"
         if len(removed) == 1:
@@ -179,13 +188,10 @@ def fork(
         ParameterError, StoreError, ValueError: see ``resume``.
     """
     with _opened(location, run) as (store, chosen, recorded):
-        at, states = store.checkpoint(chosen, step)
-        begun = Attachment(store, chosen)
-        with_ = _made_with(model_class, store, recorded, parameters, trust)
-        with _restored(model_class, begun, at, states, with_, parameters) as model:
+        make = _maker(model_class, store, recorded, parameters, trust)
+        with _restored(make, store, chosen, step, parameters) as (model, at):
             new = merged(recorded, parameters)
-            copy = copy_run(store, chosen, at, name, new)
-            _go_on(begun, copy, at)
+            _go_on(model, copy_run(store, chosen, at, name, new), at)
     if edit is not None:
         edit(model)
     return model
@@ -204,14 +210,14 @@ def _opened(
         raise
 
 
-def _made_with(
+def _maker(
     model_class: Callable[..., Any],
     store: Any,
     recorded: dict[str, Any],
     given: dict[str, Any],
     trust: bool,
-) -> dict[str, Any]:
-    """The arguments to make the model with; raises before anything is changed."""
+) -> partial[Any]:
+    """Makes the model with its arguments; raises before anything is changed."""
     if not isinstance(trust, bool):
         name = getattr(model_class, "__name__", "Model")
         raise TypeError(
@@ -219,7 +225,8 @@ def _made_with(
             f"argument trust, give it by a function: resume(lambda: {name}(trust=…), "
             "file)"
         )
-    return made_with(model_class, recorded, given, store.location, trust)
+    with_ = made_with(model_class, recorded, given, store.location, trust)
+    return partial(model_class, **with_)
 
 
 def _hold(store: Any, run: int) -> None:
@@ -240,114 +247,55 @@ def _has_finished_step(store: Any, run: int) -> bool:
         return on.execute(query).first() is not None
 
 
-def _begun_anew(
-    model_class: Callable[..., Any],
-    begun: Attachment,
-    with_: dict[str, Any],
-    new: dict[str, Any] | None,
-) -> Any:
-    """A new model for a run that ended within its first step; its answers are kept."""
-    before = -1.0
-    begun.store.truncate(begun.run, before, new)
-    begun.answers = PaidAnswers.of(begun.store, begun.run, before)
-    return _begun(model_class, begun, with_)
-
-
-def _begun(
-    model_class: Callable[..., Any],
-    begun: Attachment,
-    with_: dict[str, Any],
-) -> Any:
-    """A new model of a run without steps; after a failure the run has no writer."""
-    try:
-        return _made(model_class, begun, with_)
-    except BaseException:
-        if begun.recorder is not None:
-            begun.recorder.abandon()
-        raise
-
-
 @contextmanager
 def _restored(
-    model_class: Callable[..., Any],
-    attachment: Attachment,
-    step: float,
-    states: dict[str, Any],
-    with_: dict[str, Any],
+    make: partial[Any],
+    store: Any,
+    run: int,
+    step: float | None,
     given: dict[str, Any],
-) -> Iterator[Any]:
-    """A new model, put where the checkpoint was taken; nothing of it is written yet.
+) -> Iterator[tuple[Any, float]]:
+    """A new model at the end of a step, and the step; nothing of it is written yet.
 
     If it cannot be made, or the block fails, the run stays as it is.
     """
-    try:
-        model = _made(model_class, attachment, with_)
+    at, states = store.checkpoint(run, step)
+    with Attachment(store, run).made(make) as model:
         services = Services.of(model)
         ids = {str(agent.unique_id): agent.unique_id for agent in model.agents}
 
         def shelf(agent: str, layer: str) -> StoredRecords:
-            unique_id = ids.get(agent, agent)
-            return StoredRecords(
-                attachment.store, attachment.run, unique_id, layer, step
-            )
+            return StoredRecords(store, run, ids.get(agent, agent), layer, at)
 
-        known = RecordedVectors(attachment.store, attachment.run)
-        services.vectors.known = services.vectors.known or known
-        with _taking_up(model_class, attachment, step):
+        known = services.vectors.known or RecordedVectors(store, run)
+        services.vectors.known = known
+        try:
             checkpoints.restore(model, states, shelf, given)
-        services.shared.publish(_answers(attachment, step))
-        yield model
-    except BaseException:
-        if attachment.recorder is not None:
-            attachment.recorder.abandon()
-        raise
+        except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
+            name = getattr(make.func, "__name__", str(make.func))
+            raise StoreCorrupt(
+                f"the checkpoint of step {at:g} of run {run} does not fit {name} "
+                f"({type(error).__name__}: {error!s:.80}). If the model and its "
+                "set_state() are those of the run, the file was changed or damaged: "
+                "use a copy of it.",
+                location=store.location,
+            ) from error
+        services.shared.publish(_answers(store, run, at))
+        yield model, at
 
 
-@contextmanager
-def _taking_up(
-    model_class: Callable[..., Any], attachment: Attachment, step: float
-) -> Iterator[None]:
-    """Names the checkpoint that does not fit the model, and says what to do."""
-    try:
-        yield
-    except (LookupError, TypeError, AttributeError, ArithmeticError) as error:
-        name = getattr(model_class, "__name__", str(model_class))
-        raise StoreCorrupt(
-            f"the checkpoint of step {step:g} of run {attachment.run} does not fit "
-            f"{name} ({type(error).__name__}: {error!s:.80}). If the model and its "
-            "set_state() are those of the run, the file was changed or damaged: use a "
-            "copy of it.",
-            location=attachment.store.location,
-        ) from error
-
-
-def _go_on(begun: Attachment, run: int, step: float) -> None:
+def _go_on(model: Any, run: int, step: float) -> None:
     """Starts the recording in a run that ends with ``step``."""
-    assert begun.recorder is not None
-    begun.recorder.begin_at(run, step, PaidAnswers.of(begun.store, run, step))
+    recorder: Any = Services.of(model).recorder
+    recorder.begin_at(run, step, PaidAnswers.of(recorder.store, run, step))
 
 
-def _made(
-    model_class: Callable[..., Any],
-    attachment: Attachment,
-    with_: dict[str, Any],
-) -> Any:
-    """A new model, to be recorded in an existing run."""
-    with attachment.expected():
-        model = model_class(**with_)
-    services = Services.of(model)
-    if services.recorder is None:  # its constructor does not ask to be recorded
-        recording = Recording(attachment.store.location)
-        services.recorder = attachment.attach(model, services, recording)
-    return model
-
-
-def _answers(attachment: Attachment, step: float) -> dict[str, Any]:
+def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
     """Answers shared by many agents at the end of a step, the newest last."""
-    query = sa.select(answers.c.key, answers.c.value).filter_by(run=attachment.run)
-    query = query.where(answers.c.seq <= last_number(attachment.run, step))
+    query = sa.select(answers.c.key, answers.c.value).filter_by(run=run)
+    query = query.where(answers.c.seq <= last_number(run, step))
     query = query.order_by(answers.c.seq.desc()).limit(CAPACITY)
-    with attachment.store.reading() as on:
+    with store.reading() as on:
         found = dict(reversed(on.execute(query).tuples().all()))
     for value in found.values():
         if not isinstance(value, int | float):
@@ -356,13 +304,7 @@ def _answers(attachment: Attachment, step: float) -> dict[str, Any]:
 
 
 def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
-    """A run's id and the parameters its model was made with."""
-    query = sa.select(runs.c.id, runs.c.parameters).order_by(runs.c.id.desc())
-    with store.reading() as on:
-        found = {key: parameters or {} for key, parameters in on.execute(query)}
-    if not found:
-        raise no_run(store.location)
-    chosen = next(iter(found), None) if run is None else run
-    if chosen is None or chosen not in found:
-        raise other_run(store.location, found, run)
-    return chosen, found[chosen]
+    """A run's number and the parameters of its model."""
+    found = runs_of(store)
+    chosen = chosen_run(store, found, run)
+    return chosen, found[chosen]["parameters"] or {}

@@ -15,7 +15,8 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.batches import CHANGES
-from mesa_memory.stores.schema import records, steps
+from mesa_memory.stores.open import no_run, other_run
+from mesa_memory.stores.schema import records, runs, steps
 from mesa_memory.stores.sql import Store
 
 #: rows that are fetched at a time where only the newest are wanted
@@ -120,6 +121,37 @@ def _once(rows: Iterable[Any]) -> Iterator[Any]:
         if isinstance(row["sources"], list) and len(row["sources"]) == 1:
             copied.update(map(str, row["sources"]))
         yield row
+
+
+def runs_of(store: Store, skipped: int | None = None) -> dict[int, Any]:
+    """The rows of a store's runs by number, the newest first.
+
+    Args:
+        skipped: number of a run that does not count.
+
+    Raises:
+        StoreUnavailable: if it has none.
+    """
+    query = sa.select(runs.c.id, runs.c.seed, runs.c.parameters)
+    with store.reading() as on:
+        rows = on.execute(query.order_by(runs.c.id.desc())).mappings().all()
+    found = {row["id"]: row for row in rows if row["id"] != skipped}
+    if not found:
+        raise no_run(store.location)
+    return found
+
+
+def chosen_run(store: Store, found: dict[int, Any], number: Any) -> int:
+    """The run with a number; None is the newest.
+
+    Raises:
+        ValueError: if the store does not have it.
+    """
+    if number is None:
+        return next(iter(found))
+    if number not in found:
+        raise other_run(store.location, found, number)
+    return number
 
 
 def last_number(run: int, step: float) -> sa.ScalarSelect:
