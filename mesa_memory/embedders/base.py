@@ -38,9 +38,9 @@ class Embedder(Protocol):
     def embed(self, texts: Sequence[str]) -> np.ndarray:
         """Float32 of shape (len(texts), dim), in the order of the texts.
 
-        Each row has length 1, or is all zeros if its text says nothing the model knows:
+        Each row has length 1, or is all zeros if the model knows no token of its text:
         an empty one, a blank one, one without any known token. Never NaN. The same text
-        gives the same row whatever is embedded with it.
+        gives the same row in every batch.
 
         Raises:
             EmbedderError: if there is no vector for each text.
@@ -52,7 +52,7 @@ def clean(texts: Sequence[str]) -> list[str]:
     """The texts as a list, without lone surrogates, which no tokenizer accepts.
 
     Raises:
-        TypeError: for a single text, or anything in the sequence that is no text.
+        TypeError: for a single text, or if an item is not a text.
     """
     if isinstance(texts, str | bytes):
         raise TypeError(f"texts must be a sequence of texts, got one: {texts[:40]!r}")
@@ -64,7 +64,7 @@ def clean(texts: Sequence[str]) -> list[str]:
 
 
 def vectors_by(embedder: Embedder, texts: Sequence[str]) -> np.ndarray:
-    """What an embedder gives for texts, float32 of shape (texts, dim), once checked.
+    """An embedder's vectors of texts, checked: float32 of shape (texts, dim).
 
     Raises:
         EmbedderError: of the embedder; or, naming its class, if it gave anything else.
@@ -104,7 +104,7 @@ def check_vectors(vectors: Any, n: int, dim: int, source: str) -> np.ndarray:
         array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
         raise EmbedderError(
-            f"{source} gave vectors that are no table of numbers ({error}) where an "
+            f"{source} gave vectors that are not a table of numbers ({error}) where an "
             f"array of shape {wanted}. Check that it is an embedding model."
         ) from error
     if n == 0 and array.size == 0:
@@ -112,7 +112,7 @@ def check_vectors(vectors: Any, n: int, dim: int, source: str) -> np.ndarray:
     if array.shape != (n, dim):
         raise EmbedderError(
             f"{source} gave vectors of shape {array.shape} where {wanted}. Check that "
-            "dim is that of the model, and that no text is left out."
+            "dim is the length of the model's vectors, and that each text has a row."
         )
     if not np.isfinite(array).all():
         bad = np.flatnonzero(~np.isfinite(array).all(axis=1))

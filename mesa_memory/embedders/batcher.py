@@ -1,7 +1,7 @@
 """Texts of several agents, embedded in one call: much faster than many calls.
 
-``EmbeddingBatcher`` joins what is asked of an embedder elsewhere at the same moment,
-``EmbeddingPool`` what is to be embedded in this process before it is needed.
+``EmbeddingBatcher`` joins requests to a remote embedder that come at the same moment.
+``EmbeddingPool`` joins texts of several agents for a local embedder.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class EmbeddingBatcher:
         self._waiting: list[tuple[tuple[str, ...], asyncio.Future]] = []
 
     def forked(self) -> None:
-        """In a child process: nobody here waits for what the parent's agents want."""
+        """In a child process: requests of the parent's agents are not waited for."""
         self._waiting = []
 
     def add(self, texts: tuple[str, ...], embed: Embed) -> asyncio.Future:
@@ -98,7 +98,7 @@ class EmbeddingPool:
         self._vectors: dict[str, Any] = {}
 
     def forked(self) -> None:
-        """In a child process: no thread of the parent looks at it here."""
+        """In a child process: no thread of the parent holds the lock."""
         self._lock = threading.Lock()
 
     def take(

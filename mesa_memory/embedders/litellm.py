@@ -58,7 +58,7 @@ class LiteLLMEmbedder:
         batch: the most texts in one request.
         timeout: seconds for one attempt, and the longest wait a provider may ask for.
         attempts: the most attempts for one request.
-        dim: expected length of a vector; None takes that of the first answer.
+        dim: expected length of a vector; None takes the length in the first answer.
         backoff: seconds before the second attempt; doubled each time, with jitter.
     """
 

@@ -42,7 +42,7 @@ class Vectors:
     """Vectors of texts: from a recorded run if they are there, else of an embedder.
 
     Attributes:
-        known: the run that is resumed or replayed; None if there is none.
+        known: the run that is resumed or replayed; None in a new run.
     """
 
     def __init__(self, known: KnownVectors | None = None) -> None:

@@ -120,7 +120,7 @@ def _load_shipped() -> Any:
 
 
 def _cached_folder(name: str) -> str:
-    """Where the Hugging Face cache has a model.
+    """The folder of a model in the Hugging Face cache.
 
     Raises:
         EmbedderError: if it has not.

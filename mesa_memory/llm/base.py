@@ -31,8 +31,8 @@ class AsyncLLM(Protocol):
         """The answer."""
 
 
-#: ways to a provider: the direct one where the server speaks the OpenAI protocol, and
-#: litellm else; always the direct one; always litellm
+#: clients of providers: "auto" is direct where the server speaks the OpenAI protocol,
+#: otherwise litellm
 CLIENTS = ("auto", "direct", "litellm")
 #: settings that are sent to the model, where given
 SENT = ("temperature", "seed", "max_tokens")
@@ -44,8 +44,8 @@ class Attempt(NamedTuple):
     Attributes:
         model: ``"provider/model"``; the request's own, or a fallback.
         api_base: the server's address; None is the provider's usual one.
-        address: where the direct way leads to; None for litellm, which knows.
-        request: what is asked.
+        address: target of the direct client; None for litellm.
+        request: the question.
         arguments: what goes with the messages, such as ``temperature``, ``tools`` and
             ``response_format``; later ones win.
         options: the user's own, which win over ``arguments``.
@@ -81,7 +81,7 @@ class Sender(Protocol):
 
 @dataclass(frozen=True)
 class LLMSettings:
-    """How requests are sent.
+    """Settings of requests to providers.
 
     Attributes:
         client: ``"auto"`` sends requests itself to servers that speak the OpenAI
@@ -118,7 +118,7 @@ class LLMSettings:
 
     @cached_property
     def sent(self) -> Mapping[str, Any]:
-        """What of the settings is sent to the model, by name."""
+        """The settings that are sent to the model, by name."""
         values = {name: getattr(self, name) for name in SENT}
         return {name: value for name, value in values.items() if value is not None}
 

@@ -4,6 +4,7 @@ Servers that force a reply into a schema keep to its ``enum`` and its lengths, a
 ignore ``minimum`` and ``maximum``: a range of few numbers is written as ``enum``.
 """
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -65,7 +66,7 @@ def _strict(node: Any, definitions: Mapping[str, Any], within: tuple[str, ...]) 
         for key, value in node.items()
         if key not in _LEFT_OUT and key != "$defs"
     }
-    if _holds_itself(node, definitions):
+    if "$defs" in node and '"$ref"' in json.dumps(made):  # a class that holds itself
         made["$defs"] = _named(node["$defs"], definitions, tuple(definitions))
     if made.get("type") == "object" and "properties" in made:
         made["required"] = list(made["properties"])
@@ -78,35 +79,6 @@ def _named(
 ) -> dict[str, Any]:
     """Nodes by the names of fields, which may be any words."""
     return {name: _strict(node, definitions, within) for name, node in nodes.items()}
-
-
-def _holds_itself(node: Mapping[str, Any], definitions: Mapping[str, Any]) -> bool:
-    """True at the top of a schema of which a part refers to what it is in."""
-    return "$defs" in node and any(
-        _reaches(name, name, definitions, set()) for name in definitions
-    )
-
-
-def _reaches(
-    name: str, goal: str, definitions: Mapping[str, Any], seen: set[str]
-) -> bool:
-    for next_name in _references(definitions.get(name, {})):
-        if next_name == goal:
-            return True
-        if next_name not in seen:
-            seen.add(next_name)
-            if _reaches(next_name, goal, definitions, seen):
-                return True
-    return False
-
-
-def _references(node: Any) -> list[str]:
-    if isinstance(node, list):
-        return [name for item in node for name in _references(item)]
-    if not isinstance(node, dict):
-        return []
-    own = [node["$ref"].rpartition("/")[2]] if "$ref" in node else []
-    return own + [name for item in node.values() for name in _references(item)]
 
 
 def _written_out(node: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ class TokenCounts(NamedTuple):
 
     @classmethod
     def of(cls, usage: Any) -> "TokenCounts":
-        """The counts in a reply's ``usage``: a mapping or an object; None has none."""
+        """The counts in a reply's ``usage``: a mapping or an object; of None, unknown."""
         said = _getter(usage)
         prompt, cached = token_count(said("prompt_tokens")), None
         if details := said("prompt_tokens_details"):

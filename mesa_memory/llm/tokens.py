@@ -1,4 +1,4 @@
-"""How many tokens a text has for a model."""
+"""Counts the tokens of a text for a model."""
 
 from functools import lru_cache
 

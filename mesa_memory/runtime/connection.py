@@ -1,4 +1,4 @@
-"""A memory's line to the services: whom it asks, and how what it asks is performed."""
+"""Connects a memory to the services of its model, and performs its requests."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ class Connection:
 
     @property
     def bus(self) -> RecordBus:
-        """Who observes the run's records, and their order."""
+        """The observers of the run's records, and the order of records."""
         return self.services.bus
 
     def waiting(self) -> list[Commit]:
@@ -135,14 +135,14 @@ class Connection:
         return self.memory.system_for(task, inputs)
 
     def replaced(self) -> overrides.LLMOverride | None:
-        """What a user put in place of Mesa-LLM's llm object, if anything."""
+        """The user's override of Mesa-LLM's llm object; None without one."""
         services = self.services
         if services.replay is not None:
             return None
-        if self._llm is None:  # nobody has looked at it, nor put anything there
-            model, base = self.target(services)
+        if self._llm is None:  # so the user did not override it
+            model = self.target(services)[0]
             offline = (model or "").startswith("offline/")
-            if services.llm or offline or overrides.would_be_own(model, base):
+            if services.llm or offline:
                 return None
         try:
             return overrides.override(self.llm)
@@ -169,7 +169,7 @@ class Connection:
 
     @property
     def embedder_name(self) -> str:
-        """Whose vectors these are."""
+        """The name of the embedder."""
         return self.services.embedder.name
 
     @property
@@ -226,7 +226,7 @@ class Connection:
         return EffectHandler(self)
 
     def run(self, flow: Flow[Any]) -> Any:
-        """What a flow returns, answered in this thread."""
+        """Runs a flow in this thread and returns its result."""
         performer = self.performer()
         try:
             return run(flow, performer)
@@ -304,13 +304,13 @@ class EffectHandler:
         raise _no_effect(effect)
 
     def release(self) -> None:
-        """The flow has ended: nobody shall wait for what it did not find."""
+        """Ends the flow's claims, so that other flows do not wait for them."""
         if self._claims:
             self._services.shared.publish(dict.fromkeys(self._claims))
             self._claims.clear()
 
     async def drive(self, flow: Flow[Any]) -> Any:
-        """What a gathered flow returns, or the fault that ended it."""
+        """The result of a gathered flow, or the fault that ended it."""
         try:
             return await arun(flow, self)
         except FAULTS as fault:
@@ -328,7 +328,7 @@ class EffectHandler:
             self.release()
 
     def _gather(self, effect: Gather) -> list[Any]:
-        """All in the background; one after the other where that is no gain."""
+        """Runs all in the background, or one after the other if none waits."""
         branches = self._branches(effect)
         if self.instant() or self._connection.replaced():
             return _outcomes([b.drive_here(flow) for b, flow in branches])
@@ -386,7 +386,7 @@ class EffectHandler:
 
 
 def _outcomes(outcomes: Iterable[Any]) -> list[Any]:
-    """What gathered flows gave; an error that is no fault is a bug, and raised."""
+    """The outcomes of gathered flows; an error that is not a fault is raised."""
     found = list(outcomes)
     for outcome in found:
         if isinstance(outcome, BaseException) and not isinstance(outcome, FAULTS):
@@ -396,5 +396,5 @@ def _outcomes(outcomes: Iterable[Any]) -> list[Any]:
 
 def _no_effect(effect: Any) -> TypeError:
     return TypeError(
-        f"a memory yielded {effect!r}, which is no effect; was a 'yield from' forgotten?"
+        f"a memory yielded {effect!r}, which is not an effect. Write 'yield from' to run another flow."
     )

@@ -1,6 +1,6 @@
 """One event loop in the background, for every request to a language model.
 
-Every request runs in that loop, whatever thread asks, so that connections are shared
+Requests of all threads run in that loop, so that connections are shared
 and one limit holds for all. The loop's thread is a daemon; unfinished work is joined at
 interpreter exit, see ``at_exit``. No thread can be started then (Python 3.12.1), so the
 threads that requests may need are started together with the loop.

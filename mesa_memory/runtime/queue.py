@@ -128,7 +128,7 @@ class CommitQueue:
             self._leave(performer)
 
     def _first(self, flow: Flow[None]) -> Any:
-        """What a flow asks for first; most ask for nothing."""
+        """The first effect of a flow; most flows have none."""
         with self._guard:
             return next(flow, _ENDED)
 
@@ -140,7 +140,7 @@ class CommitQueue:
 
         Raises:
             LLMError: for a fault that will not pass.
-            MemoryStalled: if nobody answered for too many steps.
+            MemoryStalled: if requests failed for too many steps.
         """
         here = threading.current_thread()
         if here is background.thread or here.ident == self._runner:
@@ -185,7 +185,7 @@ class CommitQueue:
             self._leave(performer)
 
     def forgive(self) -> None:
-        """Forgets a fault that nobody was told of; what failed is tried again."""
+        """Forgets a fault that was not raised; its work is tried again."""
         with self._lock:
             self._error = None
 

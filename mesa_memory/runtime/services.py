@@ -48,7 +48,7 @@ _making = threading.Lock()
 
 
 class Services:
-    """What the memories of one model share.
+    """The language model, ledger, settings and observers of one model's memories.
 
     Attributes:
         execution: ``"deferred"`` or ``"blocking"``.
@@ -67,7 +67,7 @@ class Services:
         replicate: the number under which responses are cached.
         occurrences: of a study's run, numbers its equal requests; None elsewhere.
         outcomes: attributes of the agents that the recorder notes after each step.
-        vectors: those that a run that is resumed or replayed has got.
+        vectors: embeddings stored by the run that is resumed or replayed.
     """
 
     _of: ClassVar[weakref.WeakKeyDictionary[Any, "Services"]] = (
@@ -163,7 +163,7 @@ class Services:
             raise min(faults, key=lambda error: str(getattr(error, "agent", "")))
 
     def forgive(self) -> None:
-        """Forgets the faults that nobody was told of yet: the run has been stopped.
+        """Forgets the faults that were not raised yet: the run has been stopped.
 
         What failed stays due, so a fault that is still there is met again.
         """
@@ -283,7 +283,7 @@ class Services:
         return reply
 
     def _paid_before(self, request: LLMRequest, client: Any) -> Reply | None:
-        """What a run that was killed in this step was answered, and paid for."""
+        """The answer that a run killed in this step has paid for."""
         if self.recorder is None or not self.live_answer(client):
             return None
         return self.recorder.paid_before(request)
@@ -293,7 +293,7 @@ class Services:
         return client is not self.replay and not getattr(client, "instant", False)
 
     def live_client(self, request: LLMRequest) -> LLM | AsyncLLM:
-        """What answers a request that no recorded run answers."""
+        """The client for a request without a recorded answer."""
         return self._live(request.model)
 
     def _client(self, model: str | None, own: Any = None) -> LLM | AsyncLLM:
@@ -380,7 +380,7 @@ def _flush_all() -> None:
 
 
 def _after_fork_in_child() -> None:
-    """What the parent's threads are doing is not under way in a child process."""
+    """In a child process, the work of the parent's threads is not under way."""
     _making.release()
     for services in list(Services._of.values()):
         services.shared.forked()

@@ -25,7 +25,7 @@ class SingleFlight:
         self._open: dict[str, Future | None] = {}  # a future once somebody waits
 
     def copy(self) -> "SingleFlight":
-        """One that knows the same, and nothing of what is being found now."""
+        """A copy with the same values, without claims."""
         twin = SingleFlight(self._capacity)
         with self._lock:
             twin._known.update(self._known)
@@ -59,7 +59,7 @@ class SingleFlight:
                 future.set_result(value)
 
     def pending(self, key: str) -> Future:
-        """A future of the value that somebody is finding; None if that failed."""
+        """A future of the value that another flow is finding; None if that failed."""
         with self._lock:
             future = self._open.get(key) or Future()
             if key in self._open:
@@ -69,6 +69,6 @@ class SingleFlight:
             return future
 
     def forked(self) -> None:
-        """In a child process: what the parent is finding is nobody's claim here."""
+        """In a child process: the claims of the parent do not exist."""
         self._lock = threading.Lock()
         self._open = {}

@@ -1,4 +1,4 @@
-"""A kind of thought, whole: what a model is asked, and how its reply is read.
+"""A kind of thought: its prompt, the check of its reply, its offline answer.
 
 Lines that come from the simulation are data: in a prompt each event stands on one line
 that begins with ``- `` or a number (``render.one_line`` makes that so), and every
@@ -27,7 +27,7 @@ DATA = (
 #: longest text in a field of a reply, if a task says nothing else
 MAX_CHARS = 4000
 
-#: what a request is made of, by name
+#: the values of a request, by name
 type Inputs = Mapping[str, Any]
 type Schema = type[BaseModel]
 
@@ -163,7 +163,7 @@ class Task:
         """The request that asks this of a model.
 
         Args:
-            inputs: what system text and prompt are made of.
+            inputs: the values in system text and prompt.
             agent, step: who asks, and when.
             system: the whole system text, in place of this task's own.
             model, api_base: if they are known.
@@ -204,7 +204,7 @@ class Task:
         return requests.ask(request, most, passes, repairs)
 
     def check(self, reply: Any, inputs: Inputs) -> Any:
-        """What a reply of the schema comes to; without a check the reply itself.
+        """The checked content of a reply; without a check the reply itself.
 
         Raises:
             Unusable: worded for the model that sent it.

@@ -1,4 +1,4 @@
-"""Replies that say one thing of each item of a numbered list."""
+"""Replies with one answer for each item of a numbered list."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ LINE_CHARS = 80
 
 
 def named(value: Any, **names: Iterable[str]) -> dict[str, Any]:
-    """The parts of one answer, whatever a model calls them.
+    """The parts of one answer, by any of their usual names.
 
     Args:
         value: as it was given; a bare one is the last part.

@@ -62,7 +62,7 @@ def prompt(inputs: Inputs) -> str:
 
 
 def doubt(inputs: Inputs) -> str:
-    """What is said of a text that rests on something that does not hold any more."""
+    """The mark of a text that rests on something stale."""
     if not inputs.get("stale"):
         return ""
     return (

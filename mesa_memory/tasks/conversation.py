@@ -1,4 +1,4 @@
-"""What one agent remembers of a conversation that is over, in its own words.
+"""An agent's memory of a conversation that is over, in its own words.
 
 Each participant is asked for itself, with what it said and heard and nothing else, so
 two of them remember the same conversation differently. Offline the summary is made of
@@ -39,7 +39,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 
 
 def _told(line: str) -> str:
-    """What was said, told afterwards."""
+    """A line of speech in the past tense."""
     if line.startswith(OWN):
         return sentence(f"I said: {line.removeprefix(OWN)}")
     return sentence(line.replace(" says: ", " said: ", 1))

@@ -1,8 +1,8 @@
-"""What events state, as facts: whose, which attribute, what value, in whose words.
+"""Facts that events state: subject, attribute, value and speaker.
 
 One request does three things: it names the facts, says of each whether it is worth
-keeping (the write gate), and, if wanted, brings a short summary up to date. Which value
-is the newer one is not asked: code goes by the steps of the events.
+keeping (the write gate), and, if wanted, brings a short summary up to date. The
+model is not asked for the newer of two values: code compares the steps of the events.
 """
 
 from collections.abc import Iterable
@@ -107,7 +107,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Extracted:
-    """What a reply comes to.
+    """The content of a reply.
 
     Attributes:
         summary: None if none was wanted.
@@ -118,10 +118,10 @@ class Extracted:
 
 
 def checked_gate(gate: Iterable[str]) -> tuple[str, ...]:
-    """What a statement must be to be kept.
+    """The properties that a statement must have to be stored.
 
     Raises:
-        ValueError: if it is none of ``GATE``.
+        ValueError: if a name is not in ``GATE``.
     """
     if isinstance(gate, str) or not isinstance(gate, Iterable):
         raise ValueError(f"gate must be a list of some of {GATE}, got {gate!r}")
@@ -239,7 +239,7 @@ def _flat(text: str) -> str:
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
-    """What plain sentences state, by rules; the summary keeps what weighs most."""
+    """The statements of plain sentences, by rules; the summary keeps the weightiest."""
     facts: list[dict[str, Any]] = []
     for number, (speaker, text) in enumerate(inputs["said"], 1):
         for found in statements(text, speaker or inputs["me"]):

@@ -1,4 +1,4 @@
-"""How much events matter to an agent: a grade from 1 to 5, or to 10, for each.
+"""The importance of events for an agent: a grade from 1 to 5, or to 10, for each.
 
 Offline a grade follows from the kind of event, from words that stand out, and from
 what is new.
@@ -86,7 +86,7 @@ class Grade(BaseModel):
 
     Attributes:
         event: the event's number; None if the reply gave only a place in a list.
-        grade: None if the reply gave something that is no whole number.
+        grade: None if the reply did not give a whole number.
     """
 
     event: Annotated[
@@ -148,7 +148,7 @@ class Grades(BaseModel):
     def __get_pydantic_json_schema__(
         cls, core: Any, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """What a model is asked for: exactly ``count`` grades of the scale.
+        """The schema for a model: exactly ``count`` grades of the scale.
 
         Ranges are lists of values, which more servers keep to than to limits. A reply
         that does without them is read all the same.

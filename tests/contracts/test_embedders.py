@@ -177,9 +177,9 @@ def test_unusable_vectors_are_a_typed_error():
         ([[np.inf, 2], [3, 4]], "first for number 0"),
         ([[1, 2]], r"shape \(1, 2\) where \(2, 2\)"),
         ([[1, 2, 3], [4, 5, 6]], "shape"),
-        ([[1, 2], [3]], "no table of numbers"),
-        ([["a", "b"], ["c", "d"]], "no table of numbers"),
-        (None, "no table of numbers|shape"),
+        ([[1, 2], [3]], "not a table of numbers"),
+        ([["a", "b"], ["c", "d"]], "not a table of numbers"),
+        (None, "not a table of numbers|shape"),
     ]
     for vectors, said in cases:
         with pytest.raises(EmbedderError, match=said):

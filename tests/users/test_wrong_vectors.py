@@ -29,9 +29,9 @@ WRONG = {
     "not a number": (lambda texts: np.full((len(texts), 4), np.nan), "gave NaN"),
     "ragged": (
         lambda texts: [[1.0] * (3 + n) for n in range(len(texts) + 1)],
-        "no table of numbers",
+        "not a table of numbers",
     ),
-    "words": (lambda texts: [["far"] * 4 for _ in texts], "no table of numbers"),
+    "words": (lambda texts: [["far"] * 4 for _ in texts], "not a table of numbers"),
     "a coroutine": (later, "async"),
 }
 

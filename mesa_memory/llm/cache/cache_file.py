@@ -83,7 +83,7 @@ class CacheFile:
         return {k: v for k, v in stored.items() if isinstance(v, bytes)} | found
 
     def write(self, values: Mapping[bytes, bytes], replace: bool = False) -> None:
-        """Writes values, with those that wait.
+        """Writes values, and the values that wait.
 
         Args:
             replace: in place of the stored values; otherwise these stay.

@@ -23,7 +23,7 @@ from mesa_memory.core.text.redaction import scrub_json, secret_name
 from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm.base import LLMSettings
 
-#: raised when the same request would be kept under another key
+#: increased when the key of a request changes
 FORM = 1
 #: steps of which the numbers of requests are known; work in the background is behind
 STEPS = 100
@@ -38,7 +38,7 @@ SENDING = frozenset(
 def request_key(
     request: LLMRequest, settings: LLMSettings, replicate: int = 0
 ) -> bytes:
-    """What the answer to a request is kept under: a SHA-256, 32 bytes.
+    """The key of the response to a request: a SHA-256, 32 bytes.
 
     Args:
         settings: how requests are sent, of which ``temperature``, ``seed``,
@@ -80,7 +80,7 @@ class Occurrences:
         self._taken: dict[float, dict[tuple, set[int]]] = {}
 
     def take(self, key: bytes, request: LLMRequest) -> int:
-        """How often the agent has had an answer to this request in this step, from 0.
+        """The number of this equal request of an agent in a step, from 0.
 
         Args:
             key: see ``request_key``.
@@ -131,7 +131,7 @@ def _shape(schema: Any) -> Any:
 
 
 def _address(model: str, api_base: str | None) -> str | None:
-    """Where the model is served, without keys; None if nobody knows."""
+    """The address of the model's server, without keys; None if unknown."""
     try:
         base = address_of(model, api_base, None).base
     except Exception:  # litellm's own, for a name that it does not know

@@ -108,7 +108,7 @@ class ResponseCache:
     async def claim(
         self, key: bytes, request: LLMRequest, run: Occurrences | None = None
     ) -> AsyncIterator[CachedResponse]:
-        """The cached response; if there is none, one caller at a time may ask.
+        """The cached response; without one, one caller at a time may ask.
 
         Callers that want the same response wait; then they get it, or ask in turn.
 

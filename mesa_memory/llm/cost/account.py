@@ -1,4 +1,4 @@
-"""A budget that a run shares with others, and the waiting for what they leave of it."""
+"""A budget that several runs share."""
 
 import threading
 from concurrent.futures import Future
@@ -34,6 +34,6 @@ def soon() -> Future[None]:
 
 
 def wake(waiting: Future[None]) -> None:
-    """Ends the waiting, unless nobody waits any more."""
+    """Ends the waiting, unless it was cancelled."""
     if waiting.set_running_or_notify_cancel():
         waiting.set_result(None)

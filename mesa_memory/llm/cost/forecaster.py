@@ -1,6 +1,6 @@
-"""What requests will use, as far as earlier ones tell: tokens, cached tokens, money.
+"""The expected usage of requests, learned from earlier ones.
 
-A budget goes by the most that a call may use; this is what it is expected to use.
+A budget limits the most that a call may use; a forecast is the expected usage.
 """
 
 import threading
@@ -48,14 +48,8 @@ class Forecaster:
         self._prefixes = PromptPrefixes()
 
     def forked(self) -> None:
-        """In a child process: no thread of the parent holds it."""
+        """In a child process: no thread of the parent holds the lock."""
         self._lock = threading.Lock()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: v for name, v in vars(self).items() if name != "_lock"}
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state, _lock=threading.Lock())
 
     def expect(
         self,
@@ -64,7 +58,7 @@ class Forecaster:
         max_tokens: int | None = None,
         tier: str = "",
     ) -> Usage:
-        """What a request will use that is about to be sent.
+        """The expected usage of a request, before it is sent.
 
         Args:
             price: of its model; None unknown, and so is the cost.

@@ -1,4 +1,4 @@
-"""What litellm's list of models says: prices, and who takes a schema.
+"""Prices in litellm's list of models, and models that follow a schema.
 
 A cost is None when it is unknown, never zero.
 """
@@ -18,7 +18,7 @@ TIERS = ("flex", "priority")
 
 @cache
 def price(model: str) -> Price | None:
-    """What the model's tokens cost; None if unknown."""
+    """The price of the model's tokens; None if unknown."""
     try:
         info: Any = litellm.get_model_info(model)
     except Exception:  # litellm raises a bare Exception for an unmapped model

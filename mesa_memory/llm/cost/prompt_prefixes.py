@@ -1,4 +1,4 @@
-"""How prompts begin: which part of one began an earlier one, as providers' caches see it."""
+"""The part of a prompt that an earlier prompt began with, as providers' caches see it."""
 
 import hashlib
 import json

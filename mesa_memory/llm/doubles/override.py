@@ -8,10 +8,8 @@ the replacement is asked, in Mesa-LLM's way.
 import asyncio
 import inspect
 import math
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
 from typing import Any
 
 from mesa_memory.core.requests import LLMRequest, Reply
@@ -34,35 +32,7 @@ def module_llm(model: str, api_base: str | None) -> ModuleLLM:
     """
     if model.startswith(f"{PROVIDER}/"):
         enable()
-    made = ModuleLLM(llm_model=model, api_base=api_base)
-    _made.add((model, api_base, _has_key(model)))
-    return made
-
-
-#: models and addresses for which Mesa-LLM has made an llm object, with or without a key
-_made: set[tuple[str, str | None, bool]] = set()
-
-
-def would_be_own(model: str | None, api_base: str | None) -> bool:
-    """True if Mesa-LLM would make an llm object for a model, and it would be its own.
-
-    Known only of a model for which one was made before: to make one takes its time, and
-    each agent would have its own.
-    """
-    if not model or (model, api_base, _has_key(model)) not in _made:
-        return False
-    own = ModuleLLM.generate is _ORIGINAL["generate"]
-    return own and ModuleLLM.agenerate is _ORIGINAL["agenerate"]
-
-
-def _has_key(model: str) -> bool:
-    """True if the environment has a key where Mesa-LLM looks for one."""
-    return _key_of(model) in os.environ
-
-
-@lru_cache
-def _key_of(model: str) -> str:
-    return f"{model.partition('/')[0].upper()}_API_KEY"
+    return ModuleLLM(llm_model=model, api_base=api_base)
 
 
 def is_replaced(llm: Any, name: str) -> bool:
@@ -72,7 +42,7 @@ def is_replaced(llm: Any, name: str) -> bool:
 
 
 def override(llm: Any) -> "LLMOverride | None":
-    """What answers in the place of Mesa-LLM's llm object; None if it is as it was made."""
+    """The override of Mesa-LLM's llm object; None if it is unchanged."""
     if llm is None:
         return None
     if is_replaced(llm, "generate"):
@@ -93,7 +63,7 @@ class LLMOverride:
             return _reply(await self.llm.agenerate(*prompt, **_options(request)))
 
     def prompt(self, request: LLMRequest) -> tuple[str]:
-        """What it is called with; the system text it is given as an attribute."""
+        """The prompt of a call; the system text is set as an attribute."""
         self.llm.system_prompt = request.system
         texts = [message["content"] for message in request.messages()[1:]]
         return ("\n\n".join(texts),)

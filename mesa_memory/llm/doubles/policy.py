@@ -24,7 +24,7 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class PolicyInput:
-    """What a reasoning step asks of its model.
+    """The request of a reasoning step, as a policy gets it.
 
     Attributes:
         system: the system prompt; with CoT and ReWOO it holds the memory's text.
@@ -168,7 +168,7 @@ class _FromPolicy(type):
 
 
 class _PolicyError(metaclass=_FromPolicy):
-    """What a policy raised: litellm hands it on as it is."""
+    """An error of a policy, which litellm passes on unchanged."""
 
 
 def _own_error(error: Exception) -> Exception:

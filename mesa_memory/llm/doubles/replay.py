@@ -134,7 +134,7 @@ def response(raw: Any) -> Any:
 def _difference(request: LLMRequest, recorded: Recorded | None) -> str:
     if recorded is None:
         return (
-            "the recorded run has no further request of this purpose at this step. "
+            "the recorded run does not have another request of this purpose at this step. "
             "Replay needs the same model, parameters and versions; on_miss='call' asks "
             "the model for what is not there."
         )

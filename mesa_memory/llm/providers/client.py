@@ -151,7 +151,7 @@ class ProviderClient:
     def _may_retry(
         self, attempts: RequestAttempts, error: Exception, wait: float
     ) -> bool:
-        """Whether one more attempt is allowed and may help."""
+        """True if one more attempt is allowed and may help."""
         if isinstance(error, provider_errors.NOT_SENT):
             return False
         if attempts.begun >= self.settings.attempts or wait >= attempts.time_left:

@@ -29,7 +29,7 @@ def answer_of(body: bytes) -> dict[str, Any]:
     """The answer in a body, a dict whose ``choices`` has one with a message at least.
 
     Raises:
-        NoAnswer: if there is none.
+        NoAnswer: if there is no such choice.
         StateError: if the server says that something went wrong, after all.
     """
     try:
@@ -38,9 +38,11 @@ def answer_of(body: bytes) -> dict[str, Any]:
         try:  # half of a pair of \u escapes, or NaN
             answer = json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise NoAnswer("the reply is no JSON") from error
+            raise NoAnswer(
+                "the reply is not valid JSON; expected a chat completion"
+            ) from error
     if not isinstance(answer, dict):
-        raise NoAnswer("the reply is no JSON object")
+        raise NoAnswer("the reply is not a JSON object; expected a chat completion")
     if fault := answer.get("error"):
         code = fault.get("code") if isinstance(fault, dict) else None
         raise StateError(code if isinstance(code, int) else 422, answer)
@@ -98,7 +100,7 @@ def _response(answer: dict[str, Any], model: str) -> Any:
     try:
         return host.response_of(answer, model)
     except Exception as error:  # whatever litellm makes of an odd answer
-        raise NoAnswer(f"the reply is odd: {error}") from error
+        raise NoAnswer(f"unexpected reply format: {error}") from error
 
 
 def _text(message: Mapping[str, Any]) -> str | None:

@@ -16,9 +16,6 @@ from mesa_memory.core.at_fork import at_fork
 KEEPALIVE_S = 60.0
 #: seconds for which the address of a name is remembered
 LOOK_UP_S = 300
-#: most bytes that are read at once. For each reading as many are taken from the system
-#: and given back, and asyncio's own 256 KiB cost more than the reading itself
-READ_BYTES = 65536
 #: seconds for closing connections when the program ends
 CLOSING_S = 1.0
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None)
@@ -31,7 +28,7 @@ class Connections:
         self._sessions: dict[asyncio.AbstractEventLoop, aiohttp.ClientSession] = {}
 
     def session(self) -> aiohttp.ClientSession:
-        """That of the running event loop, made on first use."""
+        """The session of the running event loop, made on first use."""
         loop = asyncio.get_running_loop()
         session = self._sessions.get(loop)
         if session is None or session.closed:
@@ -71,14 +68,6 @@ class _Connector(aiohttp.TCPConnector):
     Those of a parent process must not be closed in its child, which shares the parent's
     event loop; those of an event loop that has ended cannot be.
     """
-
-    async def connect(self, *given: Any, **named: Any) -> Any:
-        """See ``aiohttp.BaseConnector``; the connection reads few bytes at once."""
-        connection = await super().connect(*given, **named)
-        transport: Any = connection.transport
-        if hasattr(transport, "max_size"):  # TLS has a buffer of its own
-            transport.max_size = READ_BYTES
-        return connection
 
     def __del__(self, *_: Any) -> None:
         """Says nothing of them."""

@@ -1,4 +1,4 @@
-"""Servers that speak the OpenAI protocol, asked without detours.
+"""Sends requests directly to servers that speak the OpenAI protocol.
 
 Names, keys and addresses are those of litellm. What is sent is the request and nothing
 else; what comes back is read within the bounds of ``hosts.wire``.
@@ -74,7 +74,7 @@ class OpenAICompatibleSender:
                 method = "POST" if status in WITH_BODY else "GET"
         except aiohttp.InvalidURL as error:
             raise host.not_sendable(
-                f"{error} is no address", target.provider, target.model
+                f"{error} is not an address", target.provider, target.model
             ) from None
         except aiohttp.ClientError as error:
             raise ConnectionError(str(error) or type(error).__name__) from error
@@ -106,7 +106,7 @@ async def _answered(
 
 
 class _Target:
-    """Where the requests for a model go, and with what key."""
+    """The address and headers of requests to a model."""
 
     def __init__(self, address: host.Address, organization: str | None) -> None:
         self.provider, self.model = address.provider, address.model
@@ -162,7 +162,7 @@ def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
 
 
 def _body(attempt: Attempt) -> dict[str, Any]:
-    """What is sent, as a dict."""
+    """The body of a request, as a dict."""
     messages = messages_for(attempt.model, attempt.request)
     if not attempt.options and _NOT_SENT.isdisjoint(attempt.arguments):
         return {"messages": messages, **attempt.arguments}
@@ -191,7 +191,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | str:
     """The body of an answer, within bounds; or where it passes the request on to.
 
     Raises:
-        StateError: if its HTTP state is no success, or it is not listened to.
+        StateError: if its HTTP status is not a success, or its body is refused.
     """
     status, named = response.status, response.headers.get
     if status in REDIRECTED and (where := named("Location")):
@@ -209,7 +209,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes | str:
 
 
 def _followed(url: URL, where: str) -> URL:
-    """Where a server passes a request on to, within itself.
+    """The address to which a server redirects, within itself.
 
     Raises:
         StateError: if that is elsewhere.

@@ -47,7 +47,7 @@ class NotDirect(ValueError):
 
 
 class NoAnswer(ConnectionError):
-    """The provider's reply holds no answer."""
+    """The provider's reply does not hold an answer."""
 
 
 class QueueTimeout(TimeoutError):

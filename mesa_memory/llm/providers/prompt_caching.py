@@ -1,4 +1,4 @@
-"""What providers are told so that they cache the beginning of a prompt.
+"""Hints to providers to cache the beginning of a prompt.
 
 OpenAI, DeepSeek, Gemini and servers such as vLLM cache by themselves what begins as an
 earlier prompt did. OpenAI finds it more often with a key that is the same for prompts
@@ -23,7 +23,7 @@ CUTS = 20
 def cache_key(request: LLMRequest) -> str:
     """The same for all of an agent's requests of a purpose, in every process.
 
-    A hash: it tells nobody what an agent is called.
+    A hash, so that the agent's name is not sent.
     """
     text = f"{request.purpose} {type(request.agent).__name__} {request.agent}"
     return f"mesa-memory-{hashlib.blake2b(text.encode(), digest_size=8).hexdigest()}"
@@ -56,7 +56,7 @@ def messages_for(model: str, request: LLMRequest) -> list[dict[str, Any]]:
 
 @lru_cache
 def takes_marks(model: str) -> bool:
-    """True for Anthropic's models, whoever serves them."""
+    """True for Anthropic's models, with any provider."""
     return "claude" in model.lower() or model.partition("/")[0] == "anthropic"
 
 

@@ -37,7 +37,7 @@ _OTHER_PROTOCOLS = ("responses/",)
 
 
 def obstacle(arguments: Mapping[str, Any]) -> str:
-    """What about a request needs litellm, wherever it goes; empty if nothing does.
+    """The reason why a request needs litellm; empty if it does not.
 
     Args:
         arguments: all that go with the messages, the user's options included.
@@ -55,7 +55,7 @@ def obstacle(arguments: Mapping[str, Any]) -> str:
 def destination(
     model: str, api_base: str | None, api_key: str | None
 ) -> tuple[str, host.Address | None]:
-    """Why a model needs litellm, empty if it does not; and where the direct way leads to.
+    """The reason why a model needs litellm, empty if it does not; and its address.
 
     Args:
         model: ``"provider/model"``.

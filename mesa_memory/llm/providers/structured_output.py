@@ -57,7 +57,7 @@ REPLY_TOOL = "reply"
 
 
 class Plan(NamedTuple):
-    """How one request is sent.
+    """The form and settings of one request.
 
     Attributes:
         route: recorded in the ledger.
@@ -105,7 +105,7 @@ class OutputFormat:
         self._renamed = False  # max_tokens has another name here
 
     def plan(self, client: str, schema: type[BaseModel] | None) -> Plan:
-        """How the next request is to be sent."""
+        """The form and settings of the next request."""
         with self._lock:
             form = self._form if self._trial is None else self._trial
             if schema is None:
