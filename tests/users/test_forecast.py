@@ -1,6 +1,5 @@
 """What calls are forecast to cost before they are sent is what they cost, within a fifteenth."""
 
-
 import mesa
 import pytest
 from mesa_llm.llm_agent import LLMAgent
