@@ -4,12 +4,12 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache, wraps
 from typing import Any
 
 from mesa_memory.errors import HostChanged
-from mesa_memory.hosts import wire
 from mesa_memory.hosts.changed import changed
+from mesa_memory.hosts.http_limits import limit_client
 
 #: (place in litellm, class, method that makes a client)
 _MAKERS = (
@@ -190,17 +190,22 @@ def is_left_behind(task: Any) -> bool:
     return "LoggingWorker." in getattr(coroutine, "__qualname__", "")
 
 
-def guard_clients() -> None:
-    """Guards the HTTP clients that litellm makes from now on; again does nothing.
+@cache
+def limit_clients() -> None:
+    """Limits the HTTP clients that litellm makes from now on; see ``http_limits``.
+
+    litellm hands over a client of one's own for some providers only, so the methods that
+    make its clients are wrapped.
 
     Raises:
         HostChanged: if litellm makes its clients in another way.
     """
     for owner, name in _makers():
-        make = getattr(owner, name)
-        if not isinstance(make, _Making):
-            static = isinstance(vars(owner)[name], staticmethod)
-            setattr(owner, name, _Making(make, static))
+        made = vars(owner)[name]
+        make = _limited(getattr(owner, name))
+        setattr(
+            owner, name, staticmethod(make) if isinstance(made, staticmethod) else make
+        )
 
 
 def response_cost(response: Any) -> float | None:
@@ -250,15 +255,14 @@ def _changed(name: str) -> HostChanged:
     return changed("litellm", f"it has no {name}", advice)
 
 
-class _Making:
-    """Makes clients as ``make`` does, and guards them."""
+def _limited(make: Any) -> Any:
+    """Makes clients as ``make`` does, with limits."""
 
-    def __init__(self, make: Any, static: bool) -> None:
-        self._make, self._static = make, static
+    @wraps(make)
+    def making(*args: Any, **given: Any) -> Any:
+        client = make(*args, **given)
+        if client is not None:
+            limit_client(client)
+        return client
 
-    def __get__(self, owner: Any, kind: type | None = None) -> Any:
-        return self if self._static or owner is None else partial(self, owner)
-
-    def __call__(self, *args: Any, **given: Any) -> Any:
-        client = self._make(*args, **given)
-        return client if client is None else wire.guard(client)
+    return making

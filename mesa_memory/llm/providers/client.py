@@ -19,7 +19,7 @@ from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text import redaction, replies
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import LLMError, LLMRejected
-from mesa_memory.hosts.litellm import be_quiet, guard_clients
+from mesa_memory.hosts.litellm import be_quiet, limit_clients
 from mesa_memory.hosts.provider_faults import outcome, passing
 from mesa_memory.hosts.proxies import reach_loopback_directly
 from mesa_memory.llm.base import Attempt, LLMSettings, Sender
@@ -36,7 +36,7 @@ from mesa_memory.llm.schemas import sent_schema
 be_quiet()
 redaction.guard_others()
 reach_loopback_directly()
-guard_clients()
+limit_clients()
 
 logger = logger_of(__name__)
 

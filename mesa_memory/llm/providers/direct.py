@@ -1,7 +1,7 @@
 """Sends requests directly to servers that speak the OpenAI protocol.
 
 Names, keys and addresses are those of litellm. What is sent is the request and nothing
-else; what comes back is read within the bounds of ``hosts.wire``.
+else; what comes back is read within the bounds of ``hosts.http_limits``.
 """
 
 import os
@@ -19,9 +19,9 @@ from mesa_memory.core.requests import Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host
+from mesa_memory.hosts.http_limits import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.hosts.proxies import proxy_of
-from mesa_memory.hosts.wire import ENDLESS, REDIRECTS, Body, elsewhere, refusal
 from mesa_memory.llm.base import Attempt
 from mesa_memory.llm.providers.completion import answer_of, reply_of
 from mesa_memory.llm.providers.connections import connections
