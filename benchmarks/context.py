@@ -169,7 +169,7 @@ def random_run(seed: int) -> tuple[int, float]:
         if dice.random() < 0.5:
             shown = agent.memory.get_prompt_ready()
         else:  # as requests show it whose beginning providers cache
-            with agent.memory.laid_out(dice.randrange(1, 7)):
+            with agent.memory.cache_layout(dice.randrange(1, 7)):
                 shown = agent.memory.get_prompt_ready()
         tokens = count_tokens(shown, MODEL)
         worst, reads = max(worst, tokens / agent.memory.budget), reads + 1

@@ -167,7 +167,7 @@ def lived(
 def settled_by(memory: Any) -> Any:
     """What stays the same as long as nothing is consolidated and no block leaves."""
     summary = getattr(memory, "long_term_memory", None)
-    with memory.peek(), memory.laid_out():
+    with memory.peek(), memory.cache_layout():
         recent = memory.format_short_term().partition("\n")[0]
     window = getattr(memory, "short_term_memory", None)
     return summary, recent if window else None

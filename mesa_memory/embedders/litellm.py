@@ -18,7 +18,7 @@ from mesa_memory.errors import EmbedderError
 from mesa_memory.hosts.http_limits import BODY_BYTES
 from mesa_memory.hosts.litellm import limit_clients
 from mesa_memory.hosts.provider_faults import calling, fault_of, passing, wait_of
-from mesa_memory.hosts.proxies import reach_loopback_directly
+from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
 
 # The price list comes with litellm; fetching a newer one would open a socket at import.
 os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
@@ -26,7 +26,7 @@ import litellm
 
 litellm.suppress_debug_info = True
 redaction.guard_others()
-reach_loopback_directly()
+bypass_proxy_for_localhost()
 limit_clients()
 
 #: asked for when the length of a vector must be known before any text is embedded

@@ -8,7 +8,7 @@ from urllib.request import getproxies, proxy_bypass
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
-def reach_loopback_directly() -> None:
+def bypass_proxy_for_localhost() -> None:
     """Adds this machine's own names to ``no_proxy``, which HTTP clients read."""
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     hosts = [host.strip() for host in known.split(",") if host.strip()]

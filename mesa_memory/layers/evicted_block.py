@@ -2,7 +2,7 @@
 
 A window lets go of one step after the other, so the text of its recent steps begins
 anew in each step, and no provider can read its beginning from a cache. A laid-out
-request (see ``MemoryReads.laid_out``) lets go of steps in blocks: those whose numbers,
+request (see ``MemoryReads.cache_layout``) lets go of steps in blocks: those whose numbers,
 divided by the size of a block, are the same. Until the whole block has left the window,
 its steps are shown word for word, at most a block less one more than the window holds.
 """
@@ -13,7 +13,7 @@ from typing import Any
 from mesa_memory.core import render
 
 
-class Trail:
+class EvictedBlock:
     """The entries of the block that a window has let go of in part, oldest first.
 
     Attributes:

@@ -17,7 +17,7 @@ from mesa_memory.layers.entry import (
     records_of,
     restored,
 )
-from mesa_memory.layers.evicted_block import Trail
+from mesa_memory.layers.evicted_block import EvictedBlock
 from mesa_memory.layers.flags import LAID_OUT
 from mesa_memory.layers.lines import Line, of_entries
 
@@ -50,7 +50,7 @@ class Window(Layer):
         self.held: deque[Any] = deque()
         self.covered: deque[Any] = deque()
         self.ahead: Entry | None = None
-        self.trail = Trail()
+        self.trail = EvictedBlock()
 
     # -- as a layer ---------------------------------------------------------------------
 

@@ -10,9 +10,9 @@ from mesa_memory.layers.conversations.layer import Conversations
 from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import PassedOn
-from mesa_memory.memories.host.recallable import Recallable
-from mesa_memory.memories.host.recalls import Recalls
+from mesa_memory.memories.host.reading import Delegate
+from mesa_memory.memories.host.recallable import RecallMixin
+from mesa_memory.memories.host.recalls import RecallService
 from mesa_memory.retrieval.scoring import Scoring
 
 
@@ -26,7 +26,7 @@ class Surroundings(Window):
             super().admit(step, others)
 
 
-class ConversationMemory(Recallable, MemoryModule):
+class ConversationMemory(RecallMixin, MemoryModule):
     """Conversations word for word, and a summary of each that is over (UNIMATRIx).
 
     Messages with the same participants are a conversation. It is over once more than
@@ -56,13 +56,13 @@ class ConversationMemory(Recallable, MemoryModule):
     """
 
     layer = "conversation"
-    n = PassedOn("_window", "Steps of other events that are kept.", "capacity")
-    short_term_turns = PassedOn("_talks", "Turns of a conversation that are shown.")
-    recent_summaries = PassedOn("_talks", "Newest summaries that are shown.", "newest")
-    recalled = PassedOn("_recollection", "Others that come to mind.", "considered")
-    idle_steps = PassedOn("_talks", "Steps that a conversation survives in silence.")
-    summary_chars = PassedOn("_talks", "Longest accepted summary.")
-    scoring = PassedOn("_recollection", "How summaries are recalled.")
+    n = Delegate("_window", "Steps of other events that are kept.", "capacity")
+    short_term_turns = Delegate("_talks", "Turns of a conversation that are shown.")
+    recent_summaries = Delegate("_talks", "Newest summaries that are shown.", "newest")
+    recalled = Delegate("_recollection", "Others that come to mind.", "considered")
+    idle_steps = Delegate("_talks", "Steps that a conversation survives in silence.")
+    summary_chars = Delegate("_talks", "Longest accepted summary.")
+    scoring = Delegate("_recollection", "How summaries are recalled.")
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ class ConversationMemory(Recallable, MemoryModule):
             scoring,
         )
         self._recollection = self._talks.recollection
-        self._recalls = Recalls(self, self._recollection)
+        self._recalls = RecallService(self, self._recollection)
         super().__init__(
             agent,
             llm_model,
@@ -118,7 +118,7 @@ class ConversationMemory(Recallable, MemoryModule):
         """
         self.settle()
         ids = [self.layer_context.names.unique_id(other) for other in others]
-        with self.alone():
+        with self.exclusive():
             return self._talks.close_talks(ids or None, self.layer_context.now)
 
     def conversations(self) -> list[MemoryRecord]:
@@ -128,7 +128,7 @@ class ConversationMemory(Recallable, MemoryModule):
         and ``ended`` (steps) and ``turns``; its ``sources`` are the messages.
         """
         self.settle()
-        with self.alone():
+        with self.exclusive():
             return self._talks.summaries()
 
     def format_short_term(self) -> str:

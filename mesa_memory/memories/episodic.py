@@ -19,15 +19,15 @@ from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.stream.reflection import Reflection
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import PassedOn
-from mesa_memory.memories.host.recallable import Recallable
-from mesa_memory.memories.host.recalls import Recalls
+from mesa_memory.memories.host.reading import Delegate
+from mesa_memory.memories.host.recallable import RecallMixin
+from mesa_memory.memories.host.recalls import RecallService
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import GRADE
 
 
-class EpisodicMemory(Recallable, MemoryModule):
+class EpisodicMemory(RecallMixin, MemoryModule):
     """Events recalled by relevance, importance and recency.
 
     All events of a step are graded in one request (Park et al. 2023 and Mesa-LLM send
@@ -66,15 +66,15 @@ class EpisodicMemory(Recallable, MemoryModule):
 
     layer = "episodic"
     own_task = GRADE
-    max_capacity = PassedOn("_stream", "Graded events that are kept.", "capacity")
-    considered_entries = PassedOn("_recollection", "Recalled at a time.", "considered")
-    recency_decay = PassedOn("_recollection", "Factor per step of age.", "decay")
-    scoring = PassedOn("_recollection", "How recall ranks; None by ``recency_decay``.")
-    importance = PassedOn("_grader", "Who grades.")
-    importance_scale = PassedOn("_grader", "The highest grade.", "top")
-    grade_context = PassedOn("_grader", "Events that the grader is shown.", "shown")
-    reflection = PassedOn("_reflector", "How to reflect; None never.", "plan")
-    reflect_threshold = PassedOn("_reflector", "Importance for one.", "threshold")
+    max_capacity = Delegate("_stream", "Graded events that are kept.", "capacity")
+    considered_entries = Delegate("_recollection", "Recalled at a time.", "considered")
+    recency_decay = Delegate("_recollection", "Factor per step of age.", "decay")
+    scoring = Delegate("_recollection", "How recall ranks; None by ``recency_decay``.")
+    importance = Delegate("_grader", "Who grades.")
+    importance_scale = Delegate("_grader", "The highest grade.", "top")
+    grade_context = Delegate("_grader", "Events that the grader is shown.", "shown")
+    reflection = Delegate("_reflector", "How to reflect; None never.", "plan")
+    reflect_threshold = Delegate("_reflector", "Importance for one.", "threshold")
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class EpisodicMemory(Recallable, MemoryModule):
         self._reflector = Reflector(reflection, reflect_threshold)
         parts = self._grader, self._recollection, self._reflector
         self._stream = EventStream(*parts, capacity)
-        self._recalls = Recalls(self, self._recollection)
+        self._recalls = RecallService(self, self._recollection)
         super().__init__(
             agent,
             llm_model,

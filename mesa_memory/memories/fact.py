@@ -12,8 +12,8 @@ from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
-from mesa_memory.memories.host.recalls import Recalls
+from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
+from mesa_memory.memories.host.recalls import RecallService
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.tasks.extract import GATE, checked_gate
 
@@ -47,10 +47,10 @@ class FactMemory(MemoryModule):
 
     layer = "fact"
     short_term_memory = SHORT_TERM
-    n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
-    max_facts = PassedOn("_facts", "How many facts are kept; None is all.", "most")
-    summary = PassedOn("_facts", "Whether there is a summary, too.", "summarised")
-    direct_tokens = PassedOn("_lines", "Longest list of facts that is shown whole.")
+    n = Delegate("_window", "How many steps are kept word for word.", "capacity")
+    max_facts = Delegate("_facts", "How many facts are kept; None is all.", "most")
+    summary = Delegate("_facts", "Whether there is a summary, too.", "summarised")
+    direct_tokens = Delegate("_lines", "Longest list of facts that is shown whole.")
 
     def __init__(
         self,
@@ -73,7 +73,7 @@ class FactMemory(MemoryModule):
         most = None if max_facts is None else checked_int("max_facts", max_facts)
         self._facts = Facts(most, checked_gate(gate), bool(summary), self._lines)
         self._window = Window(checked_int("n", n), until=self._facts.has_read)
-        self._recalls = Recalls(self, self._lines.recollection)
+        self._recalls = RecallService(self, self._lines.recollection)
         self._lines.vector_of = self._recalls.vector_of
         super().__init__(
             agent,

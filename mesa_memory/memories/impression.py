@@ -9,7 +9,7 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
+from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
 
 
 class ImpressionMemory(MemoryModule):
@@ -40,10 +40,10 @@ class ImpressionMemory(MemoryModule):
     layer = "impression"
     steady = False  # impressions are of those who are present
     short_term_memory = SHORT_TERM
-    n = PassedOn("_window", "How many steps are kept word for word.", "capacity")
-    update_every = PassedOn("_impressions", "Interactions between two impressions.")
-    impression_chars = PassedOn("_impressions", "Longest impression.", "max_chars")
-    counts = PassedOn("_impressions", "Kinds of events that are interactions.")
+    n = Delegate("_window", "How many steps are kept word for word.", "capacity")
+    update_every = Delegate("_impressions", "Interactions between two impressions.")
+    impression_chars = Delegate("_impressions", "Longest impression.", "max_chars")
+    counts = Delegate("_impressions", "Kinds of events that are interactions.")
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.recalls import Recalls, aprepare_all, arecall
+from mesa_memory.memories.host.recalls import RecallService, aprepare_all, arecall
 from mesa_memory.memories.host.search import by_words
 from mesa_memory.memories.host.thinking import think
 from mesa_memory.memories.prompt.layer_sections import (
@@ -24,8 +24,8 @@ from mesa_memory.memories.prompt.layer_sections import (
     connected,
     has_section,
     lines_of,
-    mind_of,
-    words_of,
+    recent_turns,
+    recollection_of,
 )
 from mesa_memory.memories.prompt.sections import (
     BudgetReport,
@@ -79,7 +79,7 @@ class LayeredMemory(MemoryModule):
     restored = ("_faults", "budget", "_shares")
     budget = 2000
     _shares: Mapping[str, float] = {}
-    _recalls: Mapping[str, Recalls] = {}
+    _recalls: Mapping[str, RecallService] = {}
     _faults: Mapping[str, tuple[float, str]] = {}  # since when, and what; by layer
 
     def __init__(
@@ -108,11 +108,10 @@ class LayeredMemory(MemoryModule):
         self._limits = limits
         for place, layer in enumerate(self.layers):
             layer.part = Part(layer.name, place)
-        minds = [(layer, mind_of(layer)) for layer in self.layers]
         self._recalls = {
-            layer.name: connected(layer, Recalls(self, mind))
-            for layer, mind in minds
-            if mind is not None
+            layer.name: connected(layer, RecallService(self, ranker))
+            for layer in self.layers
+            if (ranker := recollection_of(layer)) is not None
         }
         self.shares = {} if shares is None else shares
 
@@ -242,7 +241,7 @@ class LayeredMemory(MemoryModule):
     def budget_report(self) -> BudgetReport:
         """What a prompt would show now, and what it would leave out; leaves no trace."""
         self.settle()
-        with self.peek(), self.alone():
+        with self.peek(), self.exclusive():
             return self._composed().report
 
     def count(self, text: str) -> int:
@@ -305,7 +304,7 @@ class LayeredMemory(MemoryModule):
 
     def _verbatim(self) -> list[Line]:
         """What is shown word for word: recent steps, and conversations that go on."""
-        turns, steps = words_of(self.layers), self.recent()
+        turns, steps = recent_turns(self.layers), self.recent()
         if not turns:
             return steps
         known = {record.id for turn in turns for record in turn.records}
@@ -353,7 +352,7 @@ class LayeredMemory(MemoryModule):
         """``recall``, for event loops: work and embedder are awaited."""
         return arecall(self, self._asked(), query, k, **given)
 
-    def _asked(self) -> list[Recalls]:
+    def _asked(self) -> list[RecallService]:
         """Who recalls, the first of all first."""
         streams = [stream.name for stream in self._streams]
         return [self._recalls[name] for name in [*streams, *self._recalls]]

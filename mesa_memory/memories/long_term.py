@@ -9,7 +9,7 @@ from mesa_memory.layers.entry import Entry, entry_snapshot, restored
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import LONG_TERM, PassedOn
+from mesa_memory.memories.host.reading import LONG_TERM, Delegate
 from mesa_memory.tasks import CONSOLIDATE
 
 
@@ -37,8 +37,8 @@ class LongTermMemory(MemoryModule):
     layer = "long_term"
     own_task = CONSOLIDATE
     long_term_memory = LONG_TERM
-    summary_chars = PassedOn("_summary", "Longest accepted summary.")
-    buffer = PassedOn("_window", "The newest step's entry.", "newest")
+    summary_chars = Delegate("_summary", "Longest accepted summary.")
+    buffer = Delegate("_window", "The newest step's entry.", "newest")
 
     def __init__(
         self,

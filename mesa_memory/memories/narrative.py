@@ -9,7 +9,7 @@ from mesa_memory.layers.chapters import Chapters, Rule
 from mesa_memory.layers.story import Story
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn, PassedOnWhole
+from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
 
 
 class NarrativeMemory(MemoryModule):
@@ -44,15 +44,15 @@ class NarrativeMemory(MemoryModule):
 
     layer = "narrative"
     short_term_memory = SHORT_TERM
-    story = PassedOnWhole(
+    story = Delegate(
         "_story",
         "The story so far; setting it closes the old one and opens a new one.",
         "text",
         "set_by_hand",
     )
-    story_chars = PassedOn("_story", "Longest accepted story.", "summary_chars")
-    recap_chars = PassedOn("_chapters", "Longest accepted recap.")
-    judge_every = PassedOn("_chapters", "Steps after which the model is asked again.")
+    story_chars = Delegate("_story", "Longest accepted story.", "summary_chars")
+    recap_chars = Delegate("_chapters", "Longest accepted recap.")
+    judge_every = Delegate("_chapters", "Steps after which the model is asked again.")
 
     def __init__(
         self,
@@ -100,7 +100,7 @@ class NarrativeMemory(MemoryModule):
         its ``sources`` are the events and the story that it was made from.
         """
         self.settle()
-        with self.alone():
+        with self.exclusive():
             return list(self._chapters.told)
 
     def format_long_term(self) -> str:

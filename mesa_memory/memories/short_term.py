@@ -6,7 +6,7 @@ from typing import Any, Self
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import SHORT_TERM, PassedOn
+from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
 
 
 class ShortTermMemory(MemoryModule):
@@ -27,7 +27,7 @@ class ShortTermMemory(MemoryModule):
     """
 
     layer = "short_term"
-    n = PassedOn("_window", "How many steps are kept.", "capacity")
+    n = Delegate("_window", "How many steps are kept.", "capacity")
     short_term_memory = SHORT_TERM
 
     def __new__(cls, *args: Any, **given: Any) -> Self:

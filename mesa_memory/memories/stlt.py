@@ -13,7 +13,7 @@ from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import (
     LONG_TERM,
     SHORT_TERM,
-    PassedOn,
+    Delegate,
 )
 from mesa_memory.tasks import CONSOLIDATE
 
@@ -48,9 +48,9 @@ class STLTMemory(MemoryModule):
     layer = "stlt"
     own_task = CONSOLIDATE
     short_term_memory, long_term_memory = SHORT_TERM, LONG_TERM
-    capacity = PassedOn("_due", "How many steps to keep word for word.")
-    consolidation_capacity = PassedOn("_due", "How many go at a time, or None.", "size")
-    summary_chars = PassedOn("_summary", "Longest accepted summary.")
+    capacity = Delegate("_due", "How many steps to keep word for word.")
+    consolidation_capacity = Delegate("_due", "How many go at a time, or None.", "size")
+    summary_chars = Delegate("_summary", "Longest accepted summary.")
 
     def __init__(
         self,

@@ -20,7 +20,7 @@ from mesa_memory.hosts.mesa_llm.agents import (
     show_memory_to_actions,
     surround_plans,
 )
-from mesa_memory.hosts.mesa_llm.prompts import laid_out, shows_memory
+from mesa_memory.hosts.mesa_llm.prompts import cache_layout, shows_memory
 from mesa_memory.runtime.loop import background
 from mesa_memory.runtime.services import Services
 
@@ -100,7 +100,7 @@ class ReasoningLLM(LLMPlace):
         self, prompt: Any, system: str | None, given: dict[str, Any]
     ) -> ChatRequest:
         text = (self.system_prompt if system is None else system) or ""
-        messages, edges = self._laid_out(self.messages(prompt, text))
+        messages, edges = self._cache_layout(self.messages(prompt, text))
         return ChatRequest(
             "reasoning",
             self._agent.unique_id,
@@ -115,12 +115,12 @@ class ReasoningLLM(LLMPlace):
             cut=edges,
         )
 
-    def _laid_out(self, messages: list[dict[str, str]]) -> tuple[tuple, tuple]:
+    def _cache_layout(self, messages: list[dict[str, str]]) -> tuple[tuple, tuple]:
         """The messages with the edges at which a cache may cut them."""
         agent, read = _planning.get() or (None, {})
         if agent is self._agent:
             task = getattr(agent, "step_prompt", None)
-            found = laid_out(messages, read, agent.memory.steady, task)
+            found = cache_layout(messages, read, agent.memory.steady, task)
             if found is not None:
                 return found.messages, found.edges
             if shows_memory(messages, read):
@@ -167,7 +167,7 @@ def route_reasoning(agent: Any, block: int | None = BLOCK_STEPS) -> ReasoningLLM
 def planning(agent: Any) -> Iterator[None]:
     """Meanwhile the agent's requests, and its reads of its memory, are laid out."""
     block = getattr(agent.llm, "block", None)
-    reads = getattr(agent.memory, "laid_out", None)
+    reads = getattr(agent.memory, "cache_layout", None)
     if block is None or reads is None or not isinstance(agent.llm, ReasoningLLM):
         yield
         return

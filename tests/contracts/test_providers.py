@@ -10,7 +10,7 @@ import pytest
 
 from mesa_memory import LLMRejected, LLMUnavailable
 from mesa_memory.embedders.litellm import LiteLLMEmbedder
-from mesa_memory.hosts.proxies import reach_loopback_directly
+from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
 from mesa_memory.runtime.reasoning import ChatRequest
 from mesa_memory.tasks.impress import Impression
 from tests.support import network, ways
@@ -218,14 +218,14 @@ def test_a_proxy_of_the_environment_is_not_asked_for_this_machine(monkeypatch, s
         monkeypatch.delenv(name, raising=False)
     for name in ("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
-    reach_loopback_directly()
+    bypass_proxy_for_localhost()
     assert ask(client(attempts=1), question(server)).attempts == 1
 
 
 def test_hosts_that_need_no_proxy_stay_so(monkeypatch):
     monkeypatch.setenv("NO_PROXY", "unused.example")
     monkeypatch.setenv("no_proxy", "lab.example, ::1")
-    reach_loopback_directly()
+    bypass_proxy_for_localhost()
     assert os.environ["no_proxy"] == "lab.example,::1,localhost,127.0.0.1"
 
 

@@ -474,7 +474,7 @@ def window_and_stream(agent, budget):
 )
 def test_recent_steps_of_any_layers_leave_in_blocks_where_a_request_is_cached(make):
     def at(block, agent):
-        with agent.memory.laid_out(block), agent.memory.peek():
+        with agent.memory.cache_layout(block), agent.memory.peek():
             return agent.memory.format_short_term()
 
     street = Street(lambda agent: make(agent, budget=500))
@@ -492,7 +492,7 @@ def test_recent_steps_of_any_layers_leave_in_blocks_where_a_request_is_cached(ma
             kept[block] += text.startswith(before[block]) and day > 20
             before[block] = text
     assert kept[5] >= 12 > kept[1]
-    with street.first.laid_out(5):
+    with street.first.cache_layout(5):
         assert count_tokens(street.first.get_prompt_ready()) <= 500
 
 
@@ -500,7 +500,7 @@ def test_what_leaves_with_its_block_is_shown_by_another_layer_that_has_it():
     street = lived(Street(lambda agent: window_and_stream(agent, 400)), 30)
     street.news = lambda agent: [f"Day {street.steps}: {'news ' * 9}"]
     lived(street, 12)
-    with street.first.laid_out(5), street.first.peek():
+    with street.first.cache_layout(5), street.first.peek():
         text = street.first.get_prompt_ready()
         report = street.first.budget_report()
     recent = next(each for each in report.sections if each.name == "recent")

@@ -77,7 +77,7 @@ def _by_layer(memory: MemoryModule) -> dict[str, list[MemoryRecord]]:
     """The current records by what holds them, in the order of the memory's layers."""
     with memory.peek():
         memory.settle()
-        with memory.alone():
+        with memory.exclusive():
             found = {each.name: _current(held_by(each)) for each in memory.layers}
             context = memory.layer_context
             arrived = [event for _, events in context.pending() for event in events]

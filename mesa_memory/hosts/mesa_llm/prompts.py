@@ -27,7 +27,7 @@ type Messages = Sequence[Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class LaidOut:
+class CacheLayout:
     """A request's messages in the order of how seldom they change.
 
     Attributes:
@@ -40,9 +40,9 @@ class LaidOut:
     edges: tuple[tuple[int, int], ...]
 
 
-def laid_out(
+def cache_layout(
     messages: Messages, read: Mapping[str, str], steady: bool, task: str | None
-) -> LaidOut | None:
+) -> CacheLayout | None:
     """A request of Mesa-LLM's CoT, ReAct or ReWOO; None if it is none of them.
 
     Args:
@@ -65,7 +65,7 @@ def shows_memory(messages: Messages, read: Mapping[str, str]) -> bool:
 
 def _sections(
     messages: Messages, read: Mapping[str, str], steady: bool
-) -> LaidOut | None:
+) -> CacheLayout | None:
     """A request of CoT or ReWOO, whose system prompt has a section for each part."""
     if "long term" not in read or "short term" not in read:
         return None
@@ -86,12 +86,12 @@ def _sections(
     begins = text.index(recent, len(fixed))
     steps = _steps(recent, begins)
     edges = [(0, len(fixed)), *((0, place) for place in steps)]
-    return LaidOut((system, *map(dict, messages[1:])), tuple(edges))
+    return CacheLayout((system, *map(dict, messages[1:])), tuple(edges))
 
 
 def _parts(
     messages: Messages, read: Mapping[str, str], task: str | None
-) -> LaidOut | None:
+) -> CacheLayout | None:
     """A request of ReAct, with a message for each part."""
     system, *parts = map(dict, messages)
     memory = next((p for p in parts if _text(p) == read.get("memory")), None)
@@ -113,7 +113,7 @@ def _parts(
     begins = _text(memory).find(recent) if recent else -1
     if begins >= 0:
         edges += [(place, step) for step in _steps(recent, begins)]
-    return LaidOut(tuple(ordered), tuple(edges[len(tasks) :]))
+    return CacheLayout(tuple(ordered), tuple(edges[len(tasks) :]))
 
 
 def _steps(recent: str, begins: int) -> list[int]:

@@ -21,7 +21,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import LLMError, LLMRejected
 from mesa_memory.hosts.litellm import be_quiet, limit_clients
 from mesa_memory.hosts.provider_faults import outcome, passing
-from mesa_memory.hosts.proxies import reach_loopback_directly
+from mesa_memory.hosts.proxies import bypass_proxy_for_localhost
 from mesa_memory.llm.base import Attempt, LLMSettings, Sender
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.cost.price import Price
@@ -35,7 +35,7 @@ from mesa_memory.llm.schemas import sent_schema
 
 be_quiet()
 redaction.guard_others()
-reach_loopback_directly()
+bypass_proxy_for_localhost()
 limit_clients()
 
 logger = logger_of(__name__)

@@ -120,14 +120,14 @@ def _check_empty(memory: MemoryModule, layers: Iterable[Layer]) -> None:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _LayerState:
     """The state of a layer of the past, encoded, and the records that it goes by."""
 
     state: Any
     records: Mapping[str, MemoryRecord]
 
 
-def _held(layer: Layer, past: PastMemory) -> _Held:
+def _held(layer: Layer, past: PastMemory) -> _LayerState:
     """The layer itself finds out which records are its own; what it shows of them
     besides, such as what a window has let go of, belongs to that run.
     """
@@ -135,14 +135,14 @@ def _held(layer: Layer, past: PastMemory) -> _Held:
     state = decode(part, past.records)
     restore_layer(layer, state, past.records)
     known = [*held_in(state), *held_by(layer)]
-    return _Held(part, {record.id: record for record in known})
+    return _LayerState(part, {record.id: record for record in known})
 
 
 def _copied(
     memory: MemoryModule,
     past: PastMemory,
     layers: Sequence[Layer],
-    found: Sequence[_Held],
+    found: Sequence[_LayerState],
 ) -> dict[str, MemoryRecord]:
     """A copy of each record in this memory, by its old id, oldest first."""
     owners = {key: layer for layer, own in zip(layers, found) for key in own.records}
@@ -181,7 +181,7 @@ def _content(record: MemoryRecord, later: float) -> Any:
 
 
 def _put(
-    layer: Layer, own: _Held, copies: Mapping[str, MemoryRecord], later: float
+    layer: Layer, own: _LayerState, copies: Mapping[str, MemoryRecord], later: float
 ) -> None:
     """Lets a layer go on with the copies."""
     shelf = _OfLayer(copies, own.records)

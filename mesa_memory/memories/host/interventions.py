@@ -234,7 +234,7 @@ def changed_by_hand(memory: MemoryModule, kind: str) -> Iterator[dict[str, Any]]
     """
     _changing(memory.agent, memory)
     detail: dict[str, Any] = {}
-    with memory.alone():
+    with memory.exclusive():
         yield detail
     _note(memory, kind, detail)
 

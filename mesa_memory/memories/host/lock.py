@@ -1,17 +1,17 @@
-"""A thread that looks at a memory, or changes it, and nobody else."""
+"""The lock of a memory: one thread reads or changes it at a time."""
 
 import threading
 from typing import Any
 
 
-class Alone:
-    """Meanwhile no other thread changes the memory; none of its work is awaited.
+class MemoryLock:
+    """Held, no other thread changes the memory, and its work is not awaited.
 
     Args:
         lock: the memory's, reentrant.
 
     Attributes:
-        thread: the one that is alone with the memory; None if there is none.
+        thread: the holder; None if the lock is free.
     """
 
     __slots__ = ("_depth", "_lock", "thread")
@@ -22,17 +22,17 @@ class Alone:
 
     @property
     def here(self) -> bool:
-        """True in the thread that is alone with the memory."""
+        """True in the thread that holds the lock."""
         return self.thread == threading.get_ident()
 
     def __enter__(self) -> None:
-        """Waits until no other thread is at it; again in the same thread goes on."""
+        """Waits for other threads; the holder may take it again."""
         self._lock.acquire()
         self._depth += 1
         self.thread = threading.get_ident()
 
     def __exit__(self, *_: object) -> None:
-        """Lets the others go on."""
+        """Releases the lock."""
         self._depth -= 1
         if not self._depth:
             self.thread = None

@@ -27,8 +27,8 @@ from mesa_memory.layers.context import LayerContext, settle
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.undeclared import StateWatch
 from mesa_memory.memories.host.layer_names import new_layer
-from mesa_memory.memories.host.lock import Alone
-from mesa_memory.memories.host.reading import PassedOn
+from mesa_memory.memories.host.lock import MemoryLock
+from mesa_memory.memories.host.reading import Delegate
 from mesa_memory.memories.host.reads import MemoryReads
 from mesa_memory.memories.host.state import MemoryState
 from mesa_memory.runtime.connection import Connection
@@ -78,7 +78,7 @@ class MemoryModule(MemoryReads):
         """Makes the working parts, so that an unfinished object is already sound."""
         self = super().__new__(cls)
         self._lock = threading.RLock()
-        self._alone = Alone(self._lock)
+        self._exclusive = MemoryLock(self._lock)
         self._connection = Connection(self)
         self._work = self._new_queue()
         self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
@@ -121,7 +121,7 @@ class MemoryModule(MemoryReads):
     def __getstate__(self) -> dict[str, Any]:
         """Everything but what belongs to this process; waits for unfinished work."""
         self._settle_all()
-        process = ("_work", "_lock", "_alone")
+        process = ("_work", "_lock", "_exclusive")
         state = {k: v for k, v in vars(self).items() if k not in process}
         return state | {"_batches": self._work.unfinished()}
 
@@ -144,7 +144,7 @@ class MemoryModule(MemoryReads):
         memo[id(self)] = twin
         self._settle_all()
         # One copy at a time: a copied model's memories are locked one inside another.
-        with _copying, self.alone():
+        with _copying, self.exclusive():
             twin.__setstate__(copy.deepcopy(self.__getstate__(), memo))
             if twin.agent is self.agent:  # which may hold both, or one after the other
                 twin.layer_context.log.count_with(self.layer_context.log)
@@ -157,7 +157,7 @@ class MemoryModule(MemoryReads):
         to = self._connection
         return to.known if to.model is self.agent.model else to.services
 
-    llm = PassedOn("_connection", "Mesa-LLM's llm object; may be replaced.")
+    llm = Delegate("_connection", "Mesa-LLM's llm object; may be replaced.")
 
     # -- arrival ------------------------------------------------------------------
 
@@ -311,7 +311,7 @@ class MemoryModule(MemoryReads):
         context = self.layer_context
         # The user's clock is read first: whoever adds an event never waits for it.
         now, stands = context.now, not pre_step and not clock(self.agent.model)
-        with self._alone:
+        with self._exclusive:
             watch = StateWatch((self, *self.layers))
             if pre_step:
                 self.step_begins(now, context.inbox.freeze(now))
@@ -351,12 +351,12 @@ class MemoryModule(MemoryReads):
         return work
 
     def _settle_all(self) -> None:
-        if not self._work.idle and not self._alone.here:
+        if not self._work.idle and not self._exclusive.here:
             self._work.settle(self.services.deferred)
 
     def settle(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
-        if self._alone.here:
+        if self._exclusive.here:
             return  # it was done when this thread began to look
         context = self.layer_context
         if not context.unnoticed:
@@ -370,9 +370,9 @@ class MemoryModule(MemoryReads):
             self._commit_finished(context.now)
         await self._work.asettle()
 
-    def alone(self) -> Alone:
-        """Meanwhile no other thread changes the memory; none of its work is awaited."""
-        return self._alone
+    def exclusive(self) -> MemoryLock:
+        """Within it no other thread changes the memory, and its work is not awaited."""
+        return self._exclusive
 
     # -- state ------------------------------------------------------------------------
 

@@ -20,9 +20,9 @@ from mesa_memory.layers.entry import Message
 from mesa_memory.layers.flags import LAID_OUT, UNNOTICED, Layout
 from mesa_memory.layers.history import as_text
 from mesa_memory.layers.lines import Line, in_steps, pending
-from mesa_memory.memories.host.reading import PassedOn, prepare_reads
+from mesa_memory.memories.host.reading import Delegate, prepare_reads
 from mesa_memory.memories.host.state import MemoryState
-from mesa_memory.memories.prompt.cache_layout import Appended
+from mesa_memory.memories.prompt.cache_layout import AppendOnlyText
 from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
@@ -54,11 +54,11 @@ class MemoryReads(Memory):
         lambda memory, agent: setattr(memory.layer_context, "agent", agent),
         doc="The agent that owns the memory.",
     )
-    event_chars = PassedOn("layer_context", "Longest text of one event in a prompt.")
-    section_chars = PassedOn("layer_context", "Longest text of a prompt's section.")
-    display = PassedOn("layer_context", "Whether new entries are printed.")
-    history_capacity = PassedOn("layer_context", "How many messages are kept.")
-    additive_event_types = PassedOn("layer_context", "Kinds that accumulate in a step.")
+    event_chars = Delegate("layer_context", "Longest text of one event in a prompt.")
+    section_chars = Delegate("layer_context", "Longest text of a prompt's section.")
+    display = Delegate("layer_context", "Whether new entries are printed.")
+    history_capacity = Delegate("layer_context", "How many messages are kept.")
+    additive_event_types = Delegate("layer_context", "Kinds that accumulate in a step.")
 
     def __init_subclass__(cls, **given: Any) -> None:
         """Makes each read whole and known to the recorder, in users' classes, too."""
@@ -75,7 +75,7 @@ class MemoryReads(Memory):
         context, additive = self.layer_context, self.additive_event_types
         now = 0.0 if not content else context.clock
         events = []
-        with self.alone():
+        with self.exclusive():
             for kind, given in content.items():
                 several = kind in additive and isinstance(given, list)
                 for item in given if several else [given]:
@@ -88,7 +88,7 @@ class MemoryReads(Memory):
         """Recent steps, the one under way included: one event to a line."""
         self.settle()
         if (layout := LAID_OUT.of(self.layer_context)) is not None:
-            shown = Appended(self.recent(), self.section_chars, layout.block)
+            shown = AppendOnlyText(self.recent(), self.section_chars, layout.block)
             return shown.text or render.NOTHING_RECENT
         blocks = in_steps(self.recent())
         if not blocks:
@@ -124,7 +124,7 @@ class MemoryReads(Memory):
         return "\n".join(self.ordered(recent, f"Long term memory:\n{known}\n"))
 
     @contextmanager
-    def laid_out(self, block: int = render.BLOCK_STEPS) -> Iterator[dict[str, str]]:
+    def cache_layout(self, block: int = render.BLOCK_STEPS) -> Iterator[dict[str, str]]:
         """Reads of this thread or task are for a request whose beginning is cached.
 
         They say the same in the order of how seldom it changes: recent steps only grow
@@ -144,8 +144,8 @@ class MemoryReads(Memory):
 
     def ordered(self, recent: str, known: str) -> tuple[str, str]:
         """Two parts of a prompt in this order; laid out, what is steady comes first."""
-        laid_out = LAID_OUT.of(self.layer_context) is not None
-        return (known, recent) if laid_out and self.steady else (recent, known)
+        appends = LAID_OUT.of(self.layer_context) is not None
+        return (known, recent) if appends and self.steady else (recent, known)
 
     @contextmanager
     def peek(self) -> Iterator[None]:
@@ -171,7 +171,7 @@ class MemoryReads(Memory):
         if last is not None and last < 0:
             raise ValueError(f"last must be 0 or more, got {last}")
         self.settle()
-        with self.alone():
+        with self.exclusive():
             history, names = self.layer_context.history, self.layer_context.names
             other = None if with_agent is None else names.unique_id(with_agent)
             return history.messages(entries_of(self.layers), last, other)
@@ -184,7 +184,7 @@ class MemoryReads(Memory):
         layout = LAID_OUT.of(self.layer_context)
         if layout is None:
             return as_text(self.messages(), self.layer_context)
-        shown = Appended(self.recent(), self.section_chars, layout.block)
+        shown = AppendOnlyText(self.recent(), self.section_chars, layout.block)
         context, block = self.layer_context, layout.block
         earlier = context.history.earlier(shown.ids, block)
         return as_text(earlier, context, block)
@@ -238,7 +238,7 @@ class MemoryReads(Memory):
         record is held by a layer or by the ``state`` of the memory; the message history
         alone does not hold it.
         """
-        with self.alone():
+        with self.exclusive():
             self.layer_context.close_dropped()
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
@@ -260,8 +260,8 @@ class MemoryReads(Memory):
         """Before a read: commits finished steps and waits for unfinished work."""
 
     @abstractmethod
-    def alone(self) -> AbstractContextManager[None]:
-        """Meanwhile no other thread changes the memory."""
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Within it no other thread changes the memory."""
 
 
 prepare_reads(MemoryReads)

@@ -11,12 +11,12 @@ from mesa_memory.layers.flags import EMBEDDED
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.memories.host.explaining import as_table
 from mesa_memory.memories.host.reading import whole
-from mesa_memory.memories.host.recalls import Recalls
+from mesa_memory.memories.host.recalls import RecallService
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 
-class Recallable:
+class RecallMixin:
     """The part of a memory that is asked what comes to mind, at once or awaited.
 
     A memory inherits from it before ``MemoryModule``, and sets ``_recollection`` and
@@ -26,7 +26,7 @@ class Recallable:
     agent: Any
     layer_context: LayerContext
     _recollection: Recollection
-    _recalls: Recalls
+    _recalls: RecallService
     held_records: Callable[[], list[MemoryRecord]]
 
     def recount(self, observer: Any) -> None:

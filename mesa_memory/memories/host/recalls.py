@@ -25,19 +25,19 @@ WAITED = (
 )
 
 
-class Recalls:
+class RecallService:
     """Answers the requests of recalls, and foresees what they will be about.
 
     Args:
         memory: whose recalls these are.
-        mind: ranks what it remembers.
+        ranker: ranks what it remembers.
 
     Attributes:
-        mind: as given.
+        ranker: as given.
     """
 
-    def __init__(self, memory: Any, mind: Recollection) -> None:
-        self._memory, self.mind = memory, mind
+    def __init__(self, memory: Any, ranker: Recollection) -> None:
+        self._memory, self.ranker = memory, ranker
         self._foreseen: str | None = None  # the newest observation that was awaited
 
     def noted(
@@ -49,11 +49,11 @@ class Recalls:
         **filters: Any,
     ) -> RecallResult:
         """What comes to mind now; the recorder is told."""
-        self.mind.index.refresh()
+        self.ranker.index.refresh()
         if filters.get("subject") is not None:
             names = self._memory.layer_context.names
             filters["subject"] = names.unique_id(filters["subject"])
-        found = self.mind.find(query, k, self.vector_of, scoring, **filters)
+        found = self.ranker.find(query, k, self.vector_of, scoring, **filters)
         self._memory.layer_context.runtime.note_recall(purpose, found)
         return found
 
@@ -75,43 +75,43 @@ class Recalls:
             able = await runtime.arun(self._prepare())
             if once or self._prepared():
                 break
-        with self._memory.alone():
-            self._foreseen = self.mind.newest_seen()
+        with self._memory.exclusive():
+            self._foreseen = self.ranker.newest_seen()
 
     async def arecall(self, query: str | None, k: int | None) -> list[ScoredRecord]:
         """The memory's ``recall``, for event loops: work and embedder are awaited."""
-        with EMBEDDED.on(self.mind, await self.foresee(query, None)):
+        with EMBEDDED.on(self.ranker, await self.foresee(query, None)):
             return self._memory.recall(query, k)
 
     def _prepare(self) -> Flow[bool]:
         """Returns False if it is not possible now."""
         body = self._to_embed(None, None)
-        if body is None or self.mind.known_vector(body) is not None:
+        if body is None or self.ranker.known_vector(body) is not None:
             return True
-        return (yield from self.mind.embed_query(body, False)) is not None
+        return (yield from self.ranker.embed_query(body, False)) is not None
 
     def _prepared(self) -> bool:
         """True if a recall without a query would wait for nobody."""
         body = self._to_embed(None, None)
-        return body is None or self.mind.known_vector(body) is not None
+        return body is None or self.ranker.known_vector(body) is not None
 
     def _to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
         """What of a recall at this moment would be embedded."""
-        with self._memory.alone():
-            return self.mind.to_embed(query, scoring)
+        with self._memory.exclusive():
+            return self.ranker.to_embed(query, scoring)
 
     async def foresee(self, query: str | None, scoring: Scoring | None) -> Query | None:
         """The vector for a recall at this moment; None if it needs none, or has it."""
         await self._memory.asettle()
-        runtime, mind = self._memory.layer_context.runtime, self.mind
+        runtime, ranker = self._memory.layer_context.runtime, self.ranker
         asked: Query | None = None
         while not runtime.embeds_here:
             body = self._to_embed(query, scoring)
             if body is None or (asked and asked[0] == body):
                 break
-            known = mind.known_vector(body)
+            known = ranker.known_vector(body)
             if known is None:
-                flow = mind.embed_query(body, must=query is not None)
+                flow = ranker.embed_query(body, must=query is not None)
                 known = await runtime.arun(flow)
             asked = body, known
         return asked
@@ -122,17 +122,17 @@ class Recalls:
         In an event loop all others wait as long as this does, so there an observation
         that nobody awaited counts by its words.
         """
-        runtime, mind = self._memory.layer_context.runtime, self.mind
-        known = mind.known_vector(text)
+        runtime, ranker = self._memory.layer_context.runtime, self.ranker
+        known = ranker.known_vector(text)
         if known is not None:
             return known
-        flow = mind.embed_query(text, must)
+        flow = ranker.embed_query(text, must)
         if runtime.embeds_here or not runtime.in_event_loop:
             return runtime.run(flow)
-        if mind.tried(text, must):
+        if ranker.tried(text, must):
             return None  # it was awaited, and did not come
         if self._memory.steps_awaited():
-            if not must and mind.newest_seen() != self._foreseen:
+            if not must and ranker.newest_seen() != self._foreseen:
                 self._say_once(BY_WORDS_HERE)
                 return None
             self._say_once(WAITED)
@@ -144,15 +144,15 @@ class Recalls:
         self._memory.services.say_once(text, name)
 
 
-async def aprepare_all(several: Iterable[Recalls], kind: str, once: bool) -> None:
-    """``Recalls.aprepare`` of all streams of one memory."""
+async def aprepare_all(several: Iterable[RecallService], kind: str, once: bool) -> None:
+    """``RecallService.aprepare`` of all streams of one memory."""
     for recalls in several:
         await recalls.aprepare(kind, once)
 
 
 async def arecall(
     memory: Any,
-    several: Sequence[Recalls],
+    several: Sequence[RecallService],
     query: str | None,
     k: int | None,
     scoring: Scoring | None = None,
@@ -163,5 +163,5 @@ async def arecall(
     if not several:
         return memory.recall(query, k, scoring, **filters)
     known = await several[0].foresee(query, scoring)
-    with EMBEDDED.on(several[0].mind, known):
+    with EMBEDDED.on(several[0].ranker, known):
         return memory.recall(query, k, scoring, **filters)

@@ -16,7 +16,7 @@ from mesa_memory.layers.lines import Line
 REPEATED_CHARS = 60
 
 
-class Appended:
+class AppendOnlyText:
     """Lines as text, one block of text for each step, oldest first.
 
     Args:

@@ -9,20 +9,20 @@ from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.lines import Line, of_entry
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.memories.host.recalls import Recalls
+from mesa_memory.memories.host.recalls import RecallService
 
 #: lines of a layer, and what was recalled for them, if anything
 type Found = tuple[Sequence[Line], RecallResult | None]
 
 
-def mind_of(layer: Layer) -> Recollection | None:
+def recollection_of(layer: Layer) -> Recollection | None:
     """What ranks the records of a layer; None if it does not recall."""
     if isinstance(layer, EventStream | Conversations):
         return layer.recollection
     return layer.lines.recollection if isinstance(layer, Facts) else None
 
 
-def connected(layer: Layer, recalls: Recalls) -> Recalls:
+def connected(layer: Layer, recalls: RecallService) -> RecallService:
     """Lets a layer embed its queries as its memory does."""
     if isinstance(layer, Facts):
         layer.lines.vector_of = recalls.vector_of
@@ -34,7 +34,7 @@ def has_section(layer: Layer) -> bool:
     return isinstance(layer, EventStream) or type(layer).summary is not Layer.summary
 
 
-def lines_of(layer: Layer, recalls: Recalls | None) -> Found:
+def lines_of(layer: Layer, recalls: RecallService | None) -> Found:
     """What a layer shows beyond recent steps; of a stream, what comes to mind."""
     if isinstance(layer, EventStream) and recalls is not None:
         return _recalled(layer, recalls)
@@ -43,7 +43,7 @@ def lines_of(layer: Layer, recalls: Recalls | None) -> Found:
     return layer.summary(), None
 
 
-def words_of(layers: Sequence[Layer]) -> list[Line]:
+def recent_turns(layers: Sequence[Layer]) -> list[Line]:
     """The newest turns of conversations that are not summarised, by age."""
     turns = [
         turn
@@ -55,7 +55,7 @@ def words_of(layers: Sequence[Layer]) -> list[Line]:
     return sorted(turns, key=lambda turn: turn.records[0].order)
 
 
-def _called_for(layer: Conversations, recalls: Recalls) -> Found:
+def _called_for(layer: Conversations, recalls: RecallService) -> Found:
     """The summaries that the dialogue calls for, and then the newest."""
     found = layer.bring_to_mind(recalls.vector_of)
     records = [each.record for each in found.records] if found else []
@@ -65,7 +65,7 @@ def _called_for(layer: Conversations, recalls: Recalls) -> Found:
     return [*called, *layer.summary()], found
 
 
-def _recalled(stream: EventStream, recalls: Recalls) -> Found:
+def _recalled(stream: EventStream, recalls: RecallService) -> Found:
     """The events that come to mind, oldest first, with their score as rank."""
     index = stream.index
     index.refresh()

@@ -39,7 +39,7 @@ class Section:
         problem: why it is not what it should be; empty if it is.
         empty: what it says if there is no line.
         block: how many steps leave at a time. Above 1, what stands in it once stays as
-            it is until then, so that providers can cache it; see ``laid_out``.
+            it is until then, so that providers can cache it; see ``cache_layout``.
     """
 
     name: str

@@ -11,7 +11,7 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import Services, erase, open_run, resume, route_reasoning
-from mesa_memory.hosts.mesa_llm.prompts import laid_out
+from mesa_memory.hosts.mesa_llm.prompts import cache_layout
 from tests.support.planners import (
     ALL,
     MEMORIES,
@@ -126,10 +126,10 @@ def test_what_was_erased_or_cleared_by_hand_is_not_shown_for_the_rest_of_a_block
     village.lived(3)
     assert agent.memory._window.trail.entries
     agent.memory.short_term_memory.clear()
-    with agent.memory.laid_out():
+    with agent.memory.cache_layout():
         assert "On day 7" not in agent.memory.format_short_term()
     village.step()
-    with agent.memory.laid_out():
+    with agent.memory.cache_layout():
         assert "On day 7" not in agent.memory.get_prompt_ready()
 
 
@@ -216,7 +216,8 @@ def test_hostile_texts_do_not_move_the_sections():
     assert text_of(request).count("Obey.") == 1
     assert text_of(request).count("Keep the reasoning grounded") == 1
     assert (
-        laid_out([{"role": "system", "content": "Be kind."}], read, True, None) is None
+        cache_layout([{"role": "system", "content": "Be kind."}], read, True, None)
+        is None
     )
 
 
