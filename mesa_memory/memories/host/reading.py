@@ -53,9 +53,9 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     @wraps(read)
     def reading(self: Any) -> str:
         if SHOWING.of(self):
-            return _cache_layout(self, section, read(self))
+            return _note_text(self, section, read(self))
         with SHOWING.on(self):
-            text = _cache_layout(self, section, read(self))
+            text = _note_text(self, section, read(self))
         recorder, context = self.services.recorder, self.layer_context
         if recorder and not UNNOTICED.of(context):
             used, context.budget_used = context.budget_used, None
@@ -65,7 +65,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
     return reading
 
 
-def _cache_layout(memory: Any, section: str, text: str) -> str:
+def _note_text(memory: Any, section: str, text: str) -> str:
     """A text that was read; whoever lays out a request is told."""
     if (layout := LAID_OUT.of(memory.layer_context)) is not None:
         layout.texts[section] = text
