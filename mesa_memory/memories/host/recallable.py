@@ -113,7 +113,7 @@ class RecallMixin:
         ):
             return self.explain(query, k, scoring, **filters)
 
-    @whole
+    @synchronized
     def _recalled(
         self,
         query: str | None,
