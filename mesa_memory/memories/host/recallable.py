@@ -10,6 +10,7 @@ from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.flags import EMBEDDED
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.memories.host.explaining import as_table
+from mesa_memory.memories.host.reading import synchronized
 from mesa_memory.memories.host.recalls import RecallService
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
