@@ -13,8 +13,8 @@ from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls, Speed
 from mesa_memory.viz.live.page_runs import PageRuns, use_current, use_named
 from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
-from mesa_memory.viz.run_names import labels
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
+from mesa_memory.viz.serving.run_feed import labels
 from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.host import HostPage

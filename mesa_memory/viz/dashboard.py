@@ -9,13 +9,13 @@ import solara
 
 from mesa_memory.viz.actions import NO_ACTIONS, Actions, provide_actions, use_actions
 from mesa_memory.viz.address import Address
-from mesa_memory.viz.run_names import labels
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed, Source, labels
 from mesa_memory.viz.tools import Tools, step_marks
 from mesa_memory.viz.views import View
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.widgets import (
     AgentPicker,
     Choose,
@@ -87,7 +87,7 @@ def Dashboard(
 
 
 def use_run_in_address(feed: Feed, runs: int, selection: Selection) -> None:
-    """Where a page has several runs, its address says which one it shows."""
+    """Writes the shown run into the address of a page with several runs."""
 
     def name() -> None:
         if runs > 1 and not selection.choice.run and feed.key:
@@ -165,11 +165,14 @@ def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
 
 @solara.component
 def Guarded(view: View, source: Source, selection: Selection) -> Any:
-    """A view; if it fails, what went wrong, without taking the page with it."""
+    """A view, or its error; the rest of the page goes on."""
     error, clear = solara.use_exception()
     # With another choice, or new steps, it may work again.
     solara.use_effect(clear, [selection.choice, source.stamp])
+    agent, step = selection.agent(source), selection.step(source)
     if error is not None:
         Failure(error)
+    elif agent is None or step is None:
+        NoMemories()
     else:
-        view.component(source, selection)
+        view.component(Focus(source, selection, agent, step))

@@ -14,9 +14,8 @@ from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
 from mesa_memory.viz.data.activity import occupancy
 from mesa_memory.viz.data.story import scene
-from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.serving import server
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed, give_keys
 from mesa_memory.viz.serving.server import Place
 from mesa_memory.viz.views import VIEWS
 

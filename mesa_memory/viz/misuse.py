@@ -1,4 +1,4 @@
-"""Says what is wrong with the arguments of a dashboard, before a page is drawn."""
+"""Checks of a dashboard's arguments, before a page is drawn."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,14 +10,14 @@ from mesa_memory.viz.views import View, chosen
 
 
 def check_shown(model: Any, call: str) -> None:
-    """Looks at what should be the model of a page.
+    """Checks that a page gets a model.
 
     Args:
         model: or a reactive variable that holds it.
-        call: what the user has called, for the message.
+        call: the user's call, for the message.
 
     Raises:
-        TypeError: if it is no model.
+        TypeError: if it is not a model.
     """
     if isinstance(model, solara.Reactive):
         model = model.peek()
@@ -33,10 +33,10 @@ def check_shown(model: Any, call: str) -> None:
 
 
 def check_agents(model: Any, call: str) -> None:
-    """Looks whether there is anything to show, or will be.
+    """Checks that a page has, or will have, memories to show.
 
     Raises:
-        ValueError: if the model has no agents, and nobody records it.
+        ValueError: if the model has neither agents nor a recorder.
     """
     if isinstance(model, solara.Reactive):
         model = model.peek()
@@ -52,7 +52,7 @@ def checked_views(views: Sequence[str] | None) -> list[View]:
     """The views with these keys; None or an empty list is all.
 
     Raises:
-        TypeError: if it is no list of keys.
+        TypeError: if it is not a list of keys.
         ValueError: for a view that does not exist.
     """
     if isinstance(views, str):

@@ -1,20 +1,21 @@
-"""What is being looked at: step, agent, view, …, as one value that is also an address."""
+"""The choice of step, agent, view, …, as one value that is also an address."""
 
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.serving.run_feed import Source
 
-#: characters of an address that are read; more is no choice of a person
-QUERY_CHARS = 8_000
+#: characters of an address that are read; a person's choice is shorter
+MAX_QUERY_CHARS = 8_000
 
 
 @dataclass(frozen=True)
 class Choice:
-    """All that a person has chosen; what is not chosen has its default.
+    """All choices of a person; the others have their defaults.
 
     Attributes:
         view: key of a view.
@@ -23,9 +24,9 @@ class Choice:
         step: a finished step; None stays with the newest.
         agent: its unique id as text; None is the first one.
         other_run, other_agent: to compare with.
-        text: what is searched for.
+        text: for the search in memories.
         weights: of relevance, importance and recency, 0 or more; None are the run's.
-        options: what single views add, as (name, value), sorted.
+        options: of single views, as (name, value), sorted.
     """
 
     view: str = ""
@@ -40,9 +41,9 @@ class Choice:
 
     @classmethod
     def parse(cls, query: str | None) -> "Choice":
-        """The choice that a query string stands for; what cannot be is left out."""
+        """The choice of a query string; invalid values are left out."""
         known, options = {}, {}
-        pairs = parse_qsl((query or "")[:QUERY_CHARS], keep_blank_values=True)
+        pairs = parse_qsl((query or "")[:MAX_QUERY_CHARS], keep_blank_values=True)
         for name, value in pairs:
             if name not in _READ:
                 options[name] = value
@@ -111,7 +112,7 @@ class Selection:
 
     @property
     def text(self) -> str:
-        """What is searched for."""
+        """The text for the search in memories."""
         return self.choice.text
 
     @property
@@ -131,11 +132,11 @@ class Selection:
         self._held.value = choice
 
     def step(self, source: Source) -> float | None:
-        """The chosen step, or the last finished one before it; None if there is none."""
+        """The chosen step, or the last finished one before it; None without steps."""
         return nearest(source.steps, self.choice.step)
 
     def agent(self, source: Source) -> Any:
-        """The chosen agent's unique id, else the first one's; None if there is none."""
+        """The chosen agent's unique id, else the first one's; None without agents."""
         return _meant(source.agent_ids, self.choice.agent)
 
     def other_agent(self, source: Source) -> Any:
@@ -144,7 +145,7 @@ class Selection:
         return None if chosen is None else _meant(source.agent_ids, chosen)
 
     def shown(self, source: Source, view: str) -> Choice:
-        """What a view makes of the choice: with its run, step and agent, chosen or not."""
+        """The choice with the run, step and agent that a view shows, chosen or not."""
         agent = self.agent(source)
         return replace(
             self.choice,
@@ -155,19 +156,23 @@ class Selection:
         )
 
     def option(self, name: str, default: str, allowed: Iterable[str] = ()) -> str:
-        """What a view has stored in the address under its own name.
+        """The value that a view has stored in the address.
 
         Args:
             name: none of the fields of ``Choice``.
-            default: if there is nothing, or nothing ``allowed``.
-            allowed: the values it may have; none is any.
+            default: without a value that is ``allowed``.
+            allowed: the possible values; empty allows any.
         """
         value = dict(self.choice.options).get(name, default)
         return value if not allowed or value in allowed else default
 
     def set_option(self, name: str, value: str | None) -> None:
-        """Stores something of a view in the address; None removes it."""
+        """Stores a value of a view in the address; None removes it."""
         self.choose(options=self.with_option(name, value))
+
+    def setter(self, name: str) -> Callable[[str | None], None]:
+        """``set_option`` of one name, for a field."""
+        return partial(self.set_option, name)
 
     def with_option(self, name: str, value: str | None) -> tuple[tuple[str, str], ...]:
         """The ``options`` with one of them changed, for ``choose``; None removes it."""

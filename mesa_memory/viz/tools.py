@@ -1,4 +1,4 @@
-"""What every view has above it: the search, the list of runs, the link."""
+"""The tools above all views: the search and the list of runs."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -9,12 +9,10 @@ import solara
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.viz.data import interventions
 from mesa_memory.viz.finding import OPTION, Found
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.runs_table import RunsTable
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed, Source
 from mesa_memory.viz.widgets import SearchBox
-from mesa_memory.viz.widgets.copylink import CopyLink
 
 
 def step_marks(source: Source) -> dict[float, str]:
@@ -27,12 +25,9 @@ def step_marks(source: Source) -> dict[float, str]:
 
 @solara.component
 def Tools(
-    feeds: Sequence[Feed],
-    feed: Feed,
-    source: Source,
-    selection: Selection,
+    feeds: Sequence[Feed], feed: Feed, source: Source, selection: Selection
 ) -> Any:
-    """A row of tools, and below it the one that is open.
+    """A row of tools, and below it the results of those in use.
 
     Args:
         feeds: all runs of the page.
@@ -40,34 +35,24 @@ def Tools(
         source: its state.
         selection: of this session.
     """
-    opened = solara.use_reactive("")
+    opened = solara.use_reactive(False)
     text = selection.option(OPTION, "")
-
-    def toggle(name: str) -> None:
-        opened.set("" if opened.value == name else name)
-
     with solara.Div(classes=["mm-row", "mm-tools"]):
         SearchBox(
-            "Find agents, texts, kinds, steps",
+            "Agent, text, kind or step",
             text,
             lambda value: selection.set_option(OPTION, value.strip() or None),
         )
         if len(feeds) > 1:
-            _Toggle("Runs", "mdi-format-list-bulleted", opened, toggle)
-        CopyLink()
+            solara.Button(
+                "Runs",
+                icon_name="mdi-format-list-bulleted",
+                text=True,
+                small=True,
+                on_click=lambda: opened.set(not opened.value),
+                attributes={"aria-expanded": str(opened.value).lower()},
+            )
     if text.strip():
         Found(source, selection)
-    if opened.value == "Runs":
+    if opened.value and len(feeds) > 1:
         RunsTable(feeds, feed, selection)
-
-
-@solara.component
-def _Toggle(name: str, icon: str, opened: solara.Reactive[str], toggle: Any) -> Any:
-    solara.Button(
-        name,
-        icon_name=icon,
-        text=True,
-        small=True,
-        on_click=lambda: toggle(name),
-        attributes={"aria-expanded": str(opened.value == name).lower()},
-    )

@@ -17,14 +17,10 @@ CIRCLES = (
      "experiments.studies.study"},
     {"runs", "runs.export", "runs.opening", "runs.run", "runs.shown"},
     {"runs.recording.config", "runs.recording.recorder"},
-    {"viz.live.by_hand", "viz.live.judge", "viz.run_names", "viz.run_view",
-     "viz.serving.run_feed"},
 )  # fmt: skip
 #: names that two classes may still have; each is to go
 REPEATED = {
-    "Budget", "Candidate", "Evidence", "Facts", "Holding", "Judged", "Level",
-    "Line", "Message", "Opinion", "Outcome", "Page", "Part", "Question", "Recall",
-    "Recorded", "Section", "ToolCall", "_Filling", "_Given", "_Maker",
+    "Holding", "Question", "Recorded",
 }  # fmt: skip
 
 

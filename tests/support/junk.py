@@ -165,7 +165,7 @@ def _look(path: str) -> None:
         cost.spent(run).series("cost", True)
         cost.unpriced(run)
         cost.grouped(run, ("agent", "model"))
-        cost.waits(run)
+        cost.latencies(run)
         impressions.opinions(run)
         spread.found(run, "fish")
         step = source.steps[-1] if source.steps else 0
@@ -173,7 +173,8 @@ def _look(path: str) -> None:
             past = agents.past(run, agent)
             agents.layer_views(past, step)
             rows = agents.changed(past, source.steps, step)
-            agents.cells(rows, agents.columns(rows))
+            for name in agents.columns(rows):
+                [agents.cell(row, name) for row in rows]
             agents.shown(run, agent, step)
             for when in recall.recall_steps(run, agent)[-1:]:
                 for row in recall.recalls(run, agent, when):

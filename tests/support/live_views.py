@@ -132,9 +132,9 @@ def agent_known(run, step):
 
 
 def recalled(sections):
-    scores = [row[:5] for row in rows(sections, "What would it have recalled")]
+    scores = [row[:5] for row in rows(sections, "Recall with other weights")]
     told = [(row[0].strip("▸ "), row[4]) for row in scores]
-    return sections[0]["title"], facts(sections, "came to mind"), told
+    return sections[0]["title"], facts(sections, "candidates"), told
 
 
 def as_shown(score):
@@ -146,12 +146,12 @@ def as_shown(score):
 def recalled_known(run, step):
     candidates = run.recalls(1, step, as_records=True)
     told = [(str(row["rank"]), as_shown(row["score"])) for row in candidates]
-    count = {"came to mind": str(len(candidates))}
+    count = {"candidates": str(len(candidates))}
     return f"Agent 1 recalled, step {step}", count, told[:25]
 
 
 def evidence(sections):
-    made = rows(sections, "What agent 3 concluded")
+    made = rows(sections, "Conclusions of agent 3")
     return [one["title"] for one in sections][1], [
         [cell.strip("▸ ") for cell in row[:2]] for row in made
     ][:1]
@@ -178,7 +178,7 @@ def impressions_known(run, step):
 
 
 def spreading(sections):
-    step = facts(sections, "held it until then")
+    step = facts(sections, "holders so far")
     held = [[row[0], row[5]] for row in rows(sections, "Holders at step")]
     maps = [told.rsplit(" by ", 1)[-1] for one in sections for told in one["maps"]]
     return step, held, maps, ends(sections)
@@ -191,7 +191,7 @@ def spreading_known(run, step):
     until = (n for n in run.steps if n <= step)
     ever = {row["agent"] for n in until for row in spread.holders(found, 0.6, n)}
     return (
-        {"held it until then": str(len(ever))},
+        {"holders so far": str(len(ever))},
         told[:5],
         [f"{step} steps"],
         {f"{step}"},
@@ -211,14 +211,14 @@ def cost_known(run, step):
     told = {
         "calls": f"{len(until):,} ({len(now):,})",
         "tokens in": f"{tokens[0]:,} ({tokens[1]:,})",
-        f"of the budget of {BUDGET.calls:,} calls": f"{len(until) / BUDGET.calls:.1%}",
-        f"of the budget of {BUDGET.tokens:,} tokens": f"{used / BUDGET.tokens:.1%}",
+        "calls budget used": f"{len(until) / BUDGET.calls:.1%} of {BUDGET.calls:,}",
+        "tokens budget used": f"{used / BUDGET.tokens:.1%} of {BUDGET.tokens:,}",
     }
     return told, {str(step)}
 
 
 def compared(sections):
-    names = ("records in both", "only left", "only right")
+    names = ("records both", "records only left", "records only right")
     return facts(sections, *names), ends(sections)
 
 
@@ -228,9 +228,9 @@ def compared_known(run, step):
         for n in (1, 2)
     )
     told = {
-        "records in both": (left & right).total(),
-        "only left": (left - right).total(),
-        "only right": (right - left).total(),
+        "records both": (left & right).total(),
+        "records only left": (left - right).total(),
+        "records only right": (right - left).total(),
     }
     return {name: str(count) for name, count in told.items()}, {str(step)}
 
@@ -243,7 +243,7 @@ def threads(sections):
 def threads_known(run, step):
     found = conversations.threads(past(run, 1), 1, step)[:5]
     counts = [str(len(thread.rows)) for thread in found]
-    return f"Threads of agent 1, until step {step}", counts
+    return "Threads of agent 1", counts
 
 
 def asked(sections):
@@ -261,7 +261,7 @@ def asked_known(run, step):
 CHOICES = {
     "Agent": "agent",
     "Compare with agent": "other_agent",
-    "Text to look for in all memories": "text",
+    "Text in all memories": "text",
 }
 #: tab -> what is chosen first, what the page says, what it must say
 VIEWS = {
@@ -272,7 +272,7 @@ VIEWS = {
     "Contents": ({"Agent": "1"}, threads, threads_known),
     "Requests": ({"Agent": "1"}, asked, asked_known),
     "Impressions": ({"Agent": "2"}, impressions, impressions_known),
-    "Spread": ({"Text to look for in all memories": TEXT}, spreading, spreading_known),
+    "Spread": ({"Text in all memories": TEXT}, spreading, spreading_known),
     "Cost": ({}, cost, cost_known),
     "Compare": ({"Agent": "1", "Compare with agent": "2"}, compared, compared_known),
 }

@@ -4,15 +4,12 @@ import pytest
 
 from mesa_memory import Services
 from mesa_memory.runs import open_run
-from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import past
-from mesa_memory.viz.data.compare import ONLY, marked
 from mesa_memory.viz.data.contents import evidence
 from mesa_memory.viz.live.by_hand import Change, ask, forked
 from mesa_memory.viz.serving.run_feed import Feed
 from mesa_memory.viz.tools import step_marks
-from mesa_memory.viz.views.by_hand.fork_outcome import outcome
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 
@@ -93,19 +90,6 @@ def test_the_slider_marks_what_was_changed_by_hand(tmp_path):
         Services.of(one).recorder.close()
     feed = Feed(open_run(file, "fork"), "fork")
     assert step_marks(feed.source) == {1: "implant, agent 2"}
-
-
-def test_what_came_of_a_fork_is_told_beside_the_run_before(inn):
-    other = forked(inn, Change(2, "implant", "Carl lives at sea.", event="message"))
-    other.step()
-    inn.step()
-    came = outcome(inn, other, 2)
-    assert (came.since, came.step) == (3, 4)
-    kept = came.location != ":memory:"
-    assert kept == (Services.of(inn).recorder.store.location != ":memory:")
-    here = past(run_of(inn), 2)
-    only = [r for r in marked(came.past.at(4), here.at(4)) if r["held by"] == ONLY]
-    assert "Carl lives at sea." in {memories.text_of(row) for row in only}
 
 
 def test_a_fork_with_an_edit_says_what_was_there_before(inn):

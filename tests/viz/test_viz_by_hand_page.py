@@ -28,9 +28,9 @@ def window(address):
 def test_an_agent_is_asked_and_its_answer_stays_on_the_page(window):
     field = window.page.get_by_label("Question")
     field.fill(f"What do you know? {HOSTILE}")
-    window.page.keyboard.press("Control+Enter")
-    window.until(lambda: "Agent 2, step 1: What do you know?" in window.text())
-    assert HOSTILE in window.text(".mm-passages")
+    press(window, "Ask")
+    window.until(lambda: "What do you know?" in window.text(".mm-table"))
+    assert HOSTILE in window.text(".mm-table")
     assert not window.page.query_selector("img[src=x]")
     with window.page.expect_download() as given:
         window.page.get_by_role("button", name="CSV").first.click()
@@ -38,15 +38,16 @@ def test_an_agent_is_asked_and_its_answer_stays_on_the_page(window):
 
 
 def test_a_fork_with_an_implant_says_what_differs_and_leaves_the_run_alone(window):
-    window.page.get_by_label("What it remembers from then on").fill(HOSTILE)
+    window.page.get_by_label("Words it will remember").fill(HOSTILE)
     press(window, "Fork")
-    window.until(lambda: "only in the fork" in window.text())
-    came = window.page.locator(".mm-section", has_text="What if").inner_text()
-    assert "forked after step" in came and "played until step" in came
+    window.until(lambda: "The fork is in memory only" in window.text())
+    came = window.page.locator(
+        ".mm-section", has_text="Fork with a change"
+    ).inner_text()
     assert "in memory only" in came
     assert window.text(".mm-of") == "of 1"
     assert not window.page.query_selector("img[src=x]")
-    assert "Nothing in this run was changed by hand" in window.text()
+    assert "This run has no changes by hand" in window.text()
 
 
 def test_a_fork_is_a_run_of_the_page_that_is_shown_and_played_on(window):
@@ -56,7 +57,7 @@ def test_a_fork_is_a_run_of_the_page_that_is_shown_and_played_on(window):
     assert len(names) == 2
     assert "fork of run 1 after step 1" in names[1]
     before = runs.input_value()
-    press(window, "Show the fork, and play on in it")
+    press(window, "Show the fork")
     window.until(lambda: window.text(".mm-of") == "of 6")
     window.until(lambda: HOSTILE in window.text(".mm-table"))
     # The controls follow what is shown.

@@ -20,8 +20,8 @@ HARM = "img[src=x], a[href^=javascript]"
 #: the pages of the view: agent, page, and a heading
 PAGES = [
     (1, "conversations", "Threads of agent 1"),
-    (2, "facts", "What agent 2 knows, step 9"),
-    (3, "story", "The life of agent 3"),
+    (2, "facts", "Facts known to agent 2"),
+    (3, "story", "Life of agent 3"),
     (4, "budget", "Prompt of agent 4, step 9"),
 ]
 
@@ -63,7 +63,7 @@ def downloaded(window, within):
 
 
 def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window):
-    window.open("?view=requests&agent=5&step=5", see=CHART)
+    window.open("?view=requests&agent=5&step=5", see=".mm-prompt")
     rows = section(window, "Requests of agent 5, step 5").locator("tbody tr")
     assert rows.count() >= 1
     rows.first.locator("button.mm-open").focus()
@@ -74,7 +74,9 @@ def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window)
     name, parts = downloaded(window, section(window, "Context window"))
     assert name.endswith("-parts.csv")
     assert sum(float(part["share"]) for part in parts) == pytest.approx(1, abs=0.01)
-    record = section(window, "What came of it").locator("tbody button.mm-open").first
+    record = (
+        section(window, "Records made from it").locator("tbody button.mm-open").first
+    )
     made = record.inner_text()
     record.click()
     window.shows(view="evidence", record=made)
@@ -82,7 +84,7 @@ def test_a_request_is_read_by_keyboard_and_leads_to_its_records_and_back(window)
     window.page.get_by_role("button", name="See the request that made it").click()
     window.shows(view="requests")
     assert "Context window" in window.text()
-    assert made in section(window, "What came of it").inner_text()
+    assert made in section(window, "Records made from it").inner_text()
 
 
 def test_a_step_without_a_request_leads_to_one_with_some(window):
@@ -91,7 +93,7 @@ def test_a_step_without_a_request_leads_to_one_with_some(window):
     window.until(lambda: "Context window" in window.text())
     window.open("?view=contents&agent=1&contents=facts", see=".mm-empty")
     window.page.get_by_role("button", name="Go to agent 2").click()
-    window.until(lambda: "What agent 2 knows, step 9" in window.text())
+    window.until(lambda: "Facts known to agent 2" in window.text())
 
 
 def test_a_thread_is_read_with_what_became_of_each_line(window):
@@ -106,11 +108,6 @@ def test_a_thread_is_read_with_what_became_of_each_line(window):
     assert "Agent 1 remembers: steps" in told
     own = window.page.locator(".mm-passage-own")
     assert "The key is under the mat." in own.first.inner_text()
-    name, rows = downloaded(window, section(window, "With Agent 5"))
-    assert name == "agent-1-thread.csv"
-    assert {row["now"] for row in rows if row["in the memory of"] == "1"} == {
-        "summarised"
-    }
     own.first.locator("button").first.focus()
     window.page.keyboard.press("Enter")
     window.until(lambda: "Evidence of 1/conversation/conversation/" in window.text())
@@ -118,7 +115,7 @@ def test_a_thread_is_read_with_what_became_of_each_line(window):
 
 def test_facts_show_their_history_and_dispute(window):
     window.open("?view=contents&agent=2&contents=facts&step=5", see=".mm-table")
-    known = section(window, "What agent 2 knows, step 5")
+    known = section(window, "Facts known to agent 2")
     assert "the tower" in known.inner_text()
     assert "the memory keeps them all" in window.text()
     history = section(window, "over time")
@@ -132,7 +129,7 @@ def test_facts_show_their_history_and_dispute(window):
 def test_chapters_are_read_and_lead_to_where_they_begin(window):
     window.open("?view=contents&agent=3", see=".mm-passage")
     assert "Chapter 2, steps 5 to 8" in window.text(".mm-passages")
-    window.page.get_by_role("button", name="go to where it begins").nth(1).click()
+    window.page.get_by_role("button", name="go to its first step").nth(1).click()
     window.shows(view="agent", step=5)
     assert "view=agent" in window.query() and "step=5" in window.query()
 
@@ -140,7 +137,7 @@ def test_chapters_are_read_and_lead_to_where_they_begin(window):
 @pytest.mark.parametrize(
     ("page", "agent", "button", "then"),
     [
-        ("facts", 2, "where the first fact is known", "What agent 2 knows, step 4"),
+        ("facts", 2, "where the first fact is known", "Facts known to agent 2"),
         ("story", 3, "where the first is complete", "Chapter 1, steps"),
         ("story", 3, "where the story begins", "(?i)since step"),
     ],
@@ -155,7 +152,7 @@ def test_a_step_before_anything_was_made_leads_to_where_something_was(
     assert re.search(then, window.text())
 
 
-def test_the_budget_is_a_bar_with_what_it_left_out(window):
+def test_the_budget_is_shown_with_the_records_it_left_out(window):
     window.open("?view=contents&agent=4&contents=budget", see=CHART)
     assert "lines left out" in section(window, "Prompt of agent 4").inner_text()
     _, rows = downloaded(window, section(window, "records for which there was no room"))
@@ -163,7 +160,7 @@ def test_the_budget_is_a_bar_with_what_it_left_out(window):
     chart = window.page.locator(".mm-chart").first
     with window.page.expect_download() as given:
         chart.get_by_role("button", name="PNG").click()
-    assert given.value.suggested_filename == "agent-4-step-9-budget.png"
+    assert given.value.suggested_filename == "agent-4-budget.png"
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -178,7 +175,7 @@ def test_hostile_words_stay_inert_in_both_themes(chromium, address, scheme):
             if page != "facts":
                 assert HOSTILE[:20] in window.text(".mm-page")
             assert not window.page.query_selector(HARM)
-        window.open(f"?run={second}&view=requests&agent=5&step=5", see=CHART)
+        window.open(f"?run={second}&view=requests&agent=5&step=5", see=".mm-prompt")
         assert HOSTILE in window.text(".mm-prompt >> nth=1")
         assert not window.page.query_selector(HARM)
 

@@ -27,11 +27,11 @@ def texts(widget):
 
 def test_a_view_that_fails_says_why_and_works_again_with_another_choice():
     held = solara.Reactive(Choice(step=1.0))
-    source = SimpleNamespace(stamp=(2, 2.0), steps=[1.0, 2.0])
+    source = SimpleNamespace(stamp=(2, 2.0), steps=[1.0, 2.0], agent_ids=[1])
 
     @solara.component
-    def Fragile(source, selection):
-        if selection.step(source) == 1.0:
+    def Fragile(focus):
+        if focus.step == 1.0:
             raise StoreUnavailable("is gone. Bring it back.", location="run.sqlite")
         solara.Text("all is well")
 
@@ -62,7 +62,7 @@ def test_a_panel_says_which_view_run_step_and_agent_it_shows():
     )
 
     @solara.component
-    def Plain(source, selection):
+    def Plain(focus):
         solara.Text("all is well")
 
     views = [View(name, name.title(), "mdi-alert", Plain) for name in ("one", "two")]

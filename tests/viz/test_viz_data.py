@@ -133,7 +133,8 @@ def test_a_kind_of_record_that_nobody_knows_has_a_table_with_its_numbers():
     assert list(view.tables) == ["fact"]
     names = agent.columns(view.tables["fact"])
     assert names == ["step", "text", "doubt"]
-    assert agent.cells(rows, names) == [[2.0, "fact 1", 0.25], [2.0, "fact 2", 0.5]]
+    cells = [[agent.cell(row, name) for name in names] for row in rows]
+    assert cells == [[2.0, "fact 1", 0.25], [2.0, "fact 2", 0.5]]
 
 
 def test_the_prompt_is_shown_as_it_was_with_its_tokens(run):

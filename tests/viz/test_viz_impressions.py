@@ -1,8 +1,5 @@
 """Who thinks what of whom at a step, and how it came to that."""
 
-import math
-from itertools import combinations
-
 import pytest
 
 from mesa_memory import Services
@@ -91,81 +88,8 @@ def test_a_run_without_impressions_is_no_error(tmp_path):
     assert (found.all, found.people, found.at(3)) == ([], [], [])
 
 
-def crowd(count):
-    """As many agents, each of whom thinks of the next one and of one far away."""
-    found = [
-        data.HeldOpinion(f"{n}/{m}", n, m, "", 0.5, n / count, 1, None, None)
-        for n in range(count)
-        for m in ((n + 1) % count, n * n % count)
-        if m != n
-    ]
-    return data.Opinions(found, range(count))
-
-
-@pytest.mark.parametrize("count", [3, 60])
-def test_agents_stand_at_the_same_place_each_time(count):
-    one, other = crowd(count), crowd(count)
-    assert one.places == other.places
-    assert len(set(one.places.values())) == count
-
-
-def test_of_many_the_arrows_of_the_chosen_agent_come_first():
-    crowded = crowd(60)
-    drawn = data.strongest(crowded.at(1), 50, 4)
-    own = [o for o in crowded.at(1) if 4 in (o.observer, o.subject)]
-    assert len(drawn) == 50
-    assert [o for o in drawn if 4 in (o.observer, o.subject)] == drawn[: len(own)]
-    rest = [o.familiarity for o in drawn[len(own) :]]
-    assert rest == sorted(rest, reverse=True)
-
-
-def test_around_an_agent_stand_those_it_thinks_of_far_from_each_other():
-    crowded = crowd(30)
-    own = [o for o in crowded.at(1) if 4 in (o.observer, o.subject)]
-    places = data.around(own, 4, crowded.people)
-    named = {one for o in own for one in (o.observer, o.subject)}
-    assert set(places) == named
-    assert places.pop(4) == (0, 0)
-    assert min(map(math.dist, *zip(*combinations(places.values(), 2)))) > 0.5
-    assert list(places) == sorted(places)
-
-
-def test_names_of_thirty_agents_stand_outside_their_circle():
-    crowded = crowd(30)
-    option = charts.graph(crowded.places, crowded.at(1), (3, 4))
-    nodes = option["series"][0]["nodes"]
-    assert all(node["label"]["show"] for node in nodes)
-    outside = {(1, 0): "right", (-1, 0): "left", (0, 1): "bottom", (0, -1): "top"}
-    for (x, y), side in outside.items():
-        node = max(nodes, key=lambda one: x * one["x"] + y * one["y"])
-        assert node["label"]["position"] == side
-    few = charts.graph(crowd(5).places, crowd(5).at(1), (3, 4))["series"][0]
-    assert few["label"]["show"] and "position" not in few["label"]
-
-
-def test_arrows_say_by_dash_sign_and_width_what_their_colour_says(minds):
-    held = minds.at(8)
-    (series,) = charts.graph(minds.places, held, (7, "b"))["series"]
-    assert [node["name"] for node in series["nodes"]] == ["7", "b"]
-    hostile, unknown = series["links"]
-    assert hostile["label"]["formatter"] == "−"
-    assert hostile["lineStyle"]["type"] == "dashed"
-    assert unknown["label"]["formatter"] == "?"
-    assert unknown["lineStyle"]["color"] == charts.NEITHER
-    assert hostile["lineStyle"]["width"] == pytest.approx(1 + 5 * 0.7)
-    (series,) = charts.graph(minds.places, minds.at(1), (7, "b"))["series"]
-    first = series["links"][0]
-    assert first["lineStyle"]["width"] < hostile["lineStyle"]["width"]
-
-
 def test_a_cell_of_the_matrix_is_observer_by_subject(minds):
     option = charts.matrix(minds, minds.at(4), (7, "b"))
     values = [cell["value"] for cell in option["series"][0]["data"]]
     assert option["yAxis"]["data"] == option["xAxis"]["data"] == ["7", "b"]
     assert values == [[1, 0, 0.0], [0, 1, 0.8]]  # across: whom it is about
-
-
-def test_colours_go_from_hostile_over_neither_to_friendly():
-    assert charts.colour(-1.0) == charts.HOSTILE
-    assert charts.colour(0.0) == charts.colour(None) == charts.NEITHER
-    assert charts.colour(1.0) == charts.FRIENDLY

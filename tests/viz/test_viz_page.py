@@ -244,7 +244,7 @@ def test_weights_rank_again_what_came_to_mind_just_now(page, twin):
     found = recall.understood(row, past(run, 1))
 
     def was():
-        held = rows(page.page.evaluate(READ), "What would it have recalled")
+        held = rows(page.page.evaluate(READ), "Recall with other weights")
         return [cells[1] for cells in held]
 
     def must(weights):

@@ -10,7 +10,7 @@ from mesa_memory.runs import open_run
 from mesa_memory.viz.data import find
 from mesa_memory.viz.explorer import open_feeds
 from mesa_memory.viz.live.page_runs import PageRuns
-from mesa_memory.viz.run_names import labels
+from mesa_memory.viz.serving.run_feed import labels
 from tests.support.playing import play
 from tests.support.recorded_town import RecordedTown
 

@@ -177,14 +177,16 @@ def test_the_view_shows_who_holds_a_text_and_follows_step_and_slider(file):
         Window(chromium, address) as window,
     ):
         window.open("?view=spread&step=1", see="text=Type a sentence")
-        box = window.page.get_by_label("Text to look for in all memories")
+        box = window.page.get_by_label("Text in all memories")
         box.fill(TEXT)
         box.press("Enter")
-        window.until(lambda: "of 7 hold it at step 1" in window.text())
+        window.until(
+            lambda: "of 7 (" in window.text() and "Holders at step 1" in window.text()
+        )
         assert "text=On+day+3" in window.query()
         window.page.keyboard.press("Tab")
         window.page.get_by_label("Step forward").click()
-        window.until(lambda: "of 7 hold it at step 2" in window.text())
+        window.until(lambda: "Holders at step 2" in window.text())
         slider = window.page.get_by_role("slider").filter(has_text="").last
         slider.focus()
         slider.press("ArrowLeft")

@@ -75,7 +75,7 @@ def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
     window.page.get_by_role("button", name="All the same").click()
     window.until(lambda: "weights=1%2C1%2C1" in window.query())
     window.until(lambda: shown() == expected((1.0, 1.0, 1.0)))
-    window.page.locator(".mm-weight").nth(0).get_by_role("slider").focus()
+    window.page.get_by_role("slider", name="Relevance").focus()
     window.page.keyboard.press("Home")
     window.until(lambda: "weights=0%2C1%2C1" in window.query())
     assert expected((0.0, 1.0, 1.0)) != expected(None)
@@ -88,7 +88,7 @@ def test_where_there_is_nothing_the_page_says_why_and_where_to_go(window):
     window.open("?view=recall&agent=4", see="text=never recalled anything")
     window.open("?view=impressions&agent=4", see=CHART)
     window.until(lambda: "Agent 4 has no impressions" in window.text())
-    window.open("?view=impressions&agent=4&step=1", see="text=Nobody had an impression")
+    window.open("?view=impressions&agent=4&step=1", see="text=There was no impression")
     window.page.get_by_role("button", name="where the first one is made").click()
     window.until(lambda: "One pair over time" in window.text())
     assert window.page.locator(CHART).count()
@@ -120,9 +120,9 @@ def test_a_click_on_an_impression_chooses_the_pair_and_leads_to_its_evidence(
     held.locator("tbody tr").nth(1).click()
     window.until(lambda: "agent=b&other_agent=7" in window.query())
     window.until(lambda: "of b and 7" in _pair(window))
-    assert "marked is what changed since the one of step 1" in window.text()
-    assert download(window, "PNG").startswith("impressions-graph")
-    assert download(window, "CSV", ".mm-section:last-child") == (
+    assert "changes since step 1 are marked" in window.text()
+    assert download(window, "PNG").startswith("impressions-matrix")
+    assert download(window, "CSV", ".mm-section:has-text('All impressions')") == (
         "impressions-step-5.csv"
     )
     history = window.page.locator(".mm-section", has_text="One pair over time")

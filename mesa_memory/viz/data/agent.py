@@ -169,11 +169,6 @@ def numbers(rows: list[Row]) -> list[str]:
     return [name for name in found if name not in PLAIN_COLUMNS]
 
 
-def cells(rows: list[Row], names: list[str]) -> list[list[Any]]:
-    """The values of these columns, a list for each row."""
-    return [[_cell(row, name) for name in names] for row in rows]
-
-
 def shown(run: Run, agent: Any, step: float) -> list[Row]:
     """The texts of memory in an agent's prompts of a step, each once.
 
@@ -201,7 +196,8 @@ def text_of(row: Row) -> str:
     return row["text"] or ""
 
 
-def _cell(row: Row, name: str) -> Any:
+def cell(row: Row, name: str) -> Any:
+    """The value of a column of a table of records."""
     if name == "text":
         return text_of(row)
     if name == "doubtful":

@@ -7,9 +7,8 @@ import solara
 
 from mesa_memory.viz.live.live_run import live_feed
 from mesa_memory.viz.live.step_lock import locks, take_turns
-from mesa_memory.viz.run_names import give_keys
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed, give_keys
 
 _making = threading.Lock()
 

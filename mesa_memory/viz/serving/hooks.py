@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 import solara
 
 from mesa_memory.errors import StoreError
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Choice
-from mesa_memory.viz.serving.run_feed import Feed
+from mesa_memory.viz.serving.run_feed import Feed, Source
 
 #: steps that follow each other in fewer seconds come often
 OFTEN = 0.1

@@ -8,8 +8,9 @@ from typing import Any
 
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.runs import Run
+from mesa_memory.runs.compare import differing_parameters
+from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.run_names import RunFacts, memory_of
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.serving.throttle import Pace
 
 #: number of answers in the cache
@@ -104,7 +105,7 @@ class Feed:
         """Seconds until the next check of ``due``."""
         return max(LOOK_INTERVAL_S, self.pace.left)
 
-    def due(self, shown: Source) -> bool:
+    def due(self, shown: "Source") -> bool:
         """True if a page that shows this state should look for another one now."""
         del shown
         return True
@@ -112,11 +113,11 @@ class Feed:
     def delays(self) -> None:
         """Announces that the thread of the simulation looks and renders."""
 
-    def look(self) -> Source:
+    def look(self) -> "Source":
         """As ``refresh``, but does not wait for steps that are not written yet."""
         return self.refresh()
 
-    def refresh(self) -> Source:
+    def refresh(self) -> "Source":
         """Looks for new steps; the source afterwards.
 
         Raises:
@@ -164,3 +165,150 @@ class Feed:
         """Closes the store."""
         if self.run is not None:
             self.run.close()
+
+
+class Source:
+    """A run as far as it had got; there is another object as soon as it has gone on.
+
+    So a component that is given a source is rendered again exactly when there is
+    something new, and a page shows one state of the run. Made by ``Feed.source``.
+
+    Args:
+        feed: the ``Feed`` that made it.
+
+    Attributes:
+        steps: the finished steps.
+        agent_ids: the unique ids of the agents, in order.
+        stamp: differs between two states of a run.
+    """
+
+    def __init__(
+        self, feed: Feed, steps: list[float], agent_ids: list[Any], stamp: tuple
+    ) -> None:
+        self._feed = feed
+        self.steps, self.agent_ids, self.stamp = steps, agent_ids, stamp
+
+    @property
+    def run(self) -> Run:
+        """The run, for data functions."""
+        return self._feed.opened
+
+    @property
+    def key(self) -> str:
+        """Stands for the run in addresses."""
+        return self._feed.key
+
+    @property
+    def label(self) -> str:
+        """The name of the run among the page's others."""
+        return labels(self._feed.all)[self._feed.key]
+
+    @property
+    def facts(self) -> RunFacts:
+        """The facts that distinguish the run from others."""
+        assert self._feed.facts is not None, "a page without a run shows no views"
+        return self._feed.facts
+
+    @property
+    def memory(self) -> str:
+        """The names of the agents' memory classes."""
+        return self._feed.memory
+
+    @property
+    def model(self) -> Any:
+        """The model, to be asked and forked, if it runs in this process."""
+        return self._feed.model
+
+    @property
+    def all(self) -> "Sequence[Source]":
+        """The sources of all runs of the page, this one included."""
+        return [feed.source for feed in self._feed.all]
+
+    def called(self, agent: Any) -> str:
+        """The name of an agent for people: ``Ada (4)``, or ``4`` without a name."""
+        name = self.of(_names).get(agent, "")
+        return f"{name} ({agent})" if name not in ("", str(agent)) else str(agent)
+
+    def title(self, agent: Any) -> str:
+        """The name of an agent in a heading: ``Ada (4)``, or ``Agent 4``."""
+        called = self.called(agent)
+        return f"Agent {called}" if called == str(agent) else called
+
+    @property
+    def begun(self) -> bool:
+        """True if ``activity`` has little left to read."""
+        return self._feed.has_grown(activity)
+
+    @property
+    def budget(self) -> Budget | None:
+        """The budget of the model, if it runs in this process."""
+        return self._feed.budget
+
+    def of[T](self, function: Callable[..., T], *arguments: Any) -> T:
+        """``function(run, *arguments)``, worked out once until there are new steps.
+
+        Args:
+            function: one of ``viz.data``. All sessions share the result, so it must not be
+                changed.
+            *arguments: hashable.
+
+        Raises:
+            StoreError, ValueError: of the function; nothing is kept then.
+        """
+        return self._feed.answer(self.stamp, function, *arguments)
+
+    def grown[T](self, function: Callable[[Run, T | None], T]) -> T:
+        """As ``of``, for a function that reads only what is new.
+
+        Args:
+            function: one of ``viz.data``; takes the run, and what it gave for an earlier
+                state of it or None.
+
+        Raises:
+            StoreError: of the function; nothing is kept then.
+        """
+        return self._feed.grown(self.stamp, function)
+
+    def activity(self) -> Activity:
+        """Counts of each agent in each step; only new steps are read."""
+        return self.grown(activity)
+
+
+def _names(run: Run) -> dict[Any, str]:
+    return run.names
+
+
+def give_keys(feeds: Sequence[Feed]) -> None:
+    """Makes the keys of a page's runs differ, also those of copies of one file."""
+    known: set[str] = set()
+    for feed in feeds:
+        key, count = feed.key, 1
+        while feed.key in known:
+            count += 1
+            feed.key = f"{key}-{count}"
+        known.add(feed.key)
+
+
+def labels(feeds: Sequence[Feed]) -> dict[str, str]:
+    """The name of each run of a page, by its key."""
+    return {
+        feed.key: _label(place, feed, differs)
+        for place, (feed, differs) in enumerate(zip(feeds, differing(feeds)), 1)
+    }
+
+
+def differing(feeds: Sequence[Feed]) -> list[dict[str, Any]]:
+    """For each run of a page, those of its parameters that not all of them have."""
+    facts = [feed.facts for feed in feeds]
+    return differing_parameters([{} if f is None else f.parameters for f in facts])
+
+
+def _label(place: int, feed: Feed, differs: dict[str, Any]) -> str:
+    facts = feed.facts
+    if facts is None:
+        return feed.label
+    parts = [facts.place or str(place), facts.name or facts.model, feed.memory]
+    parts.append(facts.forked)
+    parts += [f"{name} {value}" for name, value in differs.items() if name != "rng"]
+    parts += [f"seed {facts.seed}", facts.begun, feed.state]
+    return " · ".join(part for part in parts if part)

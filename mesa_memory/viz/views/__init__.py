@@ -1,7 +1,7 @@
 """The views of the dashboard, in the order of their tabs.
 
-A view is one Solara component ``View(source, selection)`` in a file of its own. To add
-one, add its file and its line below.
+A view is one Solara component ``View(focus)`` in a file of its own. To add one, add its
+file and its line below.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ class View:
         key: its name in the address.
         label: its name for people.
         icon: of Material Design Icons.
-        component: called with a ``Source`` and the session's ``Selection``.
+        component: called with a ``Focus``.
     """
 
     key: str

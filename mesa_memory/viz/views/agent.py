@@ -1,4 +1,4 @@
-"""One agent at a step: what it remembered, what the step changed, what it was shown."""
+"""One agent at a step: its memory, the changes of the step, and the text shown."""
 
 from collections import Counter
 from typing import Any
@@ -7,116 +7,113 @@ import solara
 
 from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets import Empty, Fact, Plain, Section, Table, number
 
-#: headings of the columns of records
-HEADS = {
-    "step": Column("step", number=True),
-    "text": Column("text", wide=True),
-    "importance": Column("grade", number=True),
-    "subject": Column("about"),
-    "kind": Column("kind"),
-}
-#: headings of tables; other kinds are named as they are
+#: headings of columns; other columns have the name of their key
+HEADS = {"importance": "grade", "subject": "about"}
+#: headings of tables; the table of another kind has the kind's name
 TITLES = {"event": "Events", "reflection": "Reflections", "impression": "Impressions"}
 
 
 @solara.component
-def AgentView(source: Source, selection: Selection) -> Any:
+def AgentView(focus: Focus) -> Any:
     """Every layer as it was, the changes of the step, and the prompt."""
-    agent, step = selection.agent(source), selection.step(source)
-    if agent is None or step is None:
-        NoMemories()
-        return
-    past = source.of(data.past, agent)
     with solara.Column(gap="0px"):
-        Changes(source, past, agent, step)
+        Changes(focus)
         with solara.Div(classes=["mm-columns"]):
             with solara.Div():
-                for view in data.layer_views(past, step):
-                    Layer(view, agent, step).key(view.layer)
-            Shown(source, agent, step)
+                for view in data.layer_views(focus.past, focus.step):
+                    Layer(focus, view).key(view.layer)
+            ShownTexts(focus)
 
 
 @solara.component
-def Changes(source: Source, past: data.Past, agent: Any, step: float) -> Any:
-    """What the step added to the memory, and what it ended."""
-    rows = data.changed(past, source.steps, step)
+def Changes(focus: Focus) -> Any:
+    """The records that the step added to the memory, and those that it ended."""
+    rows = data.changed(focus.past, focus.source.steps, focus.step)
     with Section(
-        f"Agent {source.called(agent)}, step {number(step)}",
-        hint="changes in this step",
+        f"Agent {focus.name}, step {number(focus.step)}", hint="changes in this step"
     ):
         with solara.Div(classes=["mm-row"]):
-            Fact("remembered", str(len(past.at(step))))
+            Fact("remembered", str(len(focus.past.at(focus.step))))
             for change, count in Counter(row["change"] for row in rows).items():
                 Fact(change, str(count))
         if not rows:
             Empty("This step changed nothing in the memory.", "mdi-equal")
             return
         names = ["change", "layer", "kind", "step", "text"]
-        heads = [HEADS.get(name, Column(name)) for name in names]
-        Table(
-            heads,
-            data.cells(rows, names),
-            file=f"agent-{agent}-step-{number(step)}-changes",
-            page=5,
-        )
+        Records(rows, names, focus.file("changes"), page=5)
 
 
 @solara.component
-def Layer(view: data.LayerView, agent: Any, step: float) -> Any:
-    """One layer: its texts with what changed in them, its records as tables."""
-    size = view.size
-    with Section(
-        f"Layer {view.layer}", hint=f"{size} {'record' if size == 1 else 'records'}"
-    ):
-        if not size:
+def Records(rows: list[data.Row], names: list[str], file: str, **more: Any) -> Any:
+    """A table of records.
+
+    Args:
+        rows: with the columns of ``records``.
+        names: of the columns, see ``data.columns``.
+        file, more: for ``Table``.
+    """
+    columns = {
+        HEADS.get(name, name): (lambda row, name=name: data.cell(row, name))
+        for name in names
+    }
+    Table(columns, rows, file=file, **more)
+
+
+@solara.component
+def Layer(focus: Focus, view: data.LayerView) -> Any:
+    """One layer: its texts with their changes, its records as tables."""
+    size = f"{view.size} record{'s' * (view.size != 1)}"
+    with Section(f"Layer {view.layer}", hint=size):
+        if not view.size:
             Empty("This layer was empty at the end of the step.")
         for row, before in view.texts:
-            Text(row, before)
+            LayerText(row, before)
         for kind, rows in view.tables.items():
-            names = data.columns(rows)
             solara.v.Html(tag="h4", children=[TITLES.get(kind, kind)])
-            Table(
-                [HEADS.get(name, Column(name, number=True)) for name in names],
-                data.cells(rows, names),
-                marked=[n for n, row in enumerate(rows) if row["valid_from"] == step],
-                file=f"agent-{agent}-step-{number(step)}-{view.layer}-{kind}",
+            file = focus.file(f"{view.layer}-{kind}")
+            names = data.columns(rows)
+            Records(
+                rows,
+                names,
+                file,
+                marked=lambda row: row["valid_from"] == focus.step,
                 sort="step",
                 down=True,
             ).key(kind)
 
 
 @solara.component
-def Text(row: data.Row, before: data.Row | None) -> Any:
+def LayerText(row: data.Row, before: data.Row | None) -> Any:
     """A text that stands for others, such as a summary, against its last version."""
-    marked = solara.use_reactive(True)
-    new = row["text"] or ""
-    told = f"{row['kind']}, since step {number(row['valid_from'])}"
+    head = f"{row['kind']}, since step {number(row['valid_from'])}"
     if row["importance"] is not None:
-        told += f", grade {row['importance']:g}"
+        head += f", grade {row['importance']:g}"
     if doubt := data.doubt_of(row):
-        told += f", doubtful: {doubt}"
-    solara.v.Html(tag="h4", children=[told])
-    if before is None:
-        Plain(new)
-        return
-    solara.Checkbox(
-        label=f"Mark what changed since the version of step {number(before['valid_from'])}",
-        value=marked,
-    )
-    old = before["text"] or ""
-    Plain(wording.changes(old, new) if marked.value else new)
+        head += f", doubtful: {doubt}"
+    solara.v.Html(tag="h4", children=[head])
+    Versioned(row, before)
 
 
 @solara.component
-def Shown(source: Source, agent: Any, step: float) -> Any:
+def Versioned(row: data.Row, before: data.Row | None) -> Any:
+    """A text; changes since the version before are marked on demand."""
+    marked = solara.use_reactive(True)
+    new = row["text"] or ""
+    if before is None:
+        Plain(new)
+        return
+    since = number(before["valid_from"])
+    solara.Checkbox(label=f"Mark changes since step {since}", value=marked)
+    Plain(wording.changes(before["text"] or "", new) if marked.value else new)
+
+
+@solara.component
+def ShownTexts(focus: Focus) -> Any:
     """The texts of memory that went into prompts in the step, exactly."""
-    rows = source.of(data.shown, agent, step)
+    rows = focus.of(data.shown)
     total = sum(row["tokens"] for row in rows)
     with Section("Shown to the agent", hint=f"in this step, about {total} tokens"):
         if not rows:
@@ -126,9 +123,13 @@ def Shown(source: Source, agent: Any, step: float) -> Any:
             )
         for row in rows:
             times = f", {row['times']} times" if row["times"] > 1 else ""
-            told = (
-                f"{row['layer']}: {row['section']}, about {row['tokens']} tokens{times}"
-            )
-            solara.v.Html(tag="h4", children=[told])
-            with solara.Div(classes=["mm-prompt"]):
-                Plain(row["text"] or "")
+            size = f"about {row['tokens']} tokens{times}"
+            Words(f"{row['layer']}: {row['section']}, {size}", row["text"] or "")
+
+
+@solara.component
+def Words(head: str, text: str) -> Any:
+    """A text as a language model reads it, with a heading."""
+    solara.v.Html(tag="h4", children=[head])
+    with solara.Div(classes=["mm-prompt"]):
+        Plain(text)

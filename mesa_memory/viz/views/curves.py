@@ -1,14 +1,52 @@
-"""Options of charts over steps that several views share."""
+"""Charts over steps, and bars, as ECharts takes them."""
 
 from collections.abc import Sequence
 from typing import Any
 
+import solara
+
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.widgets import Chart, number
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES, SYMBOLS
-from mesa_memory.viz.widgets.timeline import number
 
 #: with fewer steps than this each has its symbol
 SYMBOL_STEPS = 60
+
+
+@solara.component
+def StepChart(
+    selection: Selection,
+    option: dict[str, Any] | str,
+    steps: Sequence[float],
+    step: float | None,
+    *,
+    label: str,
+    file: str,
+    height: int = 300,
+) -> Any:
+    """A chart with steps along its x axis; a click chooses a step.
+
+    Args:
+        selection: of this session.
+        option: see ``over_steps``.
+        steps: along the x axis.
+        step: marked by a line; None for no line.
+        label, file, height: see ``Chart``.
+    """
+
+    def pick(event: dict[str, Any]) -> None:
+        index = event.get("index")
+        if isinstance(index, int) and 0 <= index < len(steps):
+            selection.choose(step=steps[index])
+
+    return Chart(
+        option,
+        label=label,
+        cursor=None if step is None else number(step),
+        height=height,
+        file=file,
+        on_pick=pick,
+    )
 
 
 def over_steps(
@@ -26,9 +64,9 @@ def over_steps(
 
 
 def along(
-    names: Sequence[str], what: str, unit: str, series: list[dict[str, Any]], gap: bool
+    names: Sequence[str], axis: str, unit: str, series: list[dict[str, Any]], gap: bool
 ) -> dict[str, Any]:
-    """A chart with these names along its x axis; ``what`` says what they are."""
+    """A chart with names along its x axis, which has the label ``axis``."""
     return {
         "grid": {"left": 76, "right": 24, "top": 32, "bottom": 72},
         "tooltip": {"trigger": "axis"},
@@ -36,7 +74,7 @@ def along(
         "xAxis": {
             "type": "category",
             "data": list(names),
-            "name": what,
+            "name": axis,
             "nameLocation": "middle",
             "nameGap": 26,
             "boundaryGap": gap,
@@ -83,29 +121,13 @@ def bar(n: int, name: str, values: list[Any]) -> dict[str, Any]:
     }
 
 
-def lying(
-    names: Sequence[str], unit: str, series: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Bars that lie one below the other, each with its name at the left."""
-    return {
-        "grid": {"left": 8, "right": 32, "top": 8, "bottom": 64, "containLabel": True},
-        "tooltip": {"trigger": "item"},
-        "legend": {"type": "scroll", "bottom": 0},
-        "xAxis": {
-            "type": "value",
-            "name": unit,
-            "nameLocation": "middle",
-            "nameGap": 26,
-        },
-        "yAxis": {"type": "category", "inverse": True, "data": list(names)},
-        "series": [one | {"barMaxWidth": 28} for one in series],
+def with_limit(option: dict[str, Any], limit: float, greatest: float) -> dict[str, Any]:
+    """The chart with a dashed line at a budget, which lies within its y axis."""
+    option["series"][0]["markLine"] = {
+        "symbol": "none",
+        "data": [{"yAxis": limit, "name": "budget"}],
+        "label": {"formatter": "budget", "position": "insideEndTop"},
+        "lineStyle": {"color": "#D55E00", "type": "dashed", "width": 2},
     }
-
-
-def to_step(
-    selection: Selection, steps: Sequence[float], event: dict[str, Any]
-) -> None:
-    """Chooses the step that was clicked in a chart."""
-    index = event.get("index")
-    if isinstance(index, int) and 0 <= index < len(steps):
-        selection.choose(step=steps[index])
+    option["yAxis"]["max"] = round(1.05 * max(limit, greatest), 6)
+    return option

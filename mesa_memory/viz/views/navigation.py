@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.serving.run_feed import Source
 
 #: longest text that is looked for: an address has to hold it
-SPREAD_CHARS = 400
+MAX_SPREAD_CHARS = 400
 
 
 def to_evidence(selection: Selection, record: str, agent: Any, **more: Any) -> None:
@@ -31,7 +31,7 @@ def to_request(selection: Selection, request: str, step: float, agent: Any) -> N
 
 def to_spread(selection: Selection, text: str, agent: Any, step: float) -> None:
     """Shows who remembers something like a text at a step."""
-    words = text.strip()[:SPREAD_CHARS]
+    words = text.strip()[:MAX_SPREAD_CHARS]
     selection.choose(view="spread", text=words, agent=agent, step=step)
 
 

@@ -1,4 +1,4 @@
-"""Empty views that several views share."""
+"""Views without content: the reason, and a button that leads to some."""
 
 from typing import Any
 
@@ -6,13 +6,12 @@ import solara
 
 from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Empty
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.widgets import Empty, number
 
 
 @solara.component
 def NoMemories() -> Any:
-    """Nobody has remembered anything yet."""
+    """No agent has remembered anything yet."""
     Empty(
         "No agent has remembered anything yet. Make a step; a run that is only read "
         "shows new steps by itself.",
@@ -23,27 +22,27 @@ def NoMemories() -> Any:
 
 @solara.component
 def SeeMemories(selection: Selection, text: str, icon: str) -> Any:
-    """A run has nothing for a view; what its agents remember is the next best."""
+    """The run has no data for a view; the button leads to the agent's memory."""
     Empty(
         text,
         icon,
-        button="See what the agents remember",
+        button="See the agent's memory",
         on_click=lambda: selection.choose(view="agent"),
     )
 
 
 @solara.component
 def NotAtThisStep(
-    selection: Selection, text: str, icon: str, to: float | None, there: str
+    selection: Selection, text: str, icon: str, to: float | None, there: str = ""
 ) -> Any:
-    """An agent's memory has nothing of a sort at the step.
+    """The agent has no data for a view at the step.
 
     Args:
         selection: of this session.
-        text: says so.
+        text: the reason.
         icon: of Material Design Icons.
-        to: the step from which on it has some; None if it never had.
-        there: what is to be seen at that step, as ``"where the first is complete"``.
+        to: a step with data; None if there is no such step.
+        there: the data at that step, such as ``"where the first is complete"``.
     """
     step = use_actions().step
 
@@ -53,12 +52,8 @@ def NotAtThisStep(
         step()
 
     if to is not None:
-        Empty(
-            text,
-            icon,
-            button=f"Go to step {number(to)}, {there}",
-            on_click=lambda: selection.choose(step=to),
-        )
+        button = f"Go to step {number(to)}" + f", {there}" * bool(there)
+        Empty(text, icon, button=button, on_click=lambda: selection.choose(step=to))
     elif step is not None:
         Empty(text, icon, button="Make a step", on_click=make)
     else:

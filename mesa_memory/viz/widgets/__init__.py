@@ -3,23 +3,29 @@
 from mesa_memory.viz.widgets.chart import Chart
 from mesa_memory.viz.widgets.choosing import AgentPicker, Choose, SearchBox
 from mesa_memory.viz.widgets.heatmap import Heatmap
+from mesa_memory.viz.widgets.passages import Passage, PassageMark, Passages
 from mesa_memory.viz.widgets.saying import Empty, Fact, Failure, Note, Plain, Section
-from mesa_memory.viz.widgets.table import Column, Table
-from mesa_memory.viz.widgets.timeline import Timeline
+from mesa_memory.viz.widgets.slide import Slide
+from mesa_memory.viz.widgets.table import Table
+from mesa_memory.viz.widgets.timeline import Timeline, number
 
 __all__ = [
     "AgentPicker",
     "Chart",
     "Choose",
-    "Column",
     "Empty",
     "Fact",
     "Failure",
     "Heatmap",
     "Note",
+    "Passage",
+    "PassageMark",
+    "Passages",
     "Plain",
     "SearchBox",
     "Section",
+    "Slide",
     "Table",
     "Timeline",
+    "number",
 ]

@@ -43,14 +43,14 @@ def Chart(
         option: as ECharts takes it, or that as JSON, which is not walked through
             whenever the page is drawn. Agents' words may stand in it as plain names,
             but never in a ``formatter``. Keep the same object while nothing changes.
-        label: what the figure shows, for those who cannot see it.
-        cursor: where a line marks the selected step: a name on the x axis; None is no
-            line. It is moved without drawing anything else anew, and along an axis
+        label: describes the figure to screen readers.
+        cursor: name on the x axis where a line marks the selected step; None draws
+            none. It is moved without drawing anything else anew, and along an axis
             called ``Step`` at once when the page's slider moves.
         height: in pixels.
         file: name of the files, without their ending.
         on_pick: called with ``series``, ``name``, ``index``, ``kind`` and ``data`` of
-            what was clicked.
+            the item that was clicked.
     """
     drawing = solara.use_memo(
         lambda: option if isinstance(option, str) else json.dumps(option), [option]

@@ -1,12 +1,12 @@
-"""What one chooses with: an agent, one of a few, a text to search for."""
+"""Fields to choose an agent, one of a few, or a text to search for."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import solara
 
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.serving.run_feed import Source
 
 
 @solara.component
@@ -62,11 +62,11 @@ def Choose(
     """One of a few.
 
     Args:
-        label: what is chosen.
-        value: key of what is chosen now.
-        choices: keys and what people read.
+        label: of the field.
+        value: the chosen key.
+        choices: keys and their texts.
         on_value: called with the key.
-        wide: what people read is long.
+        wide: the texts are long.
     """
     return _Choose(
         label=label,

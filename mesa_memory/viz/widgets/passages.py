@@ -8,17 +8,17 @@ import solara
 
 
 @dataclass(frozen=True)
-class Mark:
+class PassageMark:
     """A word about a text, such as what became of it.
 
     Attributes:
         icon: of Material Design Icons; what it means stands in the text, too.
-        goes: it is a button.
+        on_click: makes the word a button.
     """
 
     text: str
     icon: str = ""
-    goes: bool = False
+    on_click: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Passage:
 
     head: str
     text: str
-    marks: Sequence[Mark] = field(default_factory=tuple)
+    marks: Sequence[PassageMark] = field(default_factory=tuple)
     kind: str = "said"
     faded: bool = False
 
@@ -44,18 +44,11 @@ def _Passages(
 
 
 @solara.component
-def Passages(
-    texts: Sequence[Passage],
-    *,
-    label: str,
-    on_go: Callable[[int, int], None] | None = None,
-) -> Any:
+def Passages(texts: Sequence[Passage], *, label: str) -> Any:
     """Texts as a list; whatever agents have written is shown as text.
 
     Args:
-        label: what the list shows, for those who cannot see it.
-        on_go: called with the places of a text and of that of its marks that was
-            pressed.
+        label: describes the list to screen readers.
     """
     items = [
         {
@@ -64,7 +57,7 @@ def Passages(
             "kind": one.kind,
             "faded": one.faded,
             "marks": [
-                {"text": mark.text, "icon": mark.icon, "goes": mark.goes}
+                {"text": mark.text, "icon": mark.icon, "goes": bool(mark.on_click)}
                 for mark in one.marks
             ],
         }
@@ -72,7 +65,8 @@ def Passages(
     ]
 
     def go(at: dict[str, int]) -> None:
-        if on_go is not None:
-            on_go(int(at["line"]), int(at["mark"]))
+        click = texts[int(at["line"])].marks[int(at["mark"])].on_click
+        if click is not None:
+            click()
 
     return _Passages(items=items, label=label, event_go=go)

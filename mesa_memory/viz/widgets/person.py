@@ -2,53 +2,55 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import solara
 
 #: lines of each part at first
-LINES = 6
+FIRST_LINES = 6
 
 
 @dataclass(frozen=True)
-class Line:
+class PersonLine:
     """A line.
 
     Attributes:
-        text: what it says.
-        head: of what, to whom or what, in front of it.
-        note: why or since when, behind it.
-        faint: it was left out of something, as ``note`` says.
+        text: its words.
+        on_click: goes to the view that explains it.
+        head: stands before the words, such as the recipients.
+        note: stands behind the words, such as a reason.
+        faint: it was left out of a prompt, as ``note`` says.
     """
 
     text: str
+    on_click: Callable[[], None]
     head: str = ""
     note: str = ""
     faint: bool = False
 
 
 @dataclass(frozen=True)
-class Part:
-    """What an agent did in one way.
+class PersonPart:
+    """One kind of things that an agent did.
 
     Attributes:
         title: the heading.
         lines: in order; after the first some are shown with a click.
-        empty: stands there if there are none.
-        goes: where a line leads to, shown when one points at it.
+        empty: stands there without lines.
+        goes: the tooltip of a line.
         tail: a sentence below the lines.
     """
 
     title: str
-    lines: Sequence[Line]
+    lines: Sequence[PersonLine]
     empty: str
     goes: str
     tail: str = ""
 
 
 @dataclass(frozen=True)
-class Page:
+class PersonStep:
     """An agent in one step.
 
     Attributes:
@@ -59,7 +61,16 @@ class Page:
 
     place: int
     step: str
-    parts: Sequence[Part]
+    parts: Sequence[PersonPart]
+
+    def data(self) -> dict[str, Any]:
+        """All that the browser shows."""
+        parts = [
+            vars(part)
+            | {"lines": [vars(one) | {"on_click": None} for one in part.lines]}
+            for part in self.parts
+        ]
+        return {"place": self.place, "step": self.step, "parts": parts}
 
 
 @solara.component_vue("person.vue")
@@ -77,14 +88,13 @@ def _Pages(
 
 
 @solara.component
-def Pages(
+def PersonPages(
     version: str,
     called: str,
-    pages: Sequence[Page],
+    pages: Sequence[PersonStep],
     begin: int,
     count: int,
     on_need: Callable[[int], None],
-    on_line: Callable[[int, int, int], None],
     on_all: Callable[[int], None],
 ) -> Any:
     """One agent in the step of the page's slider; every text is shown as text.
@@ -92,25 +102,30 @@ def Pages(
     Args:
         version: another one makes the browser forget the pages that it has.
         called: the agent's name.
-        pages: what was given before is kept. The same object while there are no new ones.
+        pages: earlier ones are kept. The same object while there are no new ones.
         begin: place of the step that is shown at first; then it is the slider's.
-        count: how many steps there are.
-        on_need: called with the place of a step of which the page is missing.
-        on_line: called with the places of a step, a part and a line that was clicked.
-        on_all: called with the place of the step of which one wants to see all.
+        count: number of steps.
+        on_need: called with the place of a step whose page is missing.
+        on_all: called with the place of the step whose memory is wanted.
     """
+    known = solara.use_memo(dict[int, PersonStep], [version])
+    known.update({page.place: page for page in pages})
     # As text: else every drawing of the page would walk through all the lines.
     held = solara.use_memo(
-        lambda: json.dumps([asdict(page) for page in pages]), [id(pages)]
+        lambda: json.dumps([page.data() for page in pages]), [id(pages)]
     )
+
+    def pick(at: dict[str, int]) -> None:
+        known[at["place"]].parts[at["part"]].lines[at["line"]].on_click()
+
     return _Pages(
         version=version,
         called=called,
         begin=begin,
         count=count,
         pages=held,
-        most=LINES,
+        most=FIRST_LINES,
         event_need=on_need,
-        event_pick=lambda at: on_line(at["place"], at["part"], at["line"]),
+        event_pick=pick,
         event_all=on_all,
     )

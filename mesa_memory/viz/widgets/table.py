@@ -1,25 +1,14 @@
 """A table that is sorted and searched in the browser, and downloaded as CSV."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import solara
 
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table.
-
-    Attributes:
-        label: its heading.
-        wide: holds texts that may have several lines.
-        number: stands at the right.
-    """
-
-    label: str
-    wide: bool = False
-    number: bool = False
+#: characters of a text that needs a wide column
+WIDE_CHARS = 40
+#: rows of a table that gets a search field
+SEARCHED_ROWS = 6
 
 
 @solara.component_vue("table.vue")
@@ -41,52 +30,61 @@ def _Table(
 
 @solara.component
 def Table(
-    columns: Sequence[Column],
-    rows: Sequence[Sequence[Any]],
+    columns: Mapping[str, str | Callable[[Any], Any]],
+    rows: Sequence[Any],
     *,
     file: str = "table",
-    marked: Collection[int] = (),
+    marked: Callable[[Any], bool] = lambda _: False,
     mark: str = "new in this step",
-    on_pick: Callable[[int], None] | None = None,
+    on_pick: Callable[[Any], None] | None = None,
     page: int = 10,
     empty: str = "There is nothing here.",
     sort: str | None = None,
     down: bool = False,
 ) -> Any:
-    """A table; every cell is shown as text, whatever an agent has written into it.
+    """A table; every cell is shown as text, also if an agent wrote it.
+
+    Numbers stand at the right, and a column with a long text is wide.
 
     Args:
-        columns: in order.
-        rows: plain values, one for each column.
+        columns: by heading, the key of a row or a function of it that gives the cell.
+        rows: mappings, or any objects if all columns are functions.
         file: name of the CSV file, without its ending.
-        marked: places of rows that get a mark at their left.
-        mark: what it means.
-        on_pick: called with the place of the row that was clicked.
+        marked: True for a row with a mark at its left.
+        mark: meaning of the mark.
+        on_pick: called with the row that was clicked.
         page: rows shown at once.
-        empty: what to say without rows: why, and what to do.
-        sort, down: label of the column to sort by at first, and if from high to low.
+        empty: shown without rows: the reason, and what to do.
+        sort, down: heading of the column to sort by at first, and if from high to low.
     """
-    heads = [
-        {"key": f"c{n}", "label": c.label, "wide": c.wide, "number": c.number}
-        for n, c in enumerate(columns)
+    cells = [[_cell(row, get) for get in columns.values()] for row in rows]
+    heads: list[dict[str, Any]] = [
+        {"key": f"c{n}", "label": label, **_looks([row[n] for row in cells])}
+        for n, label in enumerate(columns)
     ]
-    first = [f"c{n}" for n, c in enumerate(columns) if c.label == sort]
-    # The CSV has the labels as its heads.
+    first = [head["key"] for head in heads if head["label"] == sort]
     return _Table(
         columns=heads,
-        rows=[list(row) for row in rows],
-        marked=sorted(marked),
+        rows=cells,
+        marked=[n for n, row in enumerate(rows) if marked(row)],
         mark=mark,
         page=page,
         file=file,
         empty=empty,
-        searchable=len(rows) > 5,
+        searchable=len(rows) >= SEARCHED_ROWS,
         clickable=on_pick is not None,
         sort=first,
         down=[down] * len(first),
-        event_pick=on_pick or _nothing,
+        event_pick=lambda place: on_pick(rows[place]) if on_pick else None,
     )
 
 
-def _nothing(_: int) -> None:
-    """For tables whose rows lead nowhere."""
+def _cell(row: Any, get: str | Callable[[Any], Any]) -> Any:
+    return get(row) if callable(get) else row[get]
+
+
+def _looks(cells: list[Any]) -> dict[str, bool]:
+    known = [cell for cell in cells if cell is not None]
+    numbers = bool(known) and all(isinstance(cell, int | float) for cell in known)
+    longest = max((len(cell) for cell in known if isinstance(cell, str)), default=0)
+    return {"number": numbers, "wide": longest > WIDE_CHARS}

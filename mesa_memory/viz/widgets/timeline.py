@@ -6,8 +6,8 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.run_view import Source
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.serving.run_feed import Source
 
 
 @solara.component_vue("timeline.vue")

@@ -1,24 +1,18 @@
 """Impressions of agents of each other, step by step."""
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-import networkx as nx
 from sqlalchemy import case, select
 
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 from mesa_memory.viz.data import reading
 
-#: for each of some agents x and y, -1 to 1
-type Places = dict[Any, tuple[float, ...]]
 #: a sentiment nearer to 0 than this is neither friendly nor hostile
 NEUTRAL = 0.1
-#: most agents with room on a circle; and from how many on to place them takes seconds
-CIRCLE_AGENTS, PLACED_AGENTS = 40, 500
 
 
 @dataclass(frozen=True)
@@ -63,7 +57,6 @@ class Opinions:
 
     Attributes:
         people: observers and subjects, the run's agents first, in their order.
-        places: for each of them x and y, -1 to 1; the same at all steps.
     """
 
     def __init__(self, found: Iterable[HeldOpinion], agents: Iterable[Any]) -> None:
@@ -73,7 +66,6 @@ class Opinions:
         first = [agent for agent in agents if agent in named]
         others = [one for one in named if one not in set(first)]
         self.people = first + sorted(others, key=str)
-        self.places = _places(self.people, self.all)
         self._pairs: dict[Any, dict[Any, list[HeldOpinion]]] = {}
         for one in sorted(self.all, key=lambda opinion: opinion.since):
             known = self._pairs.setdefault(one.observer, {})
@@ -117,38 +109,6 @@ def line(
         current = [opinion for opinion in opinions if opinion.held(step)]
         found.append(getattr(current[-1], what) if current else None)
     return found
-
-
-def strongest(opinions: list[HeldOpinion], count: int, agent: Any) -> list[HeldOpinion]:
-    """The opinions of and about an agent, then the most familiar ones.
-
-    Args:
-        opinions: of one step.
-        count: length of the result.
-        agent: its unique id.
-    """
-
-    def order(one: HeldOpinion) -> tuple[bool, float]:
-        return agent not in (one.observer, one.subject), -(one.familiarity or 0.0)
-
-    return sorted(opinions, key=order)[:count]
-
-
-def around(opinions: list[HeldOpinion], agent: Any, people: list[Any]) -> Places:
-    """An agent in the middle, and the others of its opinions evenly around it.
-
-    Args:
-        opinions: of and about the agent.
-        agent: its unique id.
-        people: in whose order they stand.
-    """
-    named = {one for o in opinions for one in (o.observer, o.subject)} - {agent}
-    others = [one for one in people if one in named]
-    angles = [2 * math.pi * n / len(others) for n in range(len(others))]
-    return {agent: (0.0, 0.0)} | {
-        one: (round(math.cos(a), 3), round(math.sin(a), 3))
-        for one, a in zip(others, angles)
-    }
 
 
 def sign(sentiment: float | None) -> str:
@@ -196,20 +156,3 @@ def _opinion(row: tuple, names: dict[str, Any]) -> HeldOpinion:
     return HeldOpinion(
         name, observer, subject, text or "", *numbers, since, until, ended
     )
-
-
-def _places(people: list[Any], opinions: list[HeldOpinion]) -> Places:
-    """On a circle by their ids; many: who thinks of each other stands near."""
-    graph = nx.Graph()
-    graph.add_nodes_from(range(len(people)))
-    place = {one: n for n, one in enumerate(people)}
-    graph.add_edges_from((place[o.observer], place[o.subject]) for o in opinions)
-    found = nx.circular_layout(graph)
-    if CIRCLE_AGENTS < len(people) < PLACED_AGENTS:
-        # Wider than usual, so that arrows have room between neighbours.
-        apart = 3.0 / len(people) ** 0.5
-        found = nx.spring_layout(graph, apart, found, iterations=80, seed=0)
-    return {
-        one: tuple(round(float(value), 3) for value in found[n])
-        for n, one in enumerate(people)
-    }

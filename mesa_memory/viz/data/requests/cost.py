@@ -132,34 +132,24 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: (-row["tokens"], -row["calls"]))
 
 
-@dataclass(frozen=True)
-class Waits:
-    """Durations of calls.
+def latencies(run: Run) -> list[dict[str, Any]]:
+    """The seconds of the calls that were sent to a provider, a row for each purpose.
 
-    Attributes:
-        facts: for each purpose ``calls``, ``median``, ``p95`` and ``longest``, seconds.
-        cached: calls answered from a recorded run or a cache, which are left out.
+    Each has ``purpose``, ``calls``, ``median``, ``95 %`` (percentile) and ``longest``.
     """
-
-    facts: dict[str, dict[str, float]]
-    cached: int
-
-
-def waits(run: Run) -> Waits:
-    """Durations of the calls that were sent to a provider."""
     names = (calls.c.purpose, calls.c.latency, calls.c.cached, calls.c.kept)
     rows = run.rows(select(*names).where(calls.c.run == run.id))
     took: dict[str, list[float]] = defaultdict(list)
     for purpose, seconds, cached, kept in rows:
         if not (cached or kept) and seconds is not None and seconds >= 0:
             took[purpose or ""].append(seconds)
-    facts = {
-        purpose: {
-            "calls": len(values),
-            "median": float(np.median(values)),
-            "p95": float(np.percentile(values, 95)),
-            "longest": max(values),
+    return [
+        {
+            "purpose": purpose,
+            "calls": len(seconds),
+            "median": float(np.median(seconds)),
+            "95 %": float(np.percentile(seconds, 95)),
+            "longest": max(seconds),
         }
-        for purpose, values in sorted(took.items())
-    }
-    return Waits(facts, sum(bool(cached or kept) for *_, cached, kept in rows))
+        for purpose, seconds in sorted(took.items())
+    ]

@@ -1,28 +1,27 @@
-"""Forks a running model, with something that an agent is made to remember."""
+"""Forks a running model, with a change in the memory of one agent."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import solara
 import solara.lab
 
 from mesa_memory.core.content import brief
+from mesa_memory.runs.recording.recorder import Recorder
+from mesa_memory.runtime.services import Services
 from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import EDIT, IMPLANT, Change, forked, words_in
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views.by_hand.fork_outcome import Came, Outcome, outcome
-from mesa_memory.viz.widgets import Choose, Failure, Section
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.views.agent import Words
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets import Choose, Failure, Note, Section, number
 
-NOTHING = "nothing"
+UNCHANGED = "nothing"
 KINDS = {
-    IMPLANT: "it remembers something that never happened",
-    EDIT: "a memory says something else",
-    NOTHING: "nothing: it goes on as this run would",
+    IMPLANT: "an implanted memory",
+    EDIT: "an edited memory",
+    UNCHANGED: "no change",
 }
 EVENTS = {
     "message": "a message",
@@ -30,17 +29,21 @@ EVENTS = {
     "action": "an action",
 }
 #: steps that a fork plays at once
-PLAYED = {"1": "1", "5": "5", "10": "10", "25": "25"}
+PLAYED_STEPS = {"1": "1", "5": "5", "10": "10", "25": "25"}
 #: characters of a record in the list
 LISTED_CHARS = 120
 
 
 @dataclass(frozen=True)
-class Form:
-    """What is filled in.
+class ForkForm:
+    """The values of the form.
 
     Attributes:
-        step: from whose end; empty is the last.
+        kind: of the change.
+        event: kind of an implanted event.
+        record: id of the edited record.
+        text: new words.
+        step: the fork begins at its end; empty is the last one.
         played: steps to play at once.
     """
 
@@ -52,18 +55,17 @@ class Form:
     played: str = "5"
 
     def change(self, agent: Any) -> Change | None:
-        """What is to be changed."""
-        if self.kind == NOTHING:
+        """The change in the memory; None for none."""
+        if self.kind == UNCHANGED:
             return None
         return Change(agent, self.kind, self.text, self.event, self.record)
 
 
 @solara.component
-def Fork(source: Source, selection: Selection, model: Any, agent: Any) -> Any:
-    """A form, and what came of the fork that it asks for."""
-    form = solara.use_reactive(Form())
-    done = solara.use_reactive(0)
-    came: solara.Reactive[Outcome | None] = solara.use_reactive(None)
+def Fork(focus: Focus, model: Any) -> Any:
+    """A form, and the fork made with it."""
+    form, done = solara.use_reactive(ForkForm()), solara.use_reactive(0)
+    made: solara.Reactive[tuple[str, Any] | None] = solara.use_reactive(None)
     keep = use_actions().keep
 
     def put(**changes: Any) -> None:
@@ -73,19 +75,22 @@ def Fork(source: Source, selection: Selection, model: Any, agent: Any) -> Any:
         wanted = form.peek()
         step = float(wanted.step) if wanted.step else None
         done.set(0)
-        made = forked(model, wanted.change(agent), step)
+        other = forked(model, wanted.change(focus.agent), step)
         for count in range(int(wanted.played)):
-            made.step()
+            other.step()
             done.set(count + 1)
-        came.set(outcome(model, made, agent, keep))
+        recorder = cast(Recorder, Services.of(other).recorder)
+        recorder.sync()
+        assert keep is not None, "the page of a running model lists its forks"
+        made.set((keep(other), recorder.run))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
-    steps = {number(step): number(step) for step in source.of(data.forkable)}
-    ready = form.value.kind == NOTHING or form.value.text.strip()
+    ready = form.value.kind == UNCHANGED or form.value.text.strip()
     with Section(
-        "What if …", hint="a run of its own goes on from here; this one stays as it is"
+        "Fork with a change",
+        hint="a new run goes on from here; this one stays as it is",
     ):
-        Fields(source, form.value, put, steps, agent)
+        Fields(focus, form.value, put)
         with solara.Div(classes=["mm-row"]):
             solara.Button(
                 "Fork",
@@ -94,83 +99,79 @@ def Fork(source: Source, selection: Selection, model: Any, agent: Any) -> Any:
                 disabled=task.pending or not ready,
                 color="primary",
             )
-            solara.Text("Steps that it plays are paid for like any others.")
+            solara.Text("The steps of a fork cost as much as any others.")
         if task.pending:
             solara.ProgressLinear(True)
-            solara.Text(
-                f"Forking; {done.value} of {form.value.played} steps are played."
-            )
+            solara.Text(f"Forking; step {done.value} of {form.value.played} is played.")
         if task.error and task.exception is not None:
             Failure(task.exception)
-        if came.value is not None:
-            Came(source, selection, came.value)
+        if made.value is not None:
+            NewRun(focus, model, *made.value)
 
 
 @solara.component
-def Fields(
-    source: Source, form: Form, put: Any, steps: Mapping[str, str], agent: Any
-) -> Any:
-    """What is changed, from when on, and how far it plays at once."""
+def Fields(focus: Focus, form: ForkForm, put: Any) -> Any:
+    """The change, the step of the fork, and the steps played at once."""
+    steps = [number(step) for step in focus.source.of(data.forkable)]
     with solara.Div(classes=["mm-row"]):
         Choose(
-            f"What is different for agent {source.called(agent)}",
-            form.kind,
-            KINDS,
-            lambda kind: put(kind=kind),
+            f"Change for agent {focus.name}", form.kind, KINDS, lambda k: put(kind=k)
         )
         if form.kind == IMPLANT:
-            Choose("As", form.event, EVENTS, lambda event: put(event=event))
-        last = {"": "the last one"}
-        Choose(
-            "From the end of step", form.step, last | dict(steps), lambda s: put(step=s)
-        )
-        Choose("Play at once, steps", form.played, PLAYED, lambda n: put(played=n))
+            Choose("Kind of event", form.event, EVENTS, lambda e: put(event=e))
+        last = {"": "the last one"} | {step: step for step in steps}
+        Choose("From end of step", form.step, last, lambda s: put(step=s))
+        Choose("Steps at once", form.played, PLAYED_STEPS, lambda n: put(played=n))
     if form.kind == EDIT:
-        Held(source, form, put, agent)
-    if form.kind != NOTHING:
-        solara.v.Textarea(
-            label="What it remembers from then on",
-            v_model=form.text,
-            on_v_model=lambda text: put(text=text or ""),
+        EditedRecord(focus, form, put)
+    if form.kind != UNCHANGED:
+        solara.InputTextArea(
+            "Words it will remember",
+            form.text,
+            on_value=lambda text: put(text=text),
+            continuous_update=True,
             rows=2,
-            auto_grow=True,
-            outlined=True,
-            dense=True,
-            hide_details=True,
-            class_="mb-3",
         )
 
 
 @solara.component
-def Held(source: Source, form: Form, put: Any, agent: Any) -> Any:
-    """The records that the agent holds, one of which is to be edited."""
-    past = source.of(memories.past, agent)
-    rows = past.at(source.steps[-1])
+def EditedRecord(focus: Focus, form: ForkForm, put: Any) -> Any:
+    """The records that the agent holds, one of which is edited."""
+    past = focus.past
+    rows = past.at(focus.source.steps[-1])
+    names = {
+        row["id"]: f"{row['id']}: {brief(memories.text_of(row), LISTED_CHARS)}"
+        for row in reversed(rows)
+    }
 
-    def choose(record: str | None) -> None:
-        row = past.by_id.get(record or "")
-        put(record=record or "", text=_words(row) if row else "")
+    def choose(record: str) -> None:
+        content = past.by_id[record]["content"] if record else None
+        content = content if isinstance(content, dict) else {}
+        put(record=record, text=content.get(words_in(content), ""))
 
-    return solara.v.Autocomplete(
-        label="Memory",
-        items=[
-            {
-                "value": row["id"],
-                "text": f"{row['id']}: {brief(memories.text_of(row), LISTED_CHARS)}",
-            }
-            for row in reversed(rows)
-        ],
-        v_model=form.record or None,
-        on_v_model=choose,
-        dense=True,
-        hide_details=True,
-        outlined=True,
-        class_="mb-3",
-        no_data_text="The agent remembers nothing",
-    )
+    Choose("Record", form.record, {"": "–"} | names, choose, wide=True)
 
 
-def _words(row: memories.Row) -> str:
-    """The text of a record's content that can be edited."""
-    content = row["content"] if isinstance(row["content"], dict) else {}
-    return content.get(words_in(content), "")
+@solara.component
+def NewRun(focus: Focus, model: Any, key: str, run: int) -> Any:
+    """The ways to a fork.
+
+    Args:
+        model: the one that was forked.
+        key: of the new run, in the page's list.
+        run: its number in the store.
+    """
+    choose = focus.selection.choose
+    with solara.Div(classes=["mm-row"]):
+        solara.Button("Show the fork", on_click=lambda: choose(run=key), outlined=True)
+        solara.Button(
+            "Compare with fork",
+            on_click=lambda: choose(view="compare", other_run=key, other_agent=None),
+            outlined=True,
+        )
+    location = cast(Recorder, Services.of(model).recorder).store.location
+    if location == ":memory:":
+        Note("The fork is in memory only. Record the model in a file to keep it.")
+    else:
+        head = "The fork is a run of its own; to look at it later:"
+        Words(head, f"mesa-memory dashboard {location}#{run}")

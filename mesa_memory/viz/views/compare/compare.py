@@ -1,7 +1,6 @@
 """Compare: two agents, or two runs, side by side at the same step."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import solara
@@ -10,109 +9,75 @@ import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection, nearest
+from mesa_memory.viz.selection import nearest
+from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.views.agent import Records
 from mesa_memory.viz.views.compare.divergence import Divergence
 from mesa_memory.viz.views.compare.together import Together
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import (
     AgentPicker,
-    Chart,
     Choose,
-    Column,
     Empty,
     Fact,
     Plain,
     Section,
-    Table,
+    number,
 )
-from mesa_memory.viz.widgets.timeline import number
-
-_HEADS = [
-    Column("held by"),
-    Column("step", number=True),
-    Column("kind"),
-    Column("text", wide=True),
-]
-
-
-@dataclass(frozen=True)
-class Side:
-    """One of the two memories.
-
-    Attributes:
-        source: its run.
-        agent: unique id.
-        name: how the page calls it.
-    """
-
-    source: Source
-    agent: Any
-    name: str
 
 
 @solara.component
-def CompareView(source: Source, selection: Selection) -> Any:
-    """Two memories: records, prompts, and since when they differ."""
-    other = other_source(source, selection)
-    sides = sides_of(source, other, selection)
+def CompareView(focus: Focus) -> Any:
+    """Two memories: records, prompts, and the step since which they differ."""
+    source, selection = focus.source, focus.selection
+    other = _other_source(focus)
+    right = _right(focus, other)
     with solara.Column(gap="0px"):
         if len(source.all) > 1:
-            Together(source, selection)
-        With(source, other, selection)
-        if sides is None:
-            mine = selection.agent(source)
-            another = next((one for one in source.agent_ids if one != mine), None)
-            button = "" if another is None else f"With agent {source.called(another)}"
+            Together(focus)
+        With(focus, other)
+        if right is None:
+            another = next((a for a in source.agent_ids if a != focus.agent), None)
             Empty(
                 "Choose another agent above. To compare two runs, open both: "
                 "mesa-memory dashboard run.sqlite#1 run.sqlite#2",
                 "mdi-compare",
-                button=button,
+                button=""
+                if another is None
+                else f"With agent {source.called(another)}",
                 on_click=lambda: selection.choose(other_agent=str(another)),
             )
             return
         if other is not source:
-            Divergence(source, other, selection)
-        Memories(source, selection, *sides)
+            Divergence(focus, other)
+        Memories(focus, right)
 
 
-def other_source(source: Source, selection: Selection) -> Source:
+def _other_source(focus: Focus) -> Source:
     """The run to compare with: the chosen one, else another one, else the same."""
-    runs = source.all
-    asked = selection.choice.other_run
+    own, runs = focus.source, focus.source.all
+    wanted = focus.selection.choice.other_run
+    others = [one for one in runs if one.run is not own.run]
     for found in runs:
-        if asked and found.key == asked:
-            return source if found.run is source.run else found
-    others = [one for one in runs if one.run is not source.run]
-    return others[0] if others else source
+        if wanted and found.key == wanted:
+            return own if found.run is own.run else found
+    return others[0] if others else own
 
 
-def sides_of(
-    source: Source, other: Source, selection: Selection
-) -> tuple[Side, Side] | None:
-    """The two memories; None if there is no second one."""
-    agent, theirs = selection.agent(source), selection.other_agent(other)
-    if other is not source and theirs is None:
-        theirs = (
-            agent if agent in other.agent_ids else next(iter(other.agent_ids), None)
-        )
-    same = other is source and theirs == agent
-    if agent is None or theirs is None or same:
-        return None
-    names = [
-        f"Left: agent {source.called(agent)}",
-        f"Right: agent {other.called(theirs)}",
-    ]
-    if other is not source:
-        # Labels of runs of two stores may be the same.
-        names = [f"{names[0]}, run {source.label}", f"{names[1]}, run {other.label}"]
-    return Side(source, agent, names[0]), Side(other, theirs, names[1])
+def _right(focus: Focus, other: Source) -> Focus | None:
+    """The memory to compare with; None if there is no second one."""
+    agent = focus.selection.other_agent(other)
+    if other is not focus.source and agent is None:
+        same = focus.agent in other.agent_ids
+        agent = focus.agent if same else next(iter(other.agent_ids), None)
+    right = replace(focus, source=other, agent=agent)
+    return None if agent is None or right == focus else right
 
 
 @solara.component
-def With(source: Source, other: Source, selection: Selection) -> Any:
-    """What to compare with."""
-    runs = source.all
+def With(focus: Focus, other: Source) -> Any:
+    """The run and the agent to compare with."""
+    runs, selection = focus.source.all, focus.selection
     hint = "agent and step of the left side are chosen above"
     with Section("Compare with", hint=hint), solara.Div(classes=["mm-row"]):
         if len(runs) > 1:
@@ -127,13 +92,12 @@ def With(source: Source, other: Source, selection: Selection) -> Any:
 
 
 @solara.component
-def Memories(source: Source, selection: Selection, left: Side, right: Side) -> Any:
-    """Both memories at the step, and how far they are apart at all steps."""
-    mine = left.source.of(agents.past, left.agent)
-    theirs = right.source.of(agents.past, right.agent)
+def Memories(left: Focus, right: Focus) -> Any:
+    """Both memories at the step, and their difference at all steps."""
+    mine, theirs, selection = left.past, right.past, left.selection
     finished = set(right.source.steps)
     steps = [step for step in left.source.steps if step in finished]
-    step = nearest(steps, selection.step(source))
+    step = nearest(steps, left.step)
     course = solara.use_memo(
         lambda: data.course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
@@ -142,92 +106,83 @@ def Memories(source: Source, selection: Selection, left: Side, right: Side) -> A
             "The two runs have no finished step in common. Choose another run, or "
             "compare two agents of this one.",
             button="Compare with the same run",
-            on_click=lambda: selection.choose(other_run=source.key, other_agent=None),
+            on_click=lambda: selection.choose(
+                other_run=left.source.key, other_agent=None
+            ),
         )
         return
-    Apart(course, selection, step)
+    left, right = replace(left, step=step), replace(right, step=step)
+    same_run = left.source is right.source
+    names = [
+        f"{side}: agent {one.name}" + ("" if same_run else f", run {one.source.label}")
+        for side, one in (("Left", left), ("Right", right))
+    ]
+    Apart(left, course)
     have, others = mine.at(step), theirs.at(step)
     with solara.Div(classes=["mm-columns"]):
-        Records(left, data.marked(have, others), step)
-        Records(right, data.marked(others, have), step)
-    shown = [side.source.of(agents.shown, side.agent, step) for side in (left, right)]
-    Prompts(data.prompts(*shown), left.name, right.name, step)
-
-
-@solara.component
-def Apart(course: data.Course, selection: Selection, step: float) -> Any:
-    """How many records both have, and only one, step by step."""
-    option = solara.use_memo(lambda: _lines(course), [id(course)])
-    place = course.steps.index(step)
-
-    with Section(
-        f"Step {number(step)}", hint="records with the same kind and text are the same"
-    ):
-        with solara.Div(classes=["mm-row"]):
-            Fact("records in both", str(course.both[place]))
-            Fact("only left", str(course.left[place]))
-            Fact("only right", str(course.right[place]))
-            first = "never" if course.first is None else number(course.first)
-            Fact("first step at which they differ", first)
-            if course.first is not None and course.first != step:
-                solara.Button(
-                    f"Go to step {first}",
-                    on_click=lambda: selection.choose(step=course.first),
-                    icon_name="mdi-skip-backward",
-                    text=True,
-                )
-        Chart(
-            option,
-            label="Number of records that both memories have, and only one, by step",
-            cursor=number(step),
-            height=240,
-            file="compare",
-            on_pick=lambda event: curves.to_step(selection, course.steps, event),
-        )
-
-
-def _lines(course: data.Course) -> dict[str, Any]:
-    lines = [
-        curves.line(n, name, values)
-        for n, (name, values) in enumerate(
-            {
-                "both": course.both,
-                "only left": course.left,
-                "only right": course.right,
-            }.items()
-        )
-    ]
-    return curves.over_steps(course.steps, "records", lines)
-
-
-@solara.component
-def Records(side: Side, rows: list[dict[str, Any]], step: float) -> Any:
-    """All records of a side; those of it alone come first and are marked."""
-    alone = [n for n, row in enumerate(rows) if row["held by"] == data.ONLY]
-    with Section(
-        side.name, hint=f"{len(rows)} records, {len(alone)} of them only here"
-    ):
-        Table(
-            _HEADS,
-            agents.cells(rows, [head.label for head in _HEADS]),
-            marked=alone,
-            mark="only here",
-            file=f"run-{side.source.run.id}-agent-{side.agent}-step-{number(step)}",
-            empty="This memory was empty at the end of the step.",
-        )
-
-
-@solara.component
-def Prompts(pairs: Sequence[data.Pair], left: str, right: str, step: float) -> Any:
-    """What the two agents were shown in the step."""
+        SideRecords(left, names[0], data.marked(have, others))
+        SideRecords(right, names[1], data.marked(others, have))
+    pairs = data.prompts(left.of(agents.shown), right.of(agents.shown))
     with Section(
         "Shown to the agents",
-        hint=f"in step {number(step)}; at the right, what differs is marked",
+        hint=f"in step {number(step)}; at the right, changes are marked",
     ):
         if not pairs:
             Empty("Neither read its memory in this step.", "mdi-eye-off-outline")
         for pair in pairs:
-            Beside(pair, left, right).key(pair.title)
+            Beside(pair, *names).key(pair.title)
+
+
+@solara.component
+def Apart(focus: Focus, course: data.Course) -> Any:
+    """The number of records that both have, and only one, step by step."""
+    counts = {
+        "both": course.both,
+        "only left": course.left,
+        "only right": course.right,
+    }
+    lines = [curves.line(n, *one) for n, one in enumerate(counts.items())]
+    place = course.steps.index(focus.step)
+    with Section(
+        f"Step {number(focus.step)}",
+        hint="records with the same kind and text are the same",
+    ):
+        with solara.Div(classes=["mm-row"]):
+            for name, values in counts.items():
+                Fact(f"records {name}", str(values[place]))
+            first = "never" if course.first is None else number(course.first)
+            Fact("first different step", first)
+            if course.first not in (None, focus.step):
+                solara.Button(
+                    f"Go to step {first}",
+                    on_click=lambda: focus.selection.choose(step=course.first),
+                    icon_name="mdi-skip-backward",
+                    text=True,
+                )
+        curves.StepChart(
+            focus.selection,
+            curves.over_steps(course.steps, "records", lines),
+            course.steps,
+            focus.step,
+            label="Number of records that both memories have, and only one, by step",
+            height=240,
+            file="compare",
+        )
+
+
+@solara.component
+def SideRecords(side: Focus, name: str, rows: list[dict[str, Any]]) -> Any:
+    """All records of a side; those of it alone come first and are marked."""
+    alone = sum(row["held by"] == data.ONLY for row in rows)
+    with Section(name, hint=f"{len(rows)} records, {alone} of them only here"):
+        Records(
+            rows,
+            ["held by", "step", "kind", "text"],
+            f"run-{side.source.run.id}-{side.file('records')}",
+            marked=lambda row: row["held by"] == data.ONLY,
+            mark="only here",
+            empty="This memory was empty at the end of the step.",
+        )
 
 
 @solara.component
@@ -243,4 +198,4 @@ def Beside(pair: data.Pair, left: str, right: str) -> Any:
         for name, text in ((left, old), (right, changes or new)):
             with solara.Div(classes=["mm-prompt"]).key(name):
                 solara.v.Html(tag="span", class_="mm-hint", children=[name])
-                Plain("There is none here." if text is None else text)
+                Plain("– not here –" if text is None else text)

@@ -1,106 +1,104 @@
-"""Where two runs part: looked for in the background, shown side by side."""
+"""The first difference of two runs."""
 
 from typing import Any
 
 import solara
 
 from mesa_memory.runs.compare import Parting
-from mesa_memory.viz.background_query import use_answer
+from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Column, Empty, Fact, Plain, Section, Table
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets import Empty, Fact, Plain, Section, Table, number
 
-#: agents times steps of runs that are compared without being asked to
-COMPARED_AT_ONCE = 20_000
+#: agents times steps of runs that are compared without a click
+COMPARED_AGENT_STEPS = 20_000
 EVERYTHING = "steps, calls, records, recalls and the texts shown"
 
 
 @solara.component
-def Divergence(source: Source, other: Source, selection: Selection) -> Any:
-    """The first difference of two runs; of long ones only if one asks for it."""
-    asked = solara.use_reactive(False)
+def Divergence(focus: Focus, other: Source) -> Any:
+    """The first difference of two runs; of long runs only on demand."""
+    wanted, source = solara.use_reactive(False), focus.source
     size = len(source.steps) * len(source.agent_ids)
     with Section(
-        "First difference of the runs", hint=f"{source.label}  and  {other.label}"
+        "First difference of runs", hint=f"{source.label}  and  {other.label}"
     ):
-        if size <= COMPARED_AT_ONCE or asked.value:
-            First(source, other, selection)
+        if size <= COMPARED_AGENT_STEPS or wanted.value:
+            First(focus, other)
             return
         solara.Text(
             "All that was recorded is compared: records, calls, recalls, prompts. For "
             "runs of this size that takes a minute or more."
         )
         solara.Button(
-            "Find it", on_click=lambda: asked.set(True), icon_name="mdi-source-branch"
+            "Find it", on_click=lambda: wanted.set(True), icon_name="mdi-source-branch"
         )
 
 
 @solara.component
-def First(source: Source, other: Source, selection: Selection) -> Any:
-    """Looks for it, then shows it."""
+def First(focus: Focus, other: Source) -> Any:
+    """Finds the first difference in the background, then shows it."""
+    says = "Comparing all that was recorded of both runs …"
     parting = use_answer(
-        source,
-        data.parting,
-        other.run,
-        other.stamp,
-        quick=False,
-        says="Comparing all that was recorded of both runs …",
+        focus.source, data.parting, other.run, other.stamp, says=says, quick=False
     )
     if parting is None:
         return
     found = parting.first
-    Made(parting)
+    MadeWith(parting)
     if found is None:
-        what = "what happened to the agents" if parting.events else EVERYTHING
-        Empty(f"The runs are equal: {what}.", "mdi-equal")
+        compared = "the events of the agents" if parting.events else EVERYTHING
+        Empty(f"The runs are equal: {compared}.", "mdi-equal")
         return
     agent = data.whose(found)
     with solara.Div(classes=["mm-row"]):
         Fact("step", number(found.step))
         Fact("table", found.table)
         Fact("agent", "–" if agent is None else agent)
-        Fact("what differs", ", ".join(found.fields) or "only one run has it")
+        Fact("fields", ", ".join(found.fields) or "only one run has it")
         changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
         solara.Button(
             "Go there",
-            on_click=lambda: selection.choose(**changes),
+            on_click=lambda: focus.selection.choose(**changes),
             icon_name="mdi-arrow-right",
             text=True,
         )
-    pairs = data.told(found)
-    if not found.fields:
-        heads = [Column(""), Column("left", wide=True), Column("right", wide=True)]
-        missing = "– not in this run –"
-        rows = [[p.title, p.left or missing, p.right or missing] for p in pairs]
-        Table(heads, rows, file="first-difference", page=25)
+    if found.fields:
+        for pair in data.told(found):
+            Differing(pair).key(pair.title)
         return
-    for pair in pairs:
-        Differing(pair).key(pair.title)
+    columns = {
+        "field": lambda pair: pair.title,
+        "left": lambda pair: pair.left or "– not in this run –",
+        "right": lambda pair: pair.right or "– not in this run –",
+    }
+    Table(columns, data.told(found), file="first-difference", page=25)
 
 
 @solara.component
-def Made(parting: Parting) -> Any:
-    """In what the runs were made differently, and what is compared because of that."""
+def MadeWith(parting: Parting) -> Any:
+    """The parameters in which the runs differ, and the effect on the comparison."""
     if parting.events:
         solara.Text(
-            "Their memories are of different classes, so what is compared is what "
-            "happened to the agents: events, by agent, kind, step and text."
+            "Their memories are of different classes, so only the events of the agents "
+            "are compared, by agent, kind, step and text."
         )
-    names = dict.fromkeys([*parting.parameters[0], *parting.parameters[1]])
+    left, right = parting.parameters
+    names = list(dict.fromkeys([*left, *right]))
     if names:
-        heads = [Column("made with"), Column("left"), Column("right")]
-        rows = [
-            [n, *(str(side.get(n, "–")) for side in parting.parameters)] for n in names
-        ]
-        Table(heads, rows, file="parameters", page=10)
+        columns = {
+            "parameter": lambda name: name,
+            "left": lambda name: str(left.get(name, "–")),
+            "right": lambda name: str(right.get(name, "–")),
+        }
+        Table(columns, names, file="parameters")
 
 
 @solara.component
 def Differing(pair: data.Pair) -> Any:
-    """A column of the row that differs, of both runs."""
+    """A field of the row that differs, of both runs."""
     left, right = pair.left or "", pair.right or ""
     changes = solara.use_memo(lambda: wording.changes(left, right), [left, right])
     solara.v.Html(tag="h4", children=[pair.title])

@@ -1,77 +1,50 @@
-"""All runs of a page in one chart: a variable of the model, cost, or who holds a text."""
+"""All runs of a page in one chart: a variable of the model, cost, or a text's holders."""
 
 from typing import Any
 
 import solara
-import solara.lab
 
 import mesa_memory.viz.views.curves as curves
-from mesa_memory.viz.data import leads
+from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import together as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Chart, Choose, Empty, SearchBox, Section
+from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.views.spread.spread import AskForText, TextBox
+from mesa_memory.viz.widgets import Choose, Empty, Section
 from mesa_memory.viz.widgets.chart import COLOURS
-from mesa_memory.viz.widgets.timeline import number
 
 TEXT = "text"
 
 
 @solara.component
-def Together(source: Source, selection: Selection) -> Any:
-    """What is drawn, and the chart of it."""
-    runs = [one for one in source.all if one.steps]
+def Together(focus: Focus) -> Any:
+    """The choice of numbers, and their chart."""
+    selection = focus.selection
+    runs = [one for one in focus.source.all if one.steps]
     stamps = [one.stamp for one in runs]
-    variables = solara.lab.use_task(
-        lambda: _variables(runs), dependencies=[len(runs), stamps]
-    )
-    if variables.error:
-        raise variables.exception  # type: ignore[misc]  # there is one
-    with Section("All runs in one chart", hint=_hint(runs)):
-        if variables.value is None:
-            solara.ProgressLinear(True)
+    with Section(
+        "All runs in one chart",
+        hint=f"{len(runs)} runs; those that differ in their seeds alone are one line, "
+        "the mean, in a band from the lowest to the highest",
+    ):
+        variables = use_work(
+            lambda: _variables(runs), len(runs), stamps, False, "Reading all runs …"
+        )
+        if variables is None:
             return
-        choices = {f"model:{n}": f"the model's {n}" for n in variables.value}
+        choices = {f"model:{n}": f"the model's {n}" for n in variables}
         choices |= {name: label for name, (label, _) in data.SPENT.items()}
-        choices[TEXT] = "agents that hold a memory like a text …"
-        what = selection.option("together", next(iter(choices)), choices)
+        choices[TEXT] = "holders of a text …"
+        key = selection.option("together", next(iter(choices)), choices)
         with solara.Div(classes=["mm-row"]):
-            Choose(
-                "Curves show",
-                what,
-                choices,
-                lambda key: selection.set_option("together", key),
-                wide=True,
-            )
-            if what == TEXT:
-                SearchBox(
-                    "Text to look for in all memories",
-                    selection.text.strip(),
-                    lambda value: selection.choose(text=value.strip()),
-                )
-        if what == TEXT and not selection.text.strip():
-            AskForText(source, selection)
+            setter = selection.setter("together")
+            Choose("Curves show", key, choices, setter, wide=True)
+            if key == TEXT:
+                TextBox(selection)
+        if key == TEXT and not selection.text.strip():
+            AskForText(focus)
             return
-        Drawn(runs, selection, what, choices[what], stamps)
-
-
-@solara.component
-def AskForText(source: Source, selection: Selection) -> Any:
-    """Says what to type, and offers what the most agents heard."""
-    words = source.of(leads.widest_words)
-    Empty(
-        "Type a sentence above and press Enter, such as a rumour.",
-        "mdi-map-search-outline",
-        button=f"Look for “{leads.beginning(words)}”" if words else "",
-        on_click=lambda: selection.choose(text=words),
-    )
-
-
-def _hint(runs: list[Source]) -> str:
-    return (
-        f"{len(runs)} runs; those that differ in their seeds alone are one line, the "
-        "mean, in a band from the lowest to the highest"
-    )
+        Drawn(focus, runs, key, choices[key], stamps)
 
 
 def _variables(runs: list[Source]) -> list[str]:
@@ -81,46 +54,47 @@ def _variables(runs: list[Source]) -> list[str]:
 
 @solara.component
 def Drawn(
-    runs: list[Source], selection: Selection, what: str, label: str, stamps: list[Any]
+    focus: Focus, runs: list[Source], key: str, label: str, stamps: list[Any]
 ) -> Any:
     """The chart; the numbers are read in the background."""
-    text = selection.text.strip() if what == TEXT else ""
-    unlike = selection.option("unlike", "").strip() if what == TEXT else ""
-    task = solara.lab.use_task(
-        lambda: _read(runs, what, text, unlike),
-        dependencies=[what, text, unlike, stamps],
+    selection = focus.selection
+    text = selection.text.strip() if key == TEXT else ""
+    unlike = selection.option("unlike", "").strip() if key == TEXT else ""
+    read = use_work(
+        lambda: _read(runs, key, text, unlike),
+        (key, text, unlike),
+        stamps,
+        False,
+        "Reading all runs …",
     )
-    if task.error:
-        raise task.exception  # type: ignore[misc]  # there is one
-    if task.value is None:
-        solara.ProgressLinear(True)
-        solara.Text("Reading all runs …")
+    if read is None:
         return
-    steps, found = task.value
+    steps, found = read
     if not steps:
-        Empty("None of the runs knows this number. Choose another one.")
+        Empty("No run has this number. Choose another one.")
         return
-    unit = data.SPENT[what][1] if what in data.SPENT else "agents" * (what == TEXT)
+    unit = data.SPENT[key][1] if key in data.SPENT else "agents" * (key == TEXT)
     step = selection.choice.step if selection.choice.step in steps else None
-    Chart(
+    curves.StepChart(
+        selection,
         option(steps, found, unit),
+        steps,
+        step,
         label=f"{label[0].upper()}{label[1:]} by step, {len(runs)} runs",
-        cursor=None if step is None else number(step),
         height=320,
         file="runs-together",
-        on_pick=lambda event: curves.to_step(selection, steps, event),
     )
 
 
 def _read(
-    runs: list[Source], what: str, text: str, unlike: str
+    runs: list[Source], key: str, text: str, unlike: str
 ) -> tuple[list[float], list[data.Band]]:
     def values(one: Source) -> dict[float, float]:
-        if what == TEXT:
+        if key == TEXT:
             return one.of(data.holders, text, unlike)
-        if what in data.SPENT:
-            return one.of(data.spent, what)
-        return one.of(data.collected).get(what.removeprefix("model:"), {})
+        if key in data.SPENT:
+            return one.of(data.spent, key)
+        return one.of(data.collected).get(key.removeprefix("model:"), {})
 
     grouped = data.groups([one.facts for one in runs], [one.memory for one in runs])
     return data.bands(grouped, [values(one) for one in runs])
@@ -138,7 +112,7 @@ def option(steps: list[float], found: list[data.Band], unit: str) -> dict[str, A
 
 
 def _shade(n: int, name: str, band: data.Band) -> list[dict[str, Any]]:
-    """The area from the lowest to the highest: two stacked lines that are not seen."""
+    """The area from the lowest to the highest: two stacked lines that are hidden."""
     ranges = [
         None if low is None or high is None else high - low
         for low, high in zip(band.low, band.high)

@@ -1,130 +1,102 @@
-"""Chapters and the story so far, to be read from the beginning."""
+"""The chapters and the story of an agent, read from the beginning."""
 
+from functools import partial
 from typing import Any
 
 import solara
 
 from mesa_memory.viz.data import agent as memories
-from mesa_memory.viz.data import wording
 from mesa_memory.viz.data.contents import chapters as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.agent import Versioned
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
-from mesa_memory.viz.widgets import Column, Fact, Plain, Section, Table
-from mesa_memory.viz.widgets.passages import Mark, Passage, Passages
-from mesa_memory.viz.widgets.timeline import number
-
-VERSIONS = (
-    Column("since step", number=True),
-    Column("story", wide=True),
-    Column("record"),
+from mesa_memory.viz.widgets import (
+    Fact,
+    Passage,
+    PassageMark,
+    Passages,
+    Section,
+    Table,
+    number,
 )
-EVENTS = (Column("step", number=True), Column("kind"), Column("text", wide=True))
 
 
 @solara.component
-def StoryPage(source: Source, selection: Selection, agent: Any, step: float) -> Any:
-    """What an agent tells of its life at the step."""
-    past = source.of(memories.past, agent)
-    told = solara.use_memo(lambda: data.told(past, step), [id(past), step])
+def StoryPage(focus: Focus) -> Any:
+    """The narrative memory of an agent at the step."""
+    past, step = focus.past, focus.step
+    narrative = solara.use_memo(lambda: data.told(past, step), [id(past), step])
     with solara.Column(gap="0px"):
-        ChaptersOf(source, selection, told, agent, step)
-        SoFar(source, selection, told, agent, step)
+        Chapters(focus, narrative)
+        SoFar(focus, narrative)
         with Section("Since then", hint="still word for word"):
             Table(
-                EVENTS,
-                [[r["step"], r["kind"], memories.text_of(r)] for r in told.since],
-                file=f"agent-{agent}-step-{number(step)}-since",
+                {"step": "step", "kind": "kind", "text": memories.text_of},
+                narrative.since,
+                file=focus.file("since"),
                 sort="step",
                 down=True,
-                empty="Nothing is left word for word.",
+                empty="No event is left word for word.",
             )
 
 
 @solara.component
-def ChaptersOf(
-    source: Source, selection: Selection, told: data.Told, agent: Any, step: float
-) -> Any:
+def Chapters(focus: Focus, narrative: data.Told) -> Any:
     """The recaps, oldest first."""
-    chapters = told.chapters
-    evidence = Mark("what it rests on", "mdi-file-tree", goes=True)
-    begins = Mark("go to where it begins", "mdi-arrow-top-right", goes=True)
-    texts = [
-        Passage(
-            one.title,
-            memories.text_of(one.row),
-            [evidence, *([begins] if one.began is not None else [])],
-            "told",
-        )
-        for one in chapters
-    ]
-
-    def go(place: int, mark: int) -> None:
-        one = chapters[place]
-        if mark and one.began is not None:
-            to_agent(source, selection, agent, one.began)
-        else:
-            to_evidence(selection, one.row["id"], agent)
-
+    chapters = narrative.chapters
     with Section(
-        f"The life of agent {source.called(agent)}, until step {number(step)}",
-        hint="recaps are never written again",
+        f"Life of agent {focus.name}",
+        hint=f"until step {number(focus.step)}; recaps are never written again",
     ):
         with solara.Div(classes=["mm-row"]):
             Fact("chapters", str(len(chapters)))
-            Fact("versions of the story", str(len(told.stories)))
-            Fact("events word for word", str(len(told.since)))
+            Fact("story versions", str(len(narrative.stories)))
+            Fact("events word for word", str(len(narrative.since)))
         if chapters:
-            Passages(texts, label=f"{len(chapters)} chapters, oldest first", on_go=go)
+            texts = [_passage(focus, chapter) for chapter in chapters]
+            Passages(texts, label=f"{len(chapters)} chapters, oldest first")
         else:
-            to = data.first(source.of(memories.past, agent), data.CHAPTER)
             NotAtThisStep(
-                selection,
+                focus.selection,
                 "No chapter is complete yet at this step.",
                 "mdi-book-open-outline",
-                to,
+                data.first(focus.past, data.CHAPTER),
                 "where the first is complete",
             )
 
 
+def _passage(focus: Focus, chapter: data.Chapter) -> Passage:
+    selection, agent = focus.selection, focus.agent
+    evidence = partial(to_evidence, selection, chapter.row["id"], agent)
+    marks = [PassageMark("evidence", "mdi-file-tree", evidence)]
+    if chapter.began is not None:
+        begin = partial(to_agent, focus.source, selection, agent, chapter.began)
+        marks.append(PassageMark("go to its first step", "mdi-arrow-top-right", begin))
+    return Passage(chapter.title, memories.text_of(chapter.row), marks, "told")
+
+
 @solara.component
-def SoFar(
-    source: Source, selection: Selection, told: data.Told, agent: Any, step: float
-) -> Any:
-    """The story of now, what changed in it, and how it was told before."""
-    marked = solara.use_reactive(True)
+def SoFar(focus: Focus, narrative: data.Told) -> Any:
+    """The current story, its changes, and its versions."""
     with Section(
         "The story so far", hint="merged from what is no longer word for word"
     ):
-        if not told.stories:
-            to = data.first(source.of(memories.past, agent), data.STORY)
+        if not narrative.stories:
             NotAtThisStep(
-                selection,
-                "There is no story yet: all that happened is still word for word.",
+                focus.selection,
+                "There is no story yet: all events are still word for word.",
                 "mdi-script-text-outline",
-                to,
+                data.first(focus.past, data.STORY),
                 "where the story begins",
             )
             return
-        now, *before = reversed(told.stories)
-        text = now["text"] or ""
-        if before:
-            solara.Checkbox(
-                label="Mark what changed since the version of step "
-                f"{number(before[0]['valid_from'])}",
-                value=marked,
-            )
-            old = before[0]["text"] or ""
-            Plain(wording.changes(old, text) if marked.value else text)
-        else:
-            Plain(text)
+        newest = narrative.stories[::-1]
+        Versioned(newest[0], newest[1] if len(newest) > 1 else None)
         Table(
-            VERSIONS,
-            [[r["valid_from"], r["text"], r["id"]] for r in reversed(told.stories)],
-            file=f"agent-{agent}-stories",
-            on_pick=lambda n: to_evidence(
-                selection, told.stories[len(told.stories) - 1 - n]["id"], agent
-            ),
+            {"since step": "valid_from", "story": "text", "record": "id"},
+            newest,
+            file=f"agent-{focus.agent}-stories",
+            on_pick=lambda row: to_evidence(focus.selection, row["id"], focus.agent),
             page=5,
         )

@@ -1,4 +1,4 @@
-"""What a memory has made of what happened: one page for each kind, if it has any."""
+"""The contents of a memory: a page for each kind that it has."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -6,26 +6,24 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import contents as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.views.contents.chapters import StoryPage
 from mesa_memory.viz.views.contents.facts import FactsPage
 from mesa_memory.viz.views.conversations import ConversationsPage
-from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.views.nothing import SeeMemories
 from mesa_memory.viz.views.requests.budget import BudgetPage
 from mesa_memory.viz.widgets import Choose, Empty, Section
 
 
 @dataclass(frozen=True)
-class Page:
+class ContentsPage:
     """A page of the view.
 
     Attributes:
         label: its name for people.
-        lacks: what an agent without it does not have, and which memories do.
-        component: called with source, selection, agent and step.
+        lacks: says of an agent that its memory has no such page, and which memories do.
+        component: called with a ``Focus``.
     """
 
     label: str
@@ -34,22 +32,22 @@ class Page:
 
 
 PAGES = {
-    "conversations": Page(
+    "conversations": ContentsPage(
         "Conversations",
         "has heard and said nothing: no message is in its memory",
         ConversationsPage,
     ),
-    "facts": Page(
+    "facts": ContentsPage(
         "Facts",
         "has no facts: FactMemory and LayeredMemory.session() write some",
         FactsPage,
     ),
-    "story": Page(
+    "story": ContentsPage(
         "Story and chapters",
         "tells no story: NarrativeMemory and LayeredMemory.story_engine() do",
         StoryPage,
     ),
-    "budget": Page(
+    "budget": ContentsPage(
         "Budget of the prompt",
         "has no budget for its prompt: LayeredMemory has one",
         BudgetPage,
@@ -60,15 +58,12 @@ OPTION = "contents"
 
 
 @solara.component
-def ContentsView(source: Source, selection: Selection) -> Any:
+def ContentsView(focus: Focus) -> Any:
     """The pages that the agent's memory has; one of them."""
-    agent, step = selection.agent(source), selection.step(source)
-    if agent is None or step is None:
-        NoMemories()
-        return
-    past = source.of(memories.past, agent)
-    have = data.contents(past, source.of(data.has_budget, agent))
-    chosen = selection.option(OPTION, next(iter(have), "conversations"), PAGES)
+    budget = focus.source.of(data.has_budget, focus.agent)
+    have = data.contents(focus.past, budget)
+    usual = next(iter(have), "conversations")
+    chosen = focus.selection.option(OPTION, usual, PAGES)
     labels = {
         key: page.label if key in have else f"{page.label} (none)"
         for key, page in PAGES.items()
@@ -76,36 +71,27 @@ def ContentsView(source: Source, selection: Selection) -> Any:
     }
     with solara.Column(gap="0px"):
         with solara.Div(classes=["mm-row"]):
-            Choose(
-                "Contents",
-                chosen,
-                labels,
-                lambda key: selection.set_option(OPTION, key),
-            )
+            Choose("Contents", chosen, labels, focus.selection.setter(OPTION))
         if chosen in have:
-            PAGES[chosen].component(source, selection, agent, step).key(chosen)
+            PAGES[chosen].component(focus).key(chosen)
         else:
-            Lacking(source, selection, agent, chosen)
+            NoPage(focus, chosen)
 
 
 @solara.component
-def Lacking(source: Source, selection: Selection, agent: Any, chosen: str) -> Any:
-    """Says that an agent's memory has no such page, and who has one."""
-    page = PAGES[chosen]
-    other = source.of(data.who_has, chosen)
-    with Section(f"{page.label} of agent {source.called(agent)}"):
-        text = f"Agent {source.called(agent)} {page.lacks}."
-        if other is not None and other != agent:
-            Empty(
-                text,
-                "mdi-file-remove-outline",
-                f"Go to agent {source.called(other)}",
-                lambda: selection.choose(agent=other),
-            )
-        else:
-            Empty(
-                f"{text} No agent of this run has this page.",
-                "mdi-file-remove-outline",
-                "See all layers of this agent",
-                lambda: selection.choose(view="agent"),
-            )
+def NoPage(focus: Focus, chosen: str) -> Any:
+    """The agent's memory has no such page; the button leads to one that has."""
+    page, icon = PAGES[chosen], "mdi-file-remove-outline"
+    other = focus.source.of(data.who_has, chosen)
+    text = f"Agent {focus.name} {page.lacks}."
+    with Section(f"{page.label} of agent {focus.name}"):
+        if other is None or other == focus.agent:
+            more = "No agent of this run has this page."
+            SeeMemories(focus.selection, f"{text} {more}", icon)
+            return
+        Empty(
+            text,
+            icon,
+            f"Go to agent {focus.source.called(other)}",
+            lambda: focus.selection.choose(agent=other),
+        )

@@ -1,117 +1,95 @@
-"""What an agent concluded, as a tree down to the events that it rests on."""
+"""The conclusions of an agent, each as a tree down to the events that it rests on."""
 
 from typing import Any
 
 import solara
 
 from mesa_memory.runs.versions import source_ids
-from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions, leads
 from mesa_memory.viz.data.contents import evidence as data
 from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as asked
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_request
-from mesa_memory.viz.views.nothing import NoMemories, SeeMemories
-from mesa_memory.viz.widgets import Column, Empty, Fact, Note, Section, Table
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.views.nothing import SeeMemories
+from mesa_memory.viz.widgets import Empty, Fact, Note, Section, Table, number
 from mesa_memory.viz.widgets.tree import Tree
 
-#: characters of each that stand in the list; the tree has more
+#: characters of a conclusion in the list; the tree has more
 LISTED_CHARS = 240
-CONCLUSIONS = (
-    Column("since step", number=True),
-    Column("kind"),
-    Column("layer"),
-    Column("about"),
-    Column("sources", number=True),
-    Column("then"),
-    Column("text", wide=True),
-)
-EVENTS = (
-    Column("step", number=True),
-    Column("kind"),
-    Column("agent"),
-    Column("record"),
-    Column("text", wide=True),
-)
 
 
 @solara.component
-def EvidenceView(source: Source, selection: Selection) -> Any:
-    """A list of what the agent concluded until the step; one of them as a tree."""
-    agent, step = selection.agent(source), selection.step(source)
-    if agent is None or step is None:
-        NoMemories()
-        return
-    past = source.of(memories.past, agent)
-    made = data.conclusions(past, step)
-    asked = selection.option("record", "")
-    chosen = asked if asked in past.by_id else ""
-    if not chosen and made:
-        chosen = made[0]["id"]
+def EvidenceView(focus: Focus) -> Any:
+    """The agent's conclusions until the step; one of them as a tree."""
+    past = focus.past
+    made = data.conclusions(past, focus.step)
+    wanted = focus.selection.option("record", "")
+    chosen = wanted if wanted in past.by_id else made[0]["id"] if made else ""
     with solara.Column(gap="0px"):
-        if asked and asked != chosen:
-            who = source.called(agent)
-            Note(f"Agent {who} has no record {asked!r}; choose one from the list.")
-        Conclusions(source, selection, chosen, agent, step)
+        if wanted and wanted != chosen:
+            Note(f"Agent {focus.name} has no record {wanted!r}; choose one below.")
+        Conclusions(focus, made, chosen)
         if chosen:
-            Because(source, selection, chosen, agent).key(chosen)
+            Because(focus, chosen).key(chosen)
 
 
 @solara.component
-def Conclusions(
-    source: Source, selection: Selection, chosen: str, agent: Any, step: float
-) -> Any:
-    """What the agent made of what it knew, newest first; a click chooses one."""
-    past = source.of(memories.past, agent)
-    made = data.conclusions(past, step)
+def Conclusions(focus: Focus, made: list[data.Row], chosen: str) -> Any:
+    """The conclusions, newest first; a click chooses one."""
     with Section(
-        f"What agent {source.called(agent)} concluded",
-        hint=f"until step {number(step)}; click one to see its evidence",
+        f"Conclusions of agent {focus.name}",
+        hint=f"until step {number(focus.step)}; click one to see its evidence",
     ):
         if not made:
-            Nothing(source, selection, agent)
+            NoConclusions(focus)
             return
         Table(
-            CONCLUSIONS,
-            [_conclusion(row, past, step) for row in made],
-            file=f"agent-{agent}-conclusions",
-            marked=[n for n, row in enumerate(made) if row["id"] == chosen],
-            on_pick=lambda n: selection.set_option("record", made[n]["id"]),
+            {
+                "since step": "valid_from",
+                "kind": "kind",
+                "layer": "layer",
+                "about": "subject",
+                "sources": lambda row: len(source_ids(row)),
+                "state": lambda row: data.standing(row, focus.step),
+                "text": lambda row: data.text(row, focus.past, LISTED_CHARS),
+            },
+            made,
+            file=f"agent-{focus.agent}-conclusions",
+            marked=lambda row: row["id"] == chosen,
+            mark="shown below",
+            on_pick=lambda row: focus.selection.set_option("record", row["id"]),
             page=5,
         )
 
 
 @solara.component
-def Nothing(source: Source, selection: Selection, agent: Any) -> Any:
-    """Says that the agent has concluded nothing yet, and shows who does, and when."""
+def NoConclusions(focus: Focus) -> Any:
+    """The agent has concluded nothing yet; the button leads to a conclusion."""
     text = (
-        f"Agent {source.called(agent)} had concluded nothing by then: no summary, "
-        "reflection or impression."
+        f"Agent {focus.name} had concluded nothing by then: no summary, reflection or "
+        "impression."
     )
     icon = "mdi-lightbulb-off-outline"
-    found = source.of(leads.first_conclusion, agent) or source.of(
-        leads.first_conclusion
-    )
+    own = focus.source.of(leads.first_conclusion, focus.agent)
+    found = own or focus.source.of(leads.first_conclusion)
     if found is None:
         more = "No memory of this run makes any; STLTMemory and ImpressionMemory do."
-        SeeMemories(selection, f"{text} {more}", icon)
+        SeeMemories(focus.selection, f"{text} {more}", icon)
         return
     who, when = found
     Empty(
         f"{text} Go to a later step, or to an agent whose memory makes some.",
         icon,
-        button=f"Show agent {source.called(who)} at step {number(when)}",
-        on_click=lambda: selection.choose(agent=who, step=when),
+        button=f"Show agent {focus.source.called(who)} at step {number(when)}",
+        on_click=lambda: focus.selection.choose(agent=who, step=when),
     )
 
 
 @solara.component
-def Because(source: Source, selection: Selection, record: str, agent: Any) -> Any:
-    """The tree of a record, and the events at its ends as a table."""
-    past = source.of(memories.past, agent)
+def Because(focus: Focus, record: str) -> Any:
+    """The tree of a record."""
+    past, source = focus.past, focus.source
     found = source.of(data.evidence, record)
     changed = interventions.of_records(source.of(interventions.interventions))
     nodes = solara.use_memo(
@@ -119,44 +97,33 @@ def Because(source: Source, selection: Selection, record: str, agent: Any) -> An
         [id(found), id(past), len(changed)],
     )
 
-    def go(to: data.Row) -> None:
-        to_agent(source, selection, to["agent"], to["step"])
+    def go(place: int) -> None:
+        line = found.lines[place]
+        to_agent(source, focus.selection, line["agent"], line["step"])
 
     with Section(f"Evidence of {record}"):
-        Summary(selection, found, past)
-        MadeBy(source, selection, past.by_id.get(record), agent)
-        Tree(
-            nodes,
-            label=f"Evidence of {record}: {len(nodes)} lines",
-            on_go=lambda n: go(found.lines[n]),
-        )
+        Summary(focus, found)
+        MadeBy(focus, past.by_id.get(record))
+        Tree(nodes, label=f"Evidence of {record}: {len(nodes)} lines", on_go=go)
         if len(found.lines) > len(nodes):
             Note(
                 f"Shown are the first {len(nodes):,} of {len(found.lines):,} lines. "
                 "Choose a record further down, or use Run.provenance for all.",
                 "warning",
             )
-    with Section("Raw events", hint="what it all rests on, each once"):
-        Table(
-            EVENTS,
-            [_event(source, row, past) for row in found.events],
-            file=f"evidence-{record.replace('/', '-')}",
-            on_pick=lambda n: go(found.events[n]),
-            empty="No raw event of this run is among its sources.",
-        )
 
 
 @solara.component
-def Summary(selection: Selection, found: data.EvidenceTree, past: memories.Past) -> Any:
-    """How much evidence there is, and what is wrong with it."""
-    row = past.by_id.get(found.record["id"])
+def Summary(focus: Focus, found: data.EvidenceTree) -> Any:
+    """The amount of evidence, and its faults."""
+    row = focus.past.by_id.get(found.record["id"])
     with solara.Div(classes=["mm-row"]):
         for kind, count in found.kinds.items():
             Fact(kind if count == 1 else f"{kind}s", str(count))
         Fact("levels", str(found.depth))
         if found.missing:
             Fact("missing", str(len(found.missing)))
-    step = selection.choice.step
+    step = focus.selection.choice.step
     if row and step is not None and row["valid_from"] > step:
         Note(
             f"It was concluded in step {number(row['valid_from'])}, after the step "
@@ -171,49 +138,28 @@ def Summary(selection: Selection, found: data.EvidenceTree, past: memories.Past)
 
 
 @solara.component
-def MadeBy(
-    source: Source, selection: Selection, row: data.Row | None, agent: Any
-) -> Any:
-    """Who made or changed a record: a request, to which a button leads, or somebody."""
-    known = source.of(interventions.interventions)
+def MadeBy(focus: Focus, row: data.Row | None) -> Any:
+    """The origin of a record: a change by hand, or a request, as a button."""
+    source = focus.source
     if row is None:
         return
+    known = source.of(interventions.interventions)
     one = interventions.of_records(known).get(row["id"])
     if one is not None:
         Note(f"It was {one.says}, at step {number(one.step)}.", "warning")
     step = next((step for step in source.steps if step >= row["step"]), None)
     if step is None:
         return
-    after, by_hand = (
-        memories.previous(source.steps, step),
-        interventions.made_by_hand(known),
-    )
-    among = source.of(asked.requests, agent, after, step)
-    by = origins.maker(row, among, by_hand)
+    at = Focus(source, focus.selection, focus.agent, step)
+    among = source.of(asked.requests, focus.agent, at.previous, step)
+    by = origins.maker(row, among, interventions.made_by_hand(known))
     if by is None:
         return
     sure = "that made it" if by.certain else "that may have made it: its words differ"
     solara.Button(
         f"See the request {sure}",
         icon_name="mdi-message-text-outline",
-        on_click=lambda: to_request(selection, by.request.id, step, agent),
+        on_click=lambda: to_request(focus.selection, by.request.id, step, focus.agent),
         outlined=True,
         small=True,
     )
-
-
-def _conclusion(row: data.Row, past: memories.Past, step: float) -> list[Any]:
-    return [
-        row["valid_from"],
-        row["kind"],
-        row["layer"],
-        row["subject"],
-        len(source_ids(row)),
-        data.standing(row, step),
-        data.text(row, past, LISTED_CHARS),
-    ]
-
-
-def _event(source: Source, row: data.Row, past: memories.Past) -> list[Any]:
-    text = data.text(row, past)
-    return [row["step"], row["kind"], source.called(row["agent"]), row["id"], text]

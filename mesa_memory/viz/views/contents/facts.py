@@ -1,4 +1,4 @@
-"""The facts that an agent knows, with their history and what is disputed."""
+"""The facts that an agent knows, their history, and the disputed ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,110 +7,70 @@ import solara
 
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import facts as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.views.naming import named
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
-from mesa_memory.viz.widgets import Column, Fact, Note, Section, Table
-from mesa_memory.viz.widgets.timeline import number
-
-KNOWN = (
-    Column("of"),
-    Column("what"),
-    Column("value", wide=True),
-    Column("who says so", wide=True),
-    Column("since step", number=True),
-    Column("last said", number=True),
-    Column("strength", number=True),
-    Column("disputed"),
-    Column("stale since", number=True),
-)
-HISTORY = (
-    Column("value", wide=True),
-    Column("who says so", wide=True),
-    Column("since step", number=True),
-    Column("last said", number=True),
-    Column("strength", number=True),
-    Column("known until", number=True),
-    Column("then", wide=True),
-    Column("record"),
-)
-GATE = (
-    Column("step", number=True),
-    Column("statement", wide=True),
-    Column("verdict"),
-    Column("yes to"),
-    Column("no to"),
-    Column("then"),
-)
+from mesa_memory.viz.widgets import Fact, Note, Section, Table
 
 
 @solara.component
-def FactsPage(source: Source, selection: Selection, agent: Any, step: float) -> Any:
-    """What the agent knew at the step; one attribute over time; the write gate."""
-    past = source.of(memories.past, agent)
+def FactsPage(focus: Focus) -> Any:
+    """The facts at the step, one attribute over time, and the write gate."""
+    past, step = focus.past, focus.step
     known = solara.use_memo(lambda: data.facts(past, step), [id(past), step])
-    asked = selection.option("fact", "")
-    chosen = asked if asked in past.by_id else known[0].row["id"] if known else ""
+    wanted = focus.selection.option("fact", "")
+    chosen = wanted if wanted in past.by_id else known[0].row["id"] if known else ""
     with solara.Column(gap="0px"):
-        Known(source, selection, known, chosen, agent, step)
+        Known(focus, known, chosen)
         if chosen:
-            History(source, selection, past, chosen, agent, step).key(chosen)
-        Gate(selection, past, agent, step)
+            History(focus, chosen).key(chosen)
+        Gate(focus)
 
 
 @solara.component
-def Known(
-    source: Source,
-    selection: Selection,
-    known: Sequence[data.Fact],
-    chosen: str,
-    agent: Any,
-    step: float,
-) -> Any:
-    """The facts of the step; a click shows what was there before."""
-    disputed = [one for one in known if one.rivals]
+def Known(focus: Focus, known: Sequence[data.Fact], chosen: str) -> Any:
+    """The facts of the step; a click shows the history of one."""
+
+    def stale(one: data.Fact) -> float | None:
+        since = one.row["stale_since"]
+        return since if since is not None and since <= focus.step else None
+
     with Section(
-        f"What agent {source.called(agent)} knows, step {number(step)}",
-        hint="click a fact to see its history",
+        f"Facts known to agent {focus.name}", hint="click a fact to see its history"
     ):
         with solara.Div(classes=["mm-row"]):
             Fact("facts", str(len(known)))
-            Fact("disputed", str(len(disputed)))
-            Fact("stale", str(sum(_stale(one, step) is not None for one in known)))
+            Fact("disputed", str(sum(bool(one.rivals) for one in known)))
+            Fact("stale", str(sum(stale(one) is not None for one in known)))
         if not known:
-            to = data.first(source.of(memories.past, agent))
             NotAtThisStep(
-                selection,
+                focus.selection,
                 "Nothing was known at the end of this step.",
                 "mdi-book-outline",
-                to,
+                data.first(focus.past),
                 "where the first fact is known",
             )
             return
-        ids = [one.row["id"] for one in known]
         Table(
-            KNOWN,
-            [_known(source, one, step) for one in known],
-            file=f"agent-{agent}-step-{number(step)}-facts",
-            marked=[ids.index(chosen)] if chosen in ids else [],
+            {
+                "of": lambda one: one.statement.subject,
+                "attribute": lambda one: one.statement.attribute,
+                **_statement(focus),
+                "disputed": lambda one: f"by {len(one.rivals)}" if one.rivals else "",
+                "stale since": stale,
+            },
+            known,
+            file=focus.file("facts"),
+            marked=lambda one: one.row["id"] == chosen,
             mark="its history is shown below",
-            on_pick=lambda n: selection.set_option("fact", ids[n]),
+            on_pick=lambda one: focus.selection.set_option("fact", one.row["id"]),
         )
 
 
 @solara.component
-def History(
-    source: Source,
-    selection: Selection,
-    past: memories.Past,
-    record: str,
-    agent: Any,
-    step: float,
-) -> Any:
-    """All values of an attribute, and who says what now."""
-    found = data.history(past, record, step)
+def History(focus: Focus, record: str) -> Any:
+    """All values of an attribute, and their speakers."""
+    found = data.history(focus.past, record, focus.step)
     if not found:
         Note("The chosen fact was not known yet at this step.")
         return
@@ -120,89 +80,76 @@ def History(
         f"{statement.subject}: {statement.attribute}",
         hint="over time; click one for its evidence",
     ):
-        if len(now) > 1 and any(
-            n.statement.contradicts(now[0].statement) for n in now[1:]
-        ):
-            told = "; ".join(
-                f"{one.speakers(lambda who: named(source, who))}: {one.value}"
-                for one in now
+        if any(one.statement.contradicts(now[0].statement) for one in now[1:]):
+            values = "; ".join(
+                f"{one.speakers(focus.source.title)}: {one.value}" for one in now
             )
             Note(
-                f"These values contradict each other; the memory keeps them all. {told}",
+                f"These values contradict each other; the memory keeps them all. {values}",
                 "warning",
             )
         Table(
-            HISTORY,
-            [_version(source, one, past) for one in found],
+            {
+                **_statement(focus),
+                "known until": lambda one: one.until,
+                "end": lambda one: data.ending(one, focus.past),
+                "record": lambda one: one.row["id"],
+            },
+            found,
             file=f"fact-{record.replace('/', '-')}-history",
-            marked=[n for n, one in enumerate(found) if one.until is None],
+            marked=lambda one: one.until is None,
             mark="known at this step",
-            on_pick=lambda n: to_evidence(selection, found[n].row["id"], agent),
+            on_pick=lambda one: to_evidence(
+                focus.selection, one.row["id"], focus.agent
+            ),
         )
 
 
 @solara.component
-def Gate(selection: Selection, past: memories.Past, agent: Any, step: float) -> Any:
-    """What the write gate said of each statement."""
-    judged = data.verdicts(past, step)
+def Gate(focus: Focus) -> Any:
+    """The verdict of the write gate on each statement."""
+    judged = data.verdicts(focus.past, focus.step)
     refused = sum(one.refused for one in judged)
+
+    def answers(one: data.Fact, passed: bool) -> str:
+        return ", ".join(
+            str(name) for name, answer in one.statement.gate.items() if answer == passed
+        )
+
+    def result(one: data.Fact) -> str:
+        return "" if one.refused else data.ending(one, focus.past) or "known"
+
     with Section(
         "Write gate",
         hint=f"{len(judged):,} statements judged, {refused:,} refused; newest first",
     ):
         Table(
-            GATE,
-            [_verdict(one, past) for one in judged],
-            file=f"agent-{agent}-write-gate",
-            marked=[n for n, one in enumerate(judged) if one.refused],
+            {
+                "step": lambda one: one.row["step"],
+                "statement": lambda one: memories.text_of(one.row),
+                "verdict": lambda one: "refused" if one.refused else "let in",
+                "yes to": lambda one: answers(one, True),
+                "no to": lambda one: answers(one, False),
+                "result": result,
+            },
+            judged,
+            file=f"agent-{focus.agent}-write-gate",
+            marked=lambda one: one.refused,
             mark="refused",
-            on_pick=lambda n: to_evidence(selection, judged[n].row["id"], agent),
+            on_pick=lambda one: to_evidence(
+                focus.selection, one.row["id"], focus.agent
+            ),
             page=5,
             empty="No verdict was recorded: no statement has come to the gate yet.",
         )
 
 
-def _stale(one: data.Fact, step: float) -> float | None:
-    since = one.row["stale_since"]
-    return since if since is not None and since <= step else None
-
-
-def _known(source: Source, one: data.Fact, step: float) -> list[Any]:
-    statement = one.statement
-    return [
-        statement.subject,
-        statement.attribute,
-        one.value,
-        one.speakers(lambda who: named(source, who)),
-        statement.since,
-        statement.last,
-        statement.strength,
-        f"by {len(one.rivals)}" if one.rivals else "",
-        _stale(one, step),
-    ]
-
-
-def _version(source: Source, one: data.Fact, past: memories.Past) -> list[Any]:
-    statement = one.statement
-    return [
-        one.value,
-        one.speakers(lambda who: named(source, who)),
-        statement.since,
-        statement.last,
-        statement.strength,
-        one.until,
-        data.ending(one, past),
-        one.row["id"],
-    ]
-
-
-def _verdict(one: data.Fact, past: memories.Past) -> list[Any]:
-    gate = one.statement.gate
-    return [
-        one.row["step"],
-        memories.text_of(one.row),
-        "refused" if one.refused else "let in",
-        ", ".join(str(name) for name, passed in gate.items() if passed),
-        ", ".join(str(name) for name, passed in gate.items() if not passed),
-        "" if one.refused else data.ending(one, past) or "known",
-    ]
+def _statement(focus: Focus) -> dict[str, Any]:
+    """The columns of every statement."""
+    return {
+        "value": lambda one: one.value,
+        "speakers": lambda one: one.speakers(focus.source.title),
+        "since step": lambda one: one.statement.since,
+        "last said": lambda one: one.statement.last,
+        "strength": lambda one: one.statement.strength,
+    }

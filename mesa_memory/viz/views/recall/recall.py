@@ -1,112 +1,88 @@
-"""What came to an agent's mind at a step, and what would have with other weights."""
+"""A recall of an agent at a step, and the ranking with other weights."""
 
+from functools import partial
 from typing import Any
 
 import solara
 
 from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
-from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
-from mesa_memory.viz.views.nothing import NoMemories, SeeMemories
+from mesa_memory.viz.views.nothing import NotAtThisStep, SeeMemories
 from mesa_memory.viz.views.recall.chart import bars, change
-from mesa_memory.viz.views.recall.weights import Weights
 from mesa_memory.viz.widgets import (
     Chart,
     Choose,
-    Column,
     Empty,
     Fact,
     Note,
     Plain,
     Section,
+    Slide,
     Table,
+    number,
 )
-from mesa_memory.viz.widgets.timeline import number
 
 #: number of candidates that have a bar
 BARS = 25
-#: what the table says of whether a reply used a record that was shown
+#: highest weight of a slider
+MAX_WEIGHT = 2.0
+WEIGHTS = ("Relevance", "Importance", "Recency")
+PRESETS = {
+    "As it was": None,
+    "Relevance only": (1.0, 0.0, 0.0),
+    "All the same": (1.0, 1.0, 1.0),
+}
+#: by the use of a record in a reply, the end of its cell in the table
 USED = {True: ", used", False: ", not used", None: ""}
-PLACE = (
-    Column("rank", number=True),
-    Column("was", number=True),
-    Column("change"),
-    Column("prompt"),
-    Column("score", number=True),
-)
-RECORD = (Column("step", number=True), Column("kind"), Column("text", wide=True))
 
 
 @solara.component
-def RecallView(source: Source, selection: Selection) -> Any:
+def RecallView(focus: Focus) -> Any:
     """The recalls of the agent in the step; one of them in full."""
-    agent, step = selection.agent(source), selection.step(source)
-    if agent is None or step is None:
-        NoMemories()
-        return
-    rows = source.of(data.recalls, agent, step)
+    rows = focus.of(data.recalls)
+    title = f"Agent {focus.name} recalled, step {number(focus.step)}"
     if not rows:
-        Nothing(source, selection, agent, step)
+        with Section(title):
+            NoRecall(focus)
         return
-    past = source.of(memories.past, agent)
     places = [str(n) for n in range(1, len(rows) + 1)]
-    place = selection.option("recall_number", _usual(rows), places)
-    recall = data.understood(rows[int(place) - 1], past)
+    place = focus.selection.option("recall_number", _usual(rows), places)
+    recall = data.understood(rows[int(place) - 1], focus.past)
     with solara.Column(gap="0px"):
-        with Section(f"Agent {source.called(agent)} recalled, step {number(step)}"):
+        with Section(title):
             if len(rows) > 1:
-                Which(selection, rows, place)
+                names = {
+                    str(n): f"{n}: {row['purpose']}, "
+                    f"{brief(row['query'] or 'no query', 80)}"
+                    for n, row in enumerate(rows, 1)
+                }
+                choose = focus.selection.setter("recall_number")
+                Choose(f"One of {len(rows)} recalls", place, names, choose, wide=True)
             Asked(recall)
         if recall.candidates:
-            Candidates(source, selection, recall, agent)
+            Candidates(focus, recall)
 
 
 @solara.component
-def Which(selection: Selection, rows: list[data.Row], place: str) -> Any:
-    """One of several recalls of a step."""
-    names = {
-        str(n): f"{n}: {row['purpose']}, {brief(row['query'] or 'no query', 80)}"
-        for n, row in enumerate(rows, 1)
-    }
-    Choose(
-        f"One of {len(rows)} recalls",
-        place,
-        names,
-        lambda n: selection.set_option("recall_number", n),
-        wide=True,
-    )
-
-
-@solara.component
-def Nothing(source: Source, selection: Selection, agent: Any, step: float) -> Any:
-    """Says why there is no recall, and where there is one."""
-    steps = source.of(data.recall_steps, agent)
-    with Section(f"Agent {source.called(agent)} recalled, step {number(step)}"):
-        if not steps:
-            Never(source, selection, agent)
-            return
-        to = max((s for s in steps if s < step), default=steps[0])
-        Empty(
-            f"Agent {source.called(agent)} recalled nothing in this step.",
-            "mdi-head-minus-outline",
-            button=f"Go to step {number(to)}, where it did",
-            on_click=lambda: selection.choose(step=to),
-        )
-
-
-@solara.component
-def Never(source: Source, selection: Selection, agent: Any) -> Any:
-    """Says that the agent recalls nothing by score, and shows one that does."""
+def NoRecall(focus: Focus) -> Any:
+    """The reason for no recall, and the way to one."""
+    source, selection = focus.source, focus.selection
+    steps = source.of(data.recall_steps, focus.agent)
+    icon = "mdi-head-remove-outline"
+    if steps:
+        to = max((s for s in steps if s < focus.step), default=steps[0])
+        text = f"Agent {focus.name} recalled nothing in this step."
+        NotAtThisStep(selection, text, icon, to, "where it did")
+        return
     text = (
-        f"Agent {source.called(agent)} never recalled anything by score. Memories that "
-        "rank what they know do, such as EpisodicMemory"
+        f"Agent {focus.name} never recalled anything by score. Memories that rank "
+        "their records do, such as EpisodicMemory"
     )
-    icon, other = "mdi-head-remove-outline", source.of(leads.first_recall)
+    other = source.of(leads.first_recall)
     if other is None:
         SeeMemories(selection, f"{text}; no agent of this run has one.", icon)
         return
@@ -114,120 +90,140 @@ def Never(source: Source, selection: Selection, agent: Any) -> Any:
     Empty(
         f"{text}; choose another agent.",
         icon,
-        button=f"Show agent {source.called(who)}, who did",
+        button=f"Show agent {source.called(who)}",
         on_click=lambda: selection.choose(agent=who, step=when),
     )
 
 
 @solara.component
 def Asked(recall: data.RecordedRecall) -> Any:
-    """What the recall was about and how it was scored."""
+    """The query of the recall, and the rules of its score."""
     count = len(recall.candidates)
     with solara.Div(classes=["mm-row"]):
         Fact("purpose", recall.purpose or "–")
         Fact("layer", recall.layer or "–")
-        Fact("came to mind", str(count))
-        Fact("dropped by the budget", str(recall.dropped))
+        Fact("candidates", str(count))
+        Fact("dropped by budget", str(recall.dropped))
         for name in ("decay", "lexical_share", "refresh"):
             if name in recall.scoring:
                 Fact(name.replace("_", " "), str(recall.scoring[name]))
     solara.v.Html(tag="h4", children=["Query"])
     if recall.query is None:
-        Note("It was asked without a query, so nothing is more relevant than the rest.")
+        Note("There was no query, so relevance is the same for all records.")
     else:
         Plain(recall.query)
         if recall.scoring.get("note"):
             Note(f"It was ranked {recall.scoring['note']}.")
         if recall.weights[0] == 0:
-            Note("Relevance had no weight, so it was not worked out and counts 0.")
+            Note("Relevance had no weight, so it was not computed and counts as 0.")
     if not count:
-        Empty("Nothing came to mind: the memory held nothing that could be ranked.")
+        Empty("Nothing was recalled: the memory held no record that could be ranked.")
 
 
 @solara.component
-def Candidates(
-    source: Source, selection: Selection, recall: data.RecordedRecall, agent: Any
-) -> Any:
+def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
     """Weights to try, and the candidates ranked by them."""
-    tried, set_tried = solara.use_state(selection.weights)
-    # The address may change, too: by a preset, or by the browser's back button.
-    solara.use_effect(lambda: set_tried(selection.weights), [selection.weights])
+    tried = focus.selection.weights
     ranked = data.ranked(recall, tried)
     moved = sum(one.moved != 0 for one in ranked)
-    told = f"{moved} of {len(ranked)} change their rank" if tried else "as it was"
+    changed = f"{moved} of {len(ranked)} change their rank" if tried else "as it was"
     with Section(
-        "What would it have recalled if …",
-        hint="what came to mind then is ranked again; parts are weighted, and their sum is "
-        "the score",
+        "Recall with other weights",
+        hint="ranks the same candidates; the score is the sum of the weighted parts",
     ):
-        Weights(selection, recall, tried, set_tried)
-        solara.v.Html(tag="p", children=[f"Ranking: {told}."])
-        Bars(recall, ranked, agent)
-        Listed(source, selection, recall, ranked, agent)
+        Weights(focus, recall, tried)
+        solara.v.Html(tag="p", children=[f"Ranking: {changed}."])
+        shown = min(len(ranked), BARS)
+        if len(ranked) > BARS:
+            Note(f"The first {BARS} have bars; the table has all {len(ranked)}.")
+        Chart(
+            bars(ranked[:BARS], recall.names),
+            label=f"Scores of {shown} candidates, as bars of their weighted parts; the "
+            "table below has the same numbers",
+            height=90 + 26 * shown,
+            file=f"recall-agent-{focus.agent}-step-{number(recall.step)}",
+        )
+        Ranking(focus, recall, ranked)
 
 
 @solara.component
-def Bars(recall: data.RecordedRecall, ranked: list[data.Ranked], agent: Any) -> Any:
-    """The best candidates as bars of weighted parts."""
-    option = bars(ranked[:BARS], recall.names)
-    if len(ranked) > BARS:
-        Note(f"Bars are shown for the first {BARS}; the table has all {len(ranked)}.")
-    Chart(
-        option,
-        label=f"Scores of {min(len(ranked), BARS)} candidates, as bars of their weighted "
-        "parts; the table below has the same numbers",
-        height=90 + 26 * min(len(ranked), BARS),
-        file=f"recall-agent-{agent}-step-{number(recall.step)}",
-    )
-
-
-@solara.component
-def Listed(
-    source: Source,
-    selection: Selection,
-    recall: data.RecordedRecall,
-    ranked: list[data.Ranked],
-    agent: Any,
+def Weights(
+    focus: Focus, recall: data.RecordedRecall, tried: tuple[float, ...] | None
 ) -> Any:
-    """The same as a table; a click goes to the record."""
+    """A slider for each weight, and buttons for usual ones."""
+    used = recall.weighing(tried)
+    choose = focus.selection.choose
 
-    def go(place: int) -> None:
-        row = ranked[place].candidate.row
+    def change_one(place: int, value: float) -> None:
+        weights = list(used[: len(WEIGHTS)])
+        weights[place] = round(float(value), 3)
+        choose(weights=tuple(weights))
+
+    if None in recall.weights[:3]:
+        Note("The weights of this recall were not recorded; choose some.", "warning")
+    with solara.Div(classes=["mm-row"]):
+        for place, label in enumerate(WEIGHTS):
+            Slide(
+                label=label, value=used[place],
+                min=0.0, max=max(MAX_WEIGHT, *used), step=0.05,
+                event_change=partial(change_one, place),
+            )  # fmt: skip
+        for label, weights in PRESETS.items():
+            solara.Button(
+                label,
+                text=True,
+                small=True,
+                disabled=tried == weights,
+                on_click=lambda weights=weights: choose(weights=weights),
+            )
+
+
+@solara.component
+def Ranking(
+    focus: Focus, recall: data.RecordedRecall, ranked: list[data.Ranked]
+) -> Any:
+    """The candidates as a table; a click goes to the record."""
+
+    def go(one: data.Ranked) -> None:
+        row = one.candidate.row
         if row is None:
             return
         if row["origin"] == DERIVED:
-            to_evidence(selection, row["id"], agent)
+            to_evidence(focus.selection, row["id"], focus.agent)
         else:
-            to_agent(source, selection, agent, row["valid_from"])
+            to_agent(focus.source, focus.selection, focus.agent, row["valid_from"])
 
-    parts = tuple(Column(name, number=True) for name in recall.names)
+    def part(n: int) -> Any:
+        return lambda one: round(one.weighted[n], 4)
+
     Table(
-        (*PLACE, *parts, *RECORD),
-        [_cells(one) for one in ranked],
-        file=f"recall-agent-{agent}",
-        marked=[n for n, one in enumerate(ranked) if not one.candidate.shown],
+        {
+            "rank": lambda one: one.rank,
+            "was": lambda one: one.candidate.rank,
+            "change": change,
+            "prompt": _prompt,
+            "score": lambda one: round(one.score, 4),
+            **{name: part(n) for n, name in enumerate(recall.names)},
+            "step": lambda one: (one.candidate.row or {}).get("step"),
+            "kind": lambda one: (one.candidate.row or {}).get("kind"),
+            "text": lambda one: one.candidate.text,
+        },
+        ranked,
+        file=f"recall-agent-{focus.agent}",
+        marked=lambda one: not one.candidate.shown,
+        mark="dropped",
         on_pick=go,
         page=25,
         sort="rank",
     )
 
 
+def _prompt(one: data.Ranked) -> str:
+    shown = one.candidate.shown
+    return f"shown{USED[one.candidate.used]}" if shown else "dropped"
+
+
 def _usual(rows: list[data.Row]) -> str:
     """The number of the first recall for a prompt, else of the first one."""
     read = (n for n, row in enumerate(rows, 1) if row["purpose"] == "prompt")
     return str(next(read, 1))
-
-
-def _cells(one: data.Ranked) -> list[Any]:
-    candidate, row = one.candidate, one.candidate.row or {}
-    return [
-        one.rank,
-        candidate.rank,
-        change(one),
-        f"shown{USED[candidate.used]}" if candidate.shown else "dropped",
-        round(one.score, 4),
-        *(round(part, 4) for part in one.weighted),
-        row.get("step"),
-        row.get("kind"),
-        candidate.text,
-    ]

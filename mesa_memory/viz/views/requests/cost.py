@@ -6,91 +6,106 @@ import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data.requests import cost as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import SeeMemories
-from mesa_memory.viz.views.requests.cost_tables import Groups, Latency
-from mesa_memory.viz.widgets import Chart, Choose, Fact, Note, Section
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.widgets import Choose, Fact, Note, Section, Table, number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
-#: shown where there is something to show
-ANSWERED = {
-    "tokens_cached": "tokens in from providers' caches",
-    "kept_calls": "calls answered from a cache",
-    "cached_calls": "calls answered from a recorded run",
+#: shown if they are not 0
+SAVED = {
+    "tokens_cached": "tokens cached by providers",
+    "kept_calls": "calls from response cache",
+    "cached_calls": "calls from recorded run",
 }
 WAYS = {"step": "in each step", "summed": "until each step"}
+GROUPS = {
+    "purpose": "purpose",
+    "model": "model",
+    "purpose,model": "purpose and model",
+    "agent": "agent",
+}
+#: columns of sums, by their keys
+SUMS = {
+    "calls": "calls",
+    "tokens_in": "tokens in",
+    "tokens_cached": "tokens cached",
+    "tokens_out": "tokens out",
+    "share": "share of tokens",
+    "cost": "US dollars",
+    "seconds": "mean seconds",
+    "failures": "failed",
+    "cached_calls": "from recorded run",
+    "kept_calls": "from response cache",
+}
+#: columns that are left out if all their numbers are 0
+RARE = ("tokens_cached", "cached_calls", "kept_calls")
 
 
 @solara.component
-def CostView(source: Source, selection: Selection) -> Any:
-    """What was spent, on what, and how long it took."""
-    spent, step = source.of(data.spent), selection.step(source)
+def CostView(focus: Focus) -> Any:
+    """The calls, tokens and money spent, by purpose, step and agent."""
+    spent = focus.source.of(data.spent)
     with solara.Column(gap="0px"):
-        if not spent.purposes or step is None:
+        if not spent.purposes:
             SeeMemories(
-                selection,
+                focus.selection,
                 "No language model was asked until now. Memories such as STLTMemory and "
                 "EpisodicMemory ask one as soon as enough has happened.",
                 "mdi-currency-usd-off",
             )
             return
-        Sums(source, spent, step)
-        Course(source, selection, spent, step)
-        Groups(source, selection)
-        Latency(source)
+        Sums(focus, spent)
+        Course(focus, spent)
+        Groups(focus)
+        Latency(focus)
 
 
 @solara.component
-def Sums(source: Source, spent: data.Spent, step: float) -> Any:
+def Sums(focus: Focus, spent: data.Spent) -> Any:
     """The sums of the step, and until its end."""
+    now, until = spent.at(focus.step), spent.until(focus.step)
     with Section(
-        f"Until step {number(step)}", hint="all agents; in brackets this step"
+        f"Until step {number(focus.step)}", hint="all agents; in brackets this step"
     ):
-        now, until = spent.at(step), spent.until(step)
         with solara.Div(classes=["mm-row"]):
             for name in ("calls", "tokens_in", "tokens_out", "cost"):
-                told = f"{written(name, until[name])} ({written(name, now[name])})"
-                Fact(LABELS[name].lower(), told)
-            for name, label in ANSWERED.items():
+                value = f"{written(name, until[name])} ({written(name, now[name])})"
+                Fact(LABELS[name].lower(), value)
+            for name, label in SAVED.items():
                 if until[name]:
                     Fact(label, written(name, until[name]))
-            _budget(source, until)
-        missing = source.of(data.unpriced)
+            for name, limit in _limits(focus).items():
+                used = until[name]
+                share = "unknown share" if used is None else f"{used / limit:.1%}"
+                value = f"{share} of {written(name, limit)}"
+                Fact(f"{LABELS[name].lower()} budget used", value)
+        missing = focus.source.of(data.unpriced)
         if missing:
-            told = ", ".join(f"{model} ({count:,} calls)" for model, count in missing)
+            models = ", ".join(f"{model} ({count:,} calls)" for model, count in missing)
             Note(
-                f"No price is known for: {told}. Their cost is unknown, and is not counted "
-                f"as 0; the other calls have cost {written('cost', until['known'])} so "
-                "far.",
+                f"No price is known for: {models}. Their cost is unknown, and is not "
+                "counted as 0; the other calls have cost "
+                f"{written('cost', until['known'])} so far.",
                 "warning",
             )
 
 
-def _budget(source: Source, until: dict[str, float | None]) -> None:
-    for name, most in limits(source).items():
-        used = until[name]
-        share = "unknown" if used is None else f"{used / most:.1%}" if most else "all"
-        told = f"of the budget of {written(name, most)} {LABELS[name].lower()}"
-        Fact(told, share)
-
-
-def limits(source: Source) -> dict[str, float]:
-    """The budget of a model that runs in this process, by measure; else nothing."""
-    budget = source.budget
+def _limits(focus: Focus) -> dict[str, float]:
+    """The budget of a model that runs in this process, by measure; else empty."""
+    budget = focus.source.budget
     if budget is None:
         return {}
     given = {"calls": budget.calls, "tokens": budget.tokens, "cost": budget.cost}
-    return {name: float(most) for name, most in given.items() if most is not None}
+    return {name: float(limit) for name, limit in given.items() if limit}
 
 
 @solara.component
-def Course(source: Source, selection: Selection, spent: data.Spent, step: float) -> Any:
+def Course(focus: Focus, spent: data.Spent) -> Any:
     """Step by step, a bar for each purpose; or the sum so far, and its limit."""
+    selection = focus.selection
     measure = selection.option("cost_measure", "tokens", data.MEASURES)
     way = selection.option("cost_way", "step", WAYS)
-    limit = limits(source).get(measure) if way == "summed" else None
+    limit = _limits(focus).get(measure) if way == "summed" else None
     option = solara.use_memo(
         lambda: _course(spent, measure, way == "summed", limit),
         [id(spent), measure, way, limit],
@@ -98,27 +113,19 @@ def Course(source: Source, selection: Selection, spent: data.Spent, step: float)
     label, meaning = data.MEASURES[measure]
     with Section(f"{label} by purpose", hint=f"{meaning}, {WAYS[way]}"):
         with solara.Div(classes=["mm-row"]):
-            Choose(
-                "Shown",
-                measure,
-                LABELS,
-                lambda value: selection.set_option("cost_measure", value),
-            )
-            Choose(
-                "Counted",
-                way,
-                WAYS,
-                lambda value: selection.set_option("cost_way", value),
-            )
+            Choose("Shown", measure, LABELS, selection.setter("cost_measure"))
+            Choose("Counted", way, WAYS, selection.setter("cost_way"))
         if measure == "cost" and spent.counts["unpriced"].any():
             Note(
                 "Where the price of a call is unknown, the chart has a gap. Choose "
                 f"“{LABELS['known']}” to see the sum of the others."
             )
-        Chart(
+        curves.StepChart(
+            selection,
             option,
+            spent.steps,
+            focus.step,
             label=f"{label} of all agents by purpose, {WAYS[way]}",
-            cursor=number(step),
             file=f"cost-{measure}-{way}",
         )
 
@@ -127,36 +134,55 @@ def _course(
     spent: data.Spent, measure: str, summed: bool, limit: float | None
 ) -> dict[str, Any]:
     series = [
-        _one(n, name or "?", values, summed)
+        curves.line(n, name or "?", values, shade=0.5) | {"stack": "all"}
+        if summed
+        else curves.bar(n, name or "?", values)
         for n, (name, values) in enumerate(spent.series(measure, summed))
     ]
     unit = "US dollars" if measure in ("cost", "known") else measure.partition("_")[0]
     option = curves.over_steps(spent.steps, unit, series, gap=not summed)
-    if limit is not None and series:
-        series[0]["markLine"] = {
-            "symbol": "none",
-            "data": [{"yAxis": limit, "name": "budget"}],
-            "label": {"formatter": "budget", "position": "insideEndTop"},
-            "lineStyle": {"color": "#D55E00", "type": "dashed", "width": 2},
+    if limit is None or not series:
+        return option
+    return curves.with_limit(option, limit, spent.until(spent.steps[-1])[measure] or 0)
+
+
+@solara.component
+def Groups(focus: Focus) -> Any:
+    """A table of sums over the whole run."""
+    source, selection = focus.source, focus.selection
+    by = selection.option("cost_by", "purpose,model", GROUPS)
+    rows = source.of(data.grouped, tuple(by.split(",")))
+
+    def whose(row: dict[str, Any], name: str) -> Any:
+        return source.called(row[name]) if name == "agent" else row[name]
+
+    def cell(row: dict[str, Any], name: str) -> Any:
+        return "unknown" if name == "cost" and row["unpriced"] else row[name]
+
+    with Section("Whole run", hint="sums over all finished steps"):
+        Choose("Rows by", by, GROUPS, selection.setter("cost_by"))
+        columns = {
+            name: (lambda row, name=name: whose(row, name)) for name in by.split(",")
         }
-        # Else a limit that is far away would be outside.
-        option["yAxis"]["max"] = _above(limit, spent, measure)
-    return option
+        columns |= {
+            label: (lambda row, name=name: cell(row, name))
+            for name, label in SUMS.items()
+            if name not in RARE or any(row[name] for row in rows)
+        }
+        Table(columns, rows, file=f"cost-by-{by.replace(',', '-')}")
 
 
-def _above(limit: float, spent: data.Spent, measure: str) -> float:
-    used = spent.until(spent.steps[-1])[measure] if spent.steps else 0
-    return 1.05 * max(limit, used or 0)
-
-
-def _one(n: int, name: str, values: list[Any], summed: bool) -> dict[str, Any]:
-    if not summed:
-        return curves.bar(n, name, values)
-    return curves.line(n, name, values, shade=0.5) | {"stack": "all"}
+@solara.component
+def Latency(focus: Focus) -> Any:
+    """The seconds that calls took, by purpose."""
+    rows = focus.source.of(data.latencies)
+    with Section("Latency", hint="seconds of a call; calls that were sent only"):
+        columns = ("purpose", "calls", "median", "95 %", "longest")
+        Table({name: name for name in columns}, rows, file="latency")
 
 
 def written(name: str, value: float | None) -> str:
-    """A number with its unit; an unknown one is said."""
+    """A number with its unit; ``"unknown"`` for None."""
     if value is None:
         return "unknown"
     return f"${value:,.4f}" if name in ("cost", "known") else f"{value:,.0f}"

@@ -1,4 +1,4 @@
-"""Tables of spread: who holds such a memory, and which texts are most similar."""
+"""Tables of spread: the holders of such a memory, and the most similar sentences."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,110 +7,90 @@ import solara
 
 from mesa_memory.viz.data.spread import groups
 from mesa_memory.viz.data.spread import spread as data
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Column, Section, Table
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets import Section, Table, number
 
 #: the option of the address that has the ticks
 TICKS = "spread_ticks"
 
 
 @dataclass(frozen=True)
-class What:
-    """What counts.
+class Criteria:
+    """The sentences that count.
 
     Attributes:
         least: similarity, 0 to 1.
         kind: of record; None is all.
-        ticks: groups that were ticked by hand, as ``groups.written`` writes them.
+        marks: groups that were ticked by hand, as ``groups.written`` writes them.
     """
 
     least: float
     kind: str | None
-    ticks: str
+    marks: str
 
 
 @solara.component
-def Holders(
-    source: Source,
-    found: data.Found,
-    selection: Selection,
-    what: What,
-    step: float,
-) -> Any:
-    """Who holds it at the step, and what of theirs is most similar."""
-    ticks = groups.read(what.ticks)
-    rows = data.holders(found, what.least, step, what.kind, ticks)
-    heads = [
-        Column("agent"),
-        Column("text", wide=True),
-        Column("similarity", number=True),
-        Column("since", number=True),
-        Column("kind"),
-        Column("records", number=True),
-    ]
-    names = [head.label for head in heads]
+def Holders(focus: Focus, found: data.Found, criteria: Criteria) -> Any:
+    """The holders at the step, each with its most similar record."""
+    ticks = groups.read(criteria.marks)
+    step = number(focus.step)
+    rows = data.holders(found, criteria.least, focus.step, criteria.kind, ticks)
+    names = ("text", "similarity", "since", "kind", "records")
     with Section(
-        f"Holders at step {number(step)}",
+        f"Holders at step {step}",
         hint="with their most similar record; a click opens the agent",
     ):
         Table(
-            heads,
-            [
-                [source.called(row["agent"]), *(row[name] for name in names[1:])]
-                for row in rows
-            ],
+            {
+                "agent": lambda row: focus.source.called(row["agent"]),
+                **{name: name for name in names},
+            },
+            rows,
             page=5,
-            file=f"spread-step-{number(step)}",
-            on_pick=lambda place: selection.choose(
-                agent=rows[place]["agent"], view="agent"
+            file=f"spread-step-{step}",
+            on_pick=lambda row: focus.selection.choose(
+                agent=row["agent"], view="agent"
             ),
-            empty="Nobody holds it at this step.",
+            empty="No agent holds it at this step.",
         )
 
 
 @solara.component
-def Texts(source: Source, found: data.Found, selection: Selection, what: What) -> Any:
-    """What the nearest sentences say, with boxes to tick."""
-    ticks = groups.read(what.ticks)
+def Sentences(focus: Focus, found: data.Found, criteria: Criteria) -> Any:
+    """The nearest sentences, with boxes to tick."""
+    ticks = groups.read(criteria.marks)
     rows = solara.use_memo(
-        lambda: data.nearest(found, what.least, what.kind, ticks=ticks),
-        [id(found), what],
+        lambda: data.nearest(found, criteria.least, criteria.kind, ticks=ticks),
+        [id(found), criteria],
     )
-    heads = [
-        Column("counts"),
-        Column("similarity", number=True),
-        Column("text", wide=True),
-        Column("agents", number=True),
-        Column("first step", number=True),
-    ]
 
-    def turn(place: int) -> None:
-        row = rows[place]
+    def turn(row: dict[str, Any]) -> None:
         changed = {key: on for key, on in ticks.items() if key != row["key"]}
-        if (row["similarity"] >= what.least) == row["counts"]:
+        if (row["similarity"] >= criteria.least) == row["counts"]:
             changed[row["key"]] = not row["counts"]
-        selection.set_option(TICKS, groups.written(changed) or None)
+        focus.selection.set_option(TICKS, groups.written(changed) or None)
 
     with Section(
-        "What they say",
-        hint="whoever said it and when; a click lets it count, or not; agents: how many "
-        "ever had it",
+        "Nearest sentences",
+        hint="of all speakers and steps; a click lets one count, or not",
     ):
+        if criteria.marks:
+            solara.Button(
+                "Remove all ticks",
+                icon_name="mdi-undo",
+                on_click=lambda: focus.selection.set_option(TICKS, None),
+                text=True,
+            )
         Table(
-            heads,
-            [
-                [
-                    "☑" if row["counts"] else "☐",
-                    row["similarity"],
-                    row["text"],
-                    row["agents"],
-                    row["first"],
-                ]
-                for row in rows
-            ],
-            marked=[n for n, row in enumerate(rows) if row["counts"]],
+            {
+                "counts": lambda row: "☑" if row["counts"] else "☐",
+                "similarity": "similarity",
+                "text": "text",
+                "agents": "agents",
+                "first step": "first",
+            },
+            rows,
+            marked=lambda row: row["counts"],
             mark="counts",
             file="spread-texts",
             on_pick=turn,

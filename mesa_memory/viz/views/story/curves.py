@@ -1,4 +1,4 @@
-"""The curves below a story: how many agents are of each colour, and the model's numbers."""
+"""The curves below a story: the agents of each colour, and the model's numbers."""
 
 import json
 from typing import Any
@@ -9,57 +9,51 @@ import solara
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data.story.colouring import Colouring
 from mesa_memory.viz.data.story.scene import Scene
-from mesa_memory.viz.run_view import Source
-from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Chart, Choose, Empty, Section
-from mesa_memory.viz.widgets.timeline import number
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets import Choose, Empty, Section
 
 #: the curves that go with the colours, and all that count agents
 COLOURS, COUNTS = "colours", "counts"
 
 
 @solara.component
-def Curves(source: Source, selection: Selection, told: Scene, found: Colouring) -> Any:
+def Curves(focus: Focus, scene: Scene, found: Colouring) -> Any:
     """Outcomes by step, with a line at the chosen one; a click goes to a step."""
+    source, selection = focus.source, focus.selection
     counts = solara.use_memo(
-        lambda: _counting(told, len(source.agent_ids)), [id(told), source.stamp]
+        lambda: _counting(scene, len(source.agent_ids)), [id(scene), source.stamp]
     )
     choices = {COLOURS: f"the colours: {found.label}"}
-    choices |= {COUNTS: "all that the model counts its agents by"} if counts else {}
-    choices |= {f"model:{name}": f"the model's {name}" for name in told.collected}
+    choices |= {COUNTS: "the model's counts of agents"} if counts else {}
+    choices |= {f"model:{name}": f"the model's {name}" for name in scene.collected}
     usual = COUNTS if counts and not found.classes else COLOURS
     key = selection.option("curve", usual, choices)
     # As text: else every drawing of the page would walk through all the numbers.
     option = solara.use_memo(
-        lambda: _drawing(_option(source.steps, told, found, key, counts)),
-        [id(told), id(found), key, source.stamp],
+        lambda: _drawing(_option(source.steps, scene, found, key, counts)),
+        [id(scene), id(found), key, source.stamp],
     )
-    step = selection.step(source)
     with Section("Outcome", hint="by step; click a point to go there"):
-        Choose(
-            "Curves show",
-            key,
-            choices,
-            lambda value: selection.set_option("curve", value),
-        )
+        Choose("Curves show", key, choices, selection.setter("curve"))
         if not option:
             Empty("There are no numbers to draw yet. Make a step, or choose others.")
             return
-        Chart(
+        curves.StepChart(
+            selection,
             option,
+            source.steps,
+            focus.step,
             label=f"Curves of {choices[key]}, by step",
-            cursor=None if step is None else number(step),
             height=240,
             file="story-outcome",
-            on_pick=lambda event: curves.to_step(selection, source.steps, event),
         )
 
 
-def _counting(told: Scene, agents: int) -> list[str]:
+def _counting(scene: Scene, agents: int) -> list[str]:
     """The model's variables that are whole numbers from 0 to the number of agents."""
     return [
         name
-        for name, values in told.collected.items()
+        for name, values in scene.collected.items()
         if (known := values[np.isfinite(values)]).size
         and known.min() >= 0
         and known.max() <= agents
@@ -73,23 +67,21 @@ def _drawing(option: dict[str, Any]) -> str:
 
 
 def _option(
-    steps: list[float], told: Scene, found: Colouring, key: str, counts: list[str]
+    steps: list[float], scene: Scene, found: Colouring, key: str, counts: list[str]
 ) -> dict[str, Any]:
-    size = len(steps)
     if key == COLOURS:
-        lines = [
-            curves.line(n, name, _plain(values[:size]))
-            for n, (name, values) in enumerate(found.curves())
-            if np.isfinite(values).any()
-        ]
         unit = "agents" if found.classes else "mean"
-        return curves.over_steps(steps, unit, lines)
-    names = counts if key == COUNTS else [key.removeprefix("model:")]
+        values = dict(found.curves())
+    else:
+        unit = "agents" if key == COUNTS else ""
+        names = counts if key == COUNTS else [key.removeprefix("model:")]
+        values = {name: scene.collected[name] for name in names}
     lines = [
-        curves.line(n, name, _plain(told.collected[name][:size]))
-        for n, name in enumerate(names)
+        curves.line(n, name, _plain(own[: len(steps)]))
+        for n, (name, own) in enumerate(values.items())
+        if key != COLOURS or np.isfinite(own).any()
     ]
-    return curves.over_steps(steps, "agents" if key == COUNTS else "", lines)
+    return curves.over_steps(steps, unit, lines)
 
 
 def _plain(values: np.ndarray) -> list[float | None]:

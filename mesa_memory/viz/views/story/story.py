@@ -1,129 +1,89 @@
-"""Story: the agents where they are, what they tell each other, and one of them as a person."""
+"""Story: the agents in their space, their messages, and one of them as a person."""
 
 from typing import Any
 
 import solara
 
-from mesa_memory.viz.background_count import use_prepared
-from mesa_memory.viz.background_query import use_answer
+from mesa_memory.viz.background import use_activity, use_answer
 from mesa_memory.viz.data.activity import MEASURES as COUNTED
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import colouring as data
-from mesa_memory.viz.data.story import frames, scene
+from mesa_memory.viz.data.story import frames
 from mesa_memory.viz.data.story.colouring import Colouring
 from mesa_memory.viz.data.story.said import said
-from mesa_memory.viz.data.story.scene import Scene
-from mesa_memory.viz.run_view import Source
+from mesa_memory.viz.data.story.scene import Scene, scene
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.portions import use_portions
+from mesa_memory.viz.serving.run_feed import Source
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_spread
-from mesa_memory.viz.views.nothing import NoMemories
+from mesa_memory.viz.views.spread.spread import TextBox
 from mesa_memory.viz.views.story.curves import Curves
 from mesa_memory.viz.views.story.person import Person
-from mesa_memory.viz.widgets import Choose, SearchBox, Section
+from mesa_memory.viz.widgets import Choose, Section, number
 from mesa_memory.viz.widgets.stage import STYLE as STAGE
 from mesa_memory.viz.widgets.stage import Ground, Legend, Reel, Stage
-from mesa_memory.viz.widgets.timeline import number
 
-#: what agents may be coloured by besides the outcomes and measures
+#: colours by a text, besides the outcomes and the measures of memories
 TEXT = "text"
-#: agents times steps of a run whose texts are read at once
-QUICK = 1_000
-#: those by what memories did
 MEASURES = {f"memory:{name}": label for name, (label, _) in COUNTED.items()}
 
 
 @solara.component
-def StoryView(source: Source, selection: Selection) -> Any:
+def StoryView(focus: Focus) -> Any:
     """The story of a run: picture, person and curves, all at the chosen step."""
-    step = selection.step(source)
-    if step is None or not source.agent_ids:
-        NoMemories()
-        return
-    told = source.grown(scene.scene)
-    key = _colour(selection, told)
-    place = source.steps.index(step)
+    shown = focus.source.grown(scene)
+    key = _colour(focus.selection, shown)
+    kind, _, name = key.partition(":")
+    view = {"memory": ByMeasure, "outcome": ByOutcome, TEXT: ByText}[kind]
     with solara.Column(gap="0px"):
-        if key == TEXT:
-            ByText(source, selection, told, place)
-        elif key.startswith("memory:"):
-            ByMeasure(source, selection, told, place, key.removeprefix("memory:"))
-        else:
-            ByOutcome(source, selection, told, place, key.removeprefix("outcome:"))
+        view(focus, shown, name)
 
 
-def _colour(selection: Selection, told: Scene) -> str:
-    """What agents are coloured by: as chosen, else the first outcome, else events."""
-    outcomes = [f"outcome:{name}" for name in told.outcomes]
+def _colour(selection: Selection, shown: Scene) -> str:
+    """The key of the colours: as chosen, else the first outcome, else events."""
+    outcomes = [f"outcome:{name}" for name in shown.outcomes]
     allowed = [*outcomes, *MEASURES, TEXT]
     return selection.option("colour", next(iter(outcomes), "memory:events"), allowed)
 
 
 @solara.component
-def Colours(selection: Selection, told: Scene) -> Any:
-    """What the colours show."""
-    key = _colour(selection, told)
-    choices = {f"outcome:{name}": f"Outcome: {name}" for name in told.outcomes}
-    choices |= {name: f"Memory: {label.lower()}" for name, label in MEASURES.items()}
-    choices[TEXT] = "Memory: like a text …"
-    corner = [] if key == TEXT else ["mm-story-corner"]
-    with solara.Div(classes=["mm-row", *corner]):
-        Choose(
-            "Colour shows",
-            key,
-            choices,
-            lambda value: selection.set_option("colour", value),
-        )
-        if key == TEXT:
-            SearchBox(
-                "Text to look for in all memories",
-                selection.text.strip(),
-                lambda value: selection.choose(text=value.strip()),
-            )
+def ByOutcome(focus: Focus, shown: Scene, name: str) -> Any:
+    """Coloured by an outcome that the model reports of its agents."""
+    found = solara.use_memo(lambda: data.of_outcome(shown, name), [id(shown), name])
+    Scenery(focus, shown, found)
 
 
 @solara.component
-def ByOutcome(
-    source: Source, selection: Selection, told: Scene, place: int, name: str
-) -> Any:
-    """Coloured by what the model said of its agents."""
-    found = solara.use_memo(lambda: data.of_outcome(told, name), [id(told), name])
-    Scenery(source, selection, told, found, place)
-
-
-@solara.component
-def ByMeasure(
-    source: Source, selection: Selection, told: Scene, place: int, measure: str
-) -> Any:
-    """Coloured by what memories did; counting a long run takes a while."""
-    ready = use_prepared(source)
-    counted = source.activity() if ready else None
+def ByMeasure(focus: Focus, shown: Scene, measure: str) -> Any:
+    """Coloured by a measure of memories; counting a long run takes a while."""
+    counted = use_activity(focus.source)
     found = solara.use_memo(
-        lambda: data.of_measure(counted, measure) if counted else _nothing(source),
+        lambda: data.of_measure(counted, measure) if counted else _nothing(focus),
         [id(counted), measure],
     )
-    Scenery(source, selection, told, found, place)
+    Scenery(focus, shown, found)
 
 
 @solara.component
-def ByText(source: Source, selection: Selection, told: Scene, place: int) -> Any:
-    """Coloured by who holds a memory like a text."""
-    text = selection.text.strip()
-    quick = len(source.steps) * len(source.agent_ids) < QUICK or not text
-    answer = use_answer(
-        source, _holding, text, quick=quick, says="Reading all texts of the run …"
-    )
-    found = solara.use_memo(lambda: answer or _nothing(source), [id(answer)])
-    Scenery(source, selection, told, found, place)
+def ByText(focus: Focus, shown: Scene, _: str) -> Any:
+    """Coloured by whether an agent holds a memory like a text."""
+    text = focus.selection.text.strip()
+    says = "Reading all texts of the run …"
+    # Without a text there is nothing to read.
+    quick = None if text else True
+    answer = use_answer(focus.source, _holding, text, says=says, quick=quick)
+    found = solara.use_memo(lambda: answer or _nothing(focus), [id(answer)])
+    Scenery(focus, shown, found)
 
 
-def _nothing(source: Source) -> Colouring:
+def _nothing(focus: Focus) -> Colouring:
     """No colours, until there is something to show."""
-    return data.nothing(source.agent_ids, len(source.steps))
+    return data.nothing(focus.source.agent_ids, len(focus.source.steps))
 
 
 def _holding(run: Any, text: str) -> Colouring | None:
-    """Who holds a memory like a text; None for a blank one."""
+    """The holders of a memory like a text; None for a blank one."""
     if not text:
         return None
     held = spread.holding(spread.found(run, text), spread.MIN_SIMILARITY)
@@ -131,41 +91,49 @@ def _holding(run: Any, text: str) -> Colouring | None:
 
 
 @solara.component
-def Scenery(
-    source: Source, selection: Selection, told: Scene, found: Colouring, place: int
-) -> Any:
+def Scenery(focus: Focus, shown: Scene, found: Colouring) -> Any:
     """Picture, person and curves."""
-    agent = selection.agent(source)
     solara.Style(STYLE + STAGE)
     with solara.Div(classes=["mm-story"]):
-        with Section("Story", hint="who tells whom; click an agent, or what was said"):
-            Colours(selection, told)
-            Picture(source, selection, told, found, place)
-        Person(source, selection, agent, place)
-    Curves(source, selection, told, found)
+        with Section("Story", hint="messages are arrows; click an agent, or words"):
+            Colours(focus.selection, shown)
+            Picture(focus, shown, found)
+        Person(focus)
+    Curves(focus, shown, found)
 
 
 @solara.component
-def Picture(
-    source: Source, selection: Selection, told: Scene, found: Colouring, place: int
-) -> Any:
-    """The agents at the step, and what they say; it plays by itself."""
-    agents = told.agents
-    shown = min(len(source.steps), found.values.shape[1])
-    version = _use_version(told, found)
-    now, need = use_portions((version, source.key), place, shown)
+def Colours(selection: Selection, shown: Scene) -> Any:
+    """The choice of the colours."""
+    key = _colour(selection, shown)
+    choices = {f"outcome:{name}": f"Outcome: {name}" for name in shown.outcomes}
+    choices |= {name: f"Memory: {label.lower()}" for name, label in MEASURES.items()}
+    choices[TEXT] = "Memory: like a text …"
+    corner = [] if key == TEXT else ["mm-story-corner"]
+    with solara.Div(classes=["mm-row", *corner]):
+        Choose("Colour shows", key, choices, selection.setter("colour"))
+        if key == TEXT:
+            TextBox(selection)
+
+
+@solara.component
+def Picture(focus: Focus, shown: Scene, found: Colouring) -> Any:
+    """The agents at the step, and their messages; it plays by itself."""
+    source, selection, agents = focus.source, focus.selection, shown.agents
+    place = source.steps.index(focus.step)
+    count = min(len(source.steps), found.values.shape[1])
+    version = _use_version(shown, found)
+    now, need = use_portions((version, source.key), place, count)
     pictures = solara.use_memo(
-        lambda: _frames(source, told, found, now), [version, source.key, tuple(now)]
+        lambda: _frames(source, shown, found, now), [version, source.key, tuple(now)]
     )
     reel = solara.use_memo(
-        lambda: _reel(source, told, version), [version, id(told), source]
+        lambda: _reel(source, shown, version), [version, id(shown), source]
     )
-    begin = solara.use_ref(place).current
     ground = solara.use_memo(
-        lambda: _ground(told, agents, place), [id(told), id(told.space(place))]
+        lambda: _ground(shown, agents, place), [id(shown), id(shown.space(place))]
     )
     low, high = solara.use_memo(lambda: found.range, [id(found)])
-    chosen = selection.agent(source)
 
     def explain(at: int, message: int) -> None:
         (of_step,) = source.of(said, at, 1)
@@ -177,8 +145,8 @@ def Picture(
     Stage(
         reel=reel,
         frames=pictures,
-        begin=begin,
-        selected=agents.index(chosen) if chosen in agents else -1,
+        begin=solara.use_ref(place).current,
+        selected=agents.index(focus.agent) if focus.agent in agents else -1,
         ground=ground,
         legend=Legend(found.label, found.classes, low, high),
         on_need=need,
@@ -187,47 +155,47 @@ def Picture(
     )
 
 
-def _use_version(told: Scene, found: Colouring) -> int:
-    """Counts up whenever pictures that were made before do not hold any more."""
-    before, number = solara.use_ref((told, found)), solara.use_ref(0)
-    scene, colouring = before.current
-    moved = (scene.moving, scene.agents) != (told.moving, told.agents)
+def _use_version(shown: Scene, found: Colouring) -> int:
+    """Counts up when earlier pictures are out of date."""
+    before, count = solara.use_ref((shown, found)), solara.use_ref(0)
+    earlier, colouring = before.current
+    moved = (earlier.moving, earlier.agents) != (shown.moving, shown.agents)
     if moved or not (found is colouring or found.goes_on(colouring)):
-        number.current += 1
-    before.current = (told, found)
-    return number.current
+        count.current += 1
+    before.current = (shown, found)
+    return count.current
 
 
 def _frames(
-    source: Source, told: Scene, found: Colouring, now: list[range]
+    source: Source, shown: Scene, found: Colouring, now: list[range]
 ) -> list[dict[str, Any]]:
     """The pictures of some steps."""
     made = []
     for some in now:
         messages = source.of(said, some.start, len(some))
-        made += frames.frames(told.agents, found, told, messages, some.start)
+        made += frames.frames(shown.agents, found, shown, messages, some.start)
     return made
 
 
-def _reel(source: Source, told: Scene, version: int) -> Reel:
-    """What the pictures are of."""
-    count = len(told.agents)
+def _reel(source: Source, shown: Scene, version: int) -> Reel:
+    """The steps and agents of the pictures."""
+    count = len(shown.agents)
     return Reel(
         f"{source.key} {version}",
         [number(step) for step in source.steps],
-        [source.called(agent) for agent in told.agents],
-        list(range(count - len(told.others), count)),
+        [source.called(agent) for agent in shown.agents],
+        list(range(count - len(shown.others), count)),
     )
 
 
-def _ground(told: Scene, agents: list[Any], place: int) -> Ground:
-    space = told.space(place)
+def _ground(shown: Scene, agents: list[Any], place: int) -> Ground:
+    space = shown.space(place)
     cells, ties = space.get("cells"), space.get("ties")
     return Ground(
-        frames.box(told, place),
-        frames.flat(agents, told, place),
-        ties if isinstance(ties, list) and told.placed else [],
-        cells if isinstance(cells, list) and len(cells) == 2 and told.placed else [],
+        frames.box(shown, place),
+        frames.flat(agents, shown, place),
+        ties if isinstance(ties, list) and shown.placed else [],
+        cells if isinstance(cells, list) and len(cells) == 2 and shown.placed else [],
     )
 
 
