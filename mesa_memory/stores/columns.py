@@ -28,7 +28,6 @@ class _Checked(TypeDecorator):
         kinds: the Python types of a right value.
     """
 
-    cache_ok = True
     place = "a column"
     wanted = ""
     kinds: tuple[type, ...] = ()
@@ -51,24 +50,28 @@ class _Checked(TypeDecorator):
 class Text(_Checked):
     """Text."""
 
+    cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Text, "text", (str,)
 
 
 class Integer(_Checked):
     """A whole number."""
 
+    cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Integer, "a whole number", (int,)
 
 
 class BigInteger(_Checked):
     """A whole number of 64 bits."""
 
+    cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.BigInteger, "a whole number", (int,)
 
 
 class Double(_Checked):
     """A finite number."""
 
+    cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Double, "a finite number", (float, int)
 
     def is_right(self, value: Any) -> bool:
@@ -79,6 +82,7 @@ class Double(_Checked):
 class Boolean(_Checked):
     """True or false; 1 or 0 in SQLite."""
 
+    cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Boolean, "0 or 1", (bool, int)
 
     def load_dialect_impl(self, dialect: Any) -> Any:
