@@ -5,11 +5,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import pdist
 
 from mesa_memory.retrieval.bm25 import terms
-
-#: agents up to which pairs are compared at once, as rows of a matrix
-BLOCK_AGENTS = 512
 
 
 def mean_jaccard(texts: Mapping[Any, Sequence[str]]) -> float:
@@ -26,19 +24,10 @@ def mean_jaccard(texts: Mapping[Any, Sequence[str]]) -> float:
     if len(sets) < 2:
         return float("nan")
     places = {word: n for n, word in enumerate(sorted(frozenset().union(*sets)))}
-    has = np.zeros((len(sets), len(places)), dtype=np.float32)
+    has = np.zeros((len(sets), len(places)), dtype=bool)
     for row, said in enumerate(sets):
-        has[row, [places[word] for word in said]] = 1.0
-    sizes = has.sum(axis=1)
-    total = 0.0
-    for start in range(0, len(sets), BLOCK_AGENTS):
-        block = slice(start, start + BLOCK_AGENTS)
-        both = has[block] @ has.T
-        either = sizes[block, None] + sizes[None, :] - both
-        alike = np.divide(both, either, out=np.ones_like(both), where=either > 0)
-        later = np.arange(len(sets))[None, :] > np.arange(len(sets))[block, None]
-        total += float(alike[later].sum(dtype=np.float64))
-    return total / (len(sets) * (len(sets) - 1) / 2)
+        has[row, [places[word] for word in said]] = True
+    return float(1 - pdist(has, "jaccard").mean())
 
 
 def same_answers(answers: Sequence[Hashable]) -> float:

@@ -13,7 +13,6 @@ from mesa_memory.stores.schema import records
 
 #: endings after which an event is in no memory, in any form
 FORGOTTEN = (EVICTED,)
-COLUMNS = ("age", "at_risk", "forgotten", "ended", "held")
 
 
 def survival(
@@ -49,13 +48,17 @@ def survival(
     ages = [(last if end is None else end) - since for since, end, _ in lives]
     lost = [why in forgotten for _, _, why in lives]
     counted = pd.DataFrame({"age": ages, "forgotten": lost})
-    rows, share, left = [], 1.0, len(ages)
-    for age, group in counted.groupby("age", sort=True):
-        gone = int(group["forgotten"].sum())
-        share *= 1 - gone / left
-        rows.append((age, left, gone, len(group) - gone, share))
-        left -= len(group)
-    return pd.DataFrame(rows, columns=list(COLUMNS))
+    table = counted.groupby("age")["forgotten"].agg(["size", "sum"]).reset_index()
+    at_risk = table["size"][::-1].cumsum()[::-1]
+    return pd.DataFrame(
+        {
+            "age": table["age"],
+            "at_risk": at_risk,
+            "forgotten": table["sum"],
+            "ended": table["size"] - table["sum"],
+            "held": (1 - table["sum"] / at_risk).cumprod(),
+        }
+    )
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """Makes what is missing of a study: gives the jobs to workers, and takes what they say."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mesa_memory.errors import (
     BudgetExceeded,
@@ -24,108 +24,111 @@ from mesa_memory.experiments.studies.worker import (
 )
 from mesa_memory.stores.studies import FAILED, Studies
 
-if TYPE_CHECKING:
-    from mesa_memory.experiments.studies.study import Study
-
 #: seconds after which a case that another process makes is looked at again
 BUSY_S = 1.0
 INTERRUPTED = "the study was interrupted; study.run() goes on from there"
 
 
 def make(
-    study: "Study",
     studies: Studies,
-    number: int,
     workers: Workers,
     jobs: Sequence[Job],
     bar: Progress,
+    current: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Makes all jobs; those that begin as another one, when that one has been made.
+    """Makes all jobs of a study; those that fork from another one follow it.
 
     Args:
-        number: of the study in the store.
+        current: the fingerprint of the study's code as it is now.
 
     Raises:
         BudgetExceeded, StoreUnavailable, StudyChanged, WorkerLost: see ``Study.run``.
     """
+    left = {job.number: job for job in jobs}
     try:
-        _make(study, studies, number, workers, jobs, bar)
+        while left:
+            forks = {n: job.fork for n, job in left.items() if job.fork is not None}
+            ready = [
+                job
+                for number, job in left.items()
+                if number not in forks or forks[number].case not in left
+            ]
+            busy = _make(studies, workers, ready, bar, current)
+            for job in ready:
+                if job.number not in busy:
+                    del left[job.number]
+            if busy:  # another process makes them now, or a worker of it was killed
+                time.sleep(BUSY_S)
     except WorkerLost as error:
-        _check_code(study, jobs, error)
+        _check_code(jobs[0], current, error)
         raise
     except KeyboardInterrupt:  # without the frames of all that waited
         raise KeyboardInterrupt(INTERRUPTED) from None
 
 
 def _make(
-    study: "Study",
     studies: Studies,
-    number: int,
     workers: Workers,
-    jobs: Sequence[Job],
+    ready: Sequence[Job],
     bar: Progress,
-) -> None:
-    left = {job.number: job for job in jobs}
-    while left:
-        ready = [
-            job
-            for job in left.values()
-            if job.fork is None or job.fork.case not in left
-        ]
-        busy = set()
-        with closing(workers.outcomes(ready)) as outcomes:  # type: ignore[type-var]
-            for outcome in outcomes:
-                if outcome.state == BUSY:
-                    busy.add(outcome.number)
-                    continue
-                bar.add(outcome)
-                if outcome.state == LOST_WORKER:
-                    _check_code(study, jobs)
-                _take(study, studies, number, outcome)
-        for job in ready:
-            if job.number not in busy:
-                del left[job.number]
-        if busy:  # another process makes them now, or a worker of it was killed
-            time.sleep(BUSY_S)
+    current: Callable[[], Mapping[str, Any]],
+) -> set[int]:
+    """The numbers of the jobs that another process is making."""
+    busy = set()
+    with closing(workers.outcomes(ready)) as outcomes:  # type: ignore[type-var]
+        for outcome in outcomes:
+            if outcome.state == BUSY:
+                busy.add(outcome.number)
+                continue
+            bar.add(outcome)
+            if outcome.state == LOST_WORKER:
+                _check_code(ready[0], current)
+            _take(studies, ready[0], outcome)
+    return busy
 
 
 def _check_code(
-    study: "Study", jobs: Sequence[Job], error: Exception | None = None
+    job: Job,
+    current: Callable[[], Mapping[str, Any]],
+    error: Exception | None = None,
 ) -> None:
     """Raises if the code has changed, so that workers perhaps cannot load it."""
-    now = study.fingerprint
-    for job in jobs[:1]:
-        before = dict(job.compared)
-        if found := differences(before, {part: now[part] for part in before}):
-            raise _code_changed(study, found) from error
+    now = current()
+    if found := differences(job.compared, {part: now[part] for part in job.compared}):
+        raise _code_changed(job, found) from error
 
 
-def _code_changed(study: "Study", found: Sequence[str]) -> StudyChanged:
-    """The error of a study whose code was changed while it ran."""
+def _code_changed(job: Job, found: Sequence[str]) -> StudyChanged:
     return StudyChanged(
-        f"while the study {study.name!r} ran, its code was changed: {'; '.join(found)}. "
-        "Runs with both versions would be in one table. What is finished is kept. Undo "
-        "the changes and call study.run() again, or begin a study of another name.",
+        f"while the study {job.study_name!r} ran, its code was changed: "
+        f"{'; '.join(found)}. Runs with both versions would be in one table. What is "
+        "finished is kept. Undo the changes and call study.run() again, or begin a "
+        "study of another name.",
         differences=tuple(found),
     )
 
 
-def _take(study: "Study", studies: Studies, number: int, outcome: Outcome) -> None:
+def _take(studies: Studies, job: Job, outcome: Outcome) -> None:
+    """Raises for an outcome that ends the study.
+
+    Args:
+        job: any one of the study's.
+    """
     if outcome.state == LOST:
         raise StoreUnavailable(
             f"a worker cannot use the store: {outcome.error}. What was written "
             "before is kept; study.run() goes on from there.",
-            location=study.location,
+            location=job.location,
         )
     if outcome.budget:
-        left = sum(case.due for case in studies.cases(number))
+        left = sum(case.due for case in studies.cases(job.study))
         raise BudgetExceeded(
-            f"the budget of the study {study.name!r} is used up, and {left} of its "
+            f"the budget of the study {job.study_name!r} is used up, and {left} of its "
             f"runs are not finished: {outcome.error}. What was recorded is kept; "
             "study.run(budget=Budget(…)) with another one goes on from there."
         )
     if outcome.state == CHANGED:
-        raise _code_changed(study, outcome.differences)
+        raise _code_changed(job, outcome.differences)
     if outcome.state == LOST_WORKER:
         error = {"state": FAILED, "error": outcome.error}
-        studies.settle(number, outcome.number, **error)
+        studies.settle(job.study, outcome.number, **error)

@@ -1,25 +1,24 @@
-"""A bar that says how many runs have ended, what they cost, and what all will cost."""
+"""A bar with the number of runs that have ended, and their cost."""
 
 import sys
 from typing import Any
 
 from mesa_memory.experiments.studies.worker import Outcome
+from mesa_memory.stores.studies import FINISHED
 
 
 class Progress:
     """A tqdm bar on stderr; nothing where it is not wanted.
 
     Args:
-        total: how many runs there are to make.
+        total: number of runs to make.
         spent: dollars that the study has cost before; None is unknown.
     """
 
     def __init__(self, total: int, spent: float | None, shown: bool) -> None:
         from tqdm.auto import tqdm
 
-        self.total, self.ended = total, 0
-        self.before, self.cost = spent, 0.0
-        self.failed, self.calls = 0, 0
+        self.cost, self.calls, self.failed = spent, 0, 0
         quiet = not shown or not total
         self.bar: Any = tqdm(total=total, disable=quiet, unit="run", file=sys.stderr)
 
@@ -31,23 +30,16 @@ class Progress:
 
     def add(self, outcome: Outcome) -> None:
         """A run has ended."""
-        self.ended += 1
-        self.calls += outcome.usage.get("calls") or 0
         cost = outcome.usage.get("cost", 0.0)
-        self.before = None if cost is None else self.before
-        self.cost += cost or 0.0
-        self.failed += outcome.state != "finished"
+        self.cost = None if None in (cost, self.cost) else self.cost + cost
+        self.calls += outcome.usage.get("calls") or 0
+        self.failed += outcome.state != FINISHED
         self.bar.update()
-        self.bar.set_postfix_str(self.said, refresh=False)
+        self.bar.set_postfix_str(self.text, refresh=False)
 
     @property
-    def said(self) -> str:
-        """Calls, cost so far, and the cost of all if the others cost the same."""
+    def text(self) -> str:
+        """Calls, cost so far, and runs that have not finished."""
+        cost = "cost unknown" if self.cost is None else f"${self.cost:.2f}"
         failed = f", {self.failed} not finished" if self.failed else ""
-        if self.before is None:
-            return f"{self.calls} calls, cost unknown{failed}"
-        so_far = self.before + self.cost
-        if not so_far:
-            return f"{self.calls} calls{failed}"
-        ahead = self.before + self.cost * self.total / max(1, self.ended)
-        return f"{self.calls} calls, ${so_far:.2f} of about ${ahead:.2f}{failed}"
+        return f"{self.calls} calls, {cost}{failed}"

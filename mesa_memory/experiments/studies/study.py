@@ -178,7 +178,7 @@ class Study:
             check_picklable(workers, jobs)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
             with Progress(len(jobs), spent, progress) as bar:
-                make(self, studies, row.id, workers, jobs, bar)
+                make(studies, workers, jobs, bar, lambda: self.fingerprint)
             status = self._status(studies, self._row(studies))
         if status.failed:
             logger.warning("%s", status)
