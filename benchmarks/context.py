@@ -28,11 +28,9 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.tables import show as show_table
 from mesa_memory import (
-    Consolidation,
     Conversations,
     EventStream,
     Facts,
-    Grader,
     Impressions,
     Layer,
     LayeredMemory,
@@ -40,6 +38,7 @@ from mesa_memory import (
     Window,
     configure,
 )
+from mesa_memory.layers import Consolidation, Grader
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.story import Story
 from mesa_memory.llm.tokens import count_tokens

@@ -32,14 +32,8 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.small_model import NAME, SmallModel
 from benchmarks.tables import show
-from mesa_memory import (
-    LLMRequest,
-    LongTermMemory,
-    MesaMemoryError,
-    Reply,
-    Services,
-    configure,
-)
+from mesa_memory import LongTermMemory, MesaMemoryError, Services, configure
+from mesa_memory.llm import LLMRequest, Reply
 
 KINDS = ("offline", "forgetful", "small")
 FACTS, STEPS = 50, 20

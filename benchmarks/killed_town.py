@@ -20,19 +20,18 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import (
     EpisodicMemory,
     ImpressionMemory,
-    LLMRequest,
     LLMUnavailable,
     LongTermMemory,
     OfflineLLM,
     Recording,
-    Reflection,
-    Reply,
     Scoring,
     ShortTermMemory,
     STLTMemory,
     configure,
     register_policy,
 )
+from mesa_memory.layers import Reflection
+from mesa_memory.llm import LLMRequest, Reply
 from mesa_memory.runs.recording.rows import prompt_hash
 from tests.support.town import Citizen
 

@@ -22,7 +22,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.tables import show
 from mesa_memory import (
-    Consolidation,
     EventStream,
     Facts,
     Impressions,
@@ -33,6 +32,7 @@ from mesa_memory import (
     configure,
 )
 from mesa_memory.core.requests import LLMRequest, Reply
+from mesa_memory.layers import Consolidation
 
 #: seconds of a request, by purpose
 SECONDS = {"consolidate": 0.3, "impression": 0.2, "extract": 0.4, "grade": 0.9}

@@ -7,7 +7,7 @@ The outcome is the rumour's own: the share of the town that believes the correct
 the last day. Two memories are compared by the difference of their means, in three ways:
 each run with a seed of its own; the same seeds for both, and one random generator for all
 (``model.rng``), from which the agents of the second memory draw once more in each step; and
-the same seeds with addressed draws (``mesa_memory.draw``), with the same additional draws.
+the same seeds with addressed draws (``mesa_memory.experiments.draw``), with the same additional draws.
 
 The number of runs that an interval of a certain width needs goes with the variance of the
 difference, so the ratio of two variances is the ratio of the numbers of runs. Its own 95%
@@ -30,10 +30,10 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.tables import show
-from mesa_memory import draw
 from mesa_memory.examples.rumor import agents, model
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.opinion import Opinion
+from mesa_memory.experiments import draw
 
 #: what is compared, and the limit: so many times fewer runs than with seeds of their own
 MEMORIES = ("stlt", "long_term")

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.tables import show
-from mesa_memory import From, Services, Study, configure, erase, implant
+from mesa_memory import Services, configure
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import ChangeAfter, Study
+from mesa_memory.interventions import erase, implant
 from mesa_memory.llm.doubles.offline import OfflineLLM
 
 #: most calls, as a ratio to those that cannot be shared
@@ -73,7 +75,9 @@ def texts(model: Any) -> list[str]:
     return [agent.memory.get_prompt_ready() for agent in model.agents]
 
 
-def alone(given: dict[str, Any], arm: From | None, steps: int) -> tuple[list[str], int]:
+def alone(
+    given: dict[str, Any], arm: ChangeAfter | None, steps: int
+) -> tuple[list[str], int]:
     """An arm from its first step: what it comes to, and its calls."""
     provider, model = Provider(), RumorModel(**given)
     configure(model, llm=provider, execution="blocking")
@@ -86,7 +90,7 @@ def alone(given: dict[str, Any], arm: From | None, steps: int) -> tuple[list[str
 
 
 def by_a_study(
-    given: dict[str, Any], arms: list[From | None], steps: int, folder: str
+    given: dict[str, Any], arms: list[ChangeAfter | None], steps: int, folder: str
 ) -> tuple[list[Any], int]:
     """The same, as the levels of a factor."""
     provider, fixed = Provider(), {n: v for n, v in given.items() if n != "rng"}
@@ -103,7 +107,12 @@ def by_a_study(
 def compared(memory: str, agents: int, steps: int, at: int) -> dict[str, Any]:
     """Calls, their ratio, and if the results are the same."""
     given = {"n_agents": agents, "memory": memory, "rng": 3}
-    arms = [None, From(at, alarm), From(at, oblivion), From(at, "swap:short_term")]
+    arms = [
+        None,
+        ChangeAfter(at, alarm),
+        ChangeAfter(at, oblivion),
+        ChangeAfter(at, "swap:short_term"),
+    ]
     separate = [alone(given, arm, steps) for arm in arms]
     k, calls = len(arms), sum(calls for _, calls in separate)
     share = (at + k * (steps - at)) / (k * steps)

@@ -25,11 +25,12 @@ from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.reasoning import Observation
 
 from benchmarks.tables import show
-from mesa_memory import ToolCall, configure, register_policy, route_reasoning
+from mesa_memory import configure, register_policy, route_reasoning
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.llm import ToolCall
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PolicyInput
 

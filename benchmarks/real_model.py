@@ -40,11 +40,11 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     STLTMemory,
-    Task,
     configure,
 )
 from mesa_memory.core.records import EVENT, EVICTED
 from mesa_memory.llm.cost.usage import Usage
+from mesa_memory.tasks import Task
 from tests.support.town import Citizen, Town
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from tests.support.choosers import CHANCE, Choice, chance_server, cooperation
 
 #: allowed share of intervals that cover the chance

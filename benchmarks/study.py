@@ -26,9 +26,8 @@ from typing import Any
 import mesa
 
 from benchmarks.tables import show
-from mesa_memory import Study
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Study
 from tests.support.server_process import ServerProcess
 from tests.support.studied import PaidStreet, Street
 

@@ -27,8 +27,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from benchmarks.tables import show
-from mesa_memory import Study
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Study
 from mesa_memory.stores import open_store, schema
 from tests.support.openai_server import OpenAIServer
 from tests.support.studied import PaidStreet

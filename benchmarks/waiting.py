@@ -31,15 +31,8 @@ from mesa_llm.parallel_stepping import step_agents_parallel
 from rich.console import Console
 from rich.table import Table
 
-from mesa_memory import (
-    EpisodicMemory,
-    LLMRequest,
-    LLMSettings,
-    LongTermMemory,
-    Services,
-    STLTMemory,
-    configure,
-)
+from mesa_memory import EpisodicMemory, LongTermMemory, Services, STLTMemory, configure
+from mesa_memory.llm import LLMRequest, LLMSettings
 from mesa_memory.llm.providers.client import ProviderClient
 from mesa_memory.llm.providers.litellm import litellm
 from mesa_memory.llm.schemas import json_schema

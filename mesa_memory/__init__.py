@@ -4,6 +4,7 @@
 
     agent.memory = STLTMemory(agent)
 
+Interventions, experiments, metrics and tests of memories are in modules of these names.
 Public names are loaded on first use, so that importing the package is fast and
 touches neither the network nor litellm.
 """
@@ -11,6 +12,7 @@ touches neither the network nor litellm.
 import logging
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -41,95 +43,71 @@ _PLACES = {
     "BadReply": "errors",
     "Budget": "llm.cost.usage",
     "BudgetExceeded": "errors",
-    "BudgetReport": "memories.prompt.sections",
-    "Consolidation": "layers.consolidation",
     "ConversationMemory": "memories.conversation",
-    "EpisodicMemory": "memories.episodic",
     "Conversations": "layers.conversations.layer",
+    "EpisodicMemory": "memories.episodic",
     "EventStream": "layers.stream.event_stream",
-    "EveryBatch": "layers.consolidation",
     "FactMemory": "memories.fact",
     "Facts": "layers.facts.layer",
-    "From": "experiments.changes",
-    "FrontHalf": "layers.consolidation",
-    "Grader": "layers.stream.grading",
     "ImpressionMemory": "memories.impression",
     "Impressions": "layers.impressions",
     "LLMError": "errors",
     "LLMRejected": "errors",
-    "LLMRequest": "core.requests",
-    "LLMSettings": "llm.base",
     "LLMUnavailable": "errors",
     "Layer": "layers.base",
     "LayeredMemory": "memories.layered",
-    "Ledger": "llm.cost.ledger",
-    "Line": "layers.lines",
     "LongTermMemory": "memories.long_term",
     "MemoryModule": "memories.host.memory_module",
     "MemoryRecord": "core.records",
     "MemoryStalled": "errors",
     "MesaMemoryError": "errors",
-    "Message": "layers.entry",
     "NarrativeMemory": "memories.narrative",
     "OfflineLLM": "llm.doubles.offline",
-    "OverTokens": "layers.consolidation",
-    "ScoredRecord": "retrieval.index",
     "Recording": "runs.recording.config",
-    "Recollection": "layers.stream.recalling",
-    "Reflection": "layers.stream.reflection",
-    "Reflector": "layers.stream.reflecting",
-    "Question": "experiments.measures.questions",
-    "Questionnaire": "experiments.measures.questionnaires",
     "ReplayMismatch": "errors",
     "Run": "runs",
-    "Reply": "core.requests",
     "RunningSummary": "layers.summary",
     "STLTMemory": "memories.stlt",
     "Scoring": "retrieval.scoring",
-    "StoreError": "errors",
-    "Study": "experiments.studies.study",
-    "Term": "retrieval.terms",
     "ScriptedLLM": "llm.doubles.scripted",
     "Services": "runtime.services",
     "ShortTermMemory": "memories.short_term",
-    "Task": "tasks",
-    "ToolCall": "llm.doubles.policy",
-    "PolicyInput": "llm.doubles.policy",
-    "Usage": "llm.cost.usage",
+    "StoreError": "errors",
     "Window": "layers.window",
     "add_memory_tools": "memories.tools",
     "carry_over": "runs.recording.past_run",
     "checkpoint": "runs.recording.resume",
     "configure": "runs.recording.configure",
-    "draw": "experiments.draws",
-    "edit": "memories.host.interventions",
-    "erase": "memories.host.interventions",
-    "estimate": "experiments.estimates.forecast",
     "fork": "runs.recording.resume",
-    "implant": "memories.host.interventions",
     "open_run": "runs",
-    "probe": "memories.host.interventions",
     "register_policy": "llm.doubles.policy",
     "resume": "runs.recording.resume",
     "route_reasoning": "runtime.reasoning",
-    "swap": "memories.host.interventions",
 }
 
-#: modules of public functions
-_MODULES = {"metrics": "experiments.measures.metrics"}
-
-__all__ = sorted([*_PLACES, *_MODULES])  # noqa: PLE0605 - names come from the table above
+__all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
 
 
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return import_module(f"{__name__}.{_MODULES[name]}")
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    globals()[name] = value
+def exported(package: str, places: Mapping[str, str], name: str) -> Any:
+    """A public name of a package, from the module that defines it, on first use.
+
+    Args:
+        package: full name of the package.
+        places: module of each public name, without ``mesa_memory.``.
+
+    Raises:
+        AttributeError: if the package has no such name.
+    """
+    if name not in places:
+        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{places[name]}"), name)
+    setattr(sys.modules[package], name, value)
     return value
 
 
+def __getattr__(name: str) -> Any:
+    return exported(__name__, _PLACES, name)
+
+
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_PLACES, *_MODULES])
+    return sorted([*globals(), *_PLACES])

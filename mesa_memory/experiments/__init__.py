@@ -1,20 +1,21 @@
 """Studies: many runs of a model, with memory as a factor, on one machine or many."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from mesa_memory.experiments.studies.processes import Processes
-    from mesa_memory.experiments.studies.study import Study
+from mesa_memory import exported
 
-__all__ = ["Processes", "Study"]
+_PLACES = {
+    "ChangeAfter": "experiments.changes",
+    "Processes": "experiments.studies.processes",
+    "Question": "experiments.measures.questions",
+    "Questionnaire": "experiments.measures.questionnaires",
+    "Study": "experiments.studies.study",
+    "draw": "experiments.draws",
+    "estimate": "experiments.estimates.forecast",
+}
 
-_PLACES = {"Processes": "studies.processes", "Study": "studies.study"}
+__all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
 
 
 def __getattr__(name: str) -> Any:
-    # a worker that makes one run needs nothing of what plans them
-    if name in _PLACES:
-        from importlib import import_module
-
-        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return exported(__name__, _PLACES, name)

@@ -12,8 +12,8 @@ SWAP = "swap:"
 
 
 @dataclass(frozen=True)
-class From:
-    """A change that begins after a step; before it, the arm is like one without it.
+class ChangeAfter:
+    """A change after a step; before it, the arm is like one without the change.
 
     As a level of a factor of a study, it leaves the argument out, as None beside it does:
     runs that are the same until the step share their beginning, which is made once.

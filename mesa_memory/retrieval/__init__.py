@@ -1,1 +1,16 @@
 """Which records come to mind, in which order, and why."""
+
+from typing import Any
+
+from mesa_memory import exported
+
+_PLACES = {
+    "ScoredRecord": "retrieval.index",
+    "Term": "retrieval.terms",
+}
+
+__all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above
+
+
+def __getattr__(name: str) -> Any:
+    return exported(__name__, _PLACES, name)

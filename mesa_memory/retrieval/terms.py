@@ -100,7 +100,7 @@ def checked_terms(terms: Any) -> tuple[Term, ...]:
     for term in several:
         if not isinstance(term, Term):
             raise TypeError(
-                f"terms must be objects of subclasses of mesa_memory.Term, got {term!r}"
+                f"terms must be objects of subclasses of mesa_memory.retrieval.Term, got {term!r}"
             )
     names = [term.name for term in several]
     if len(set(names)) < len(names):

@@ -23,7 +23,7 @@ memory = ["short_term", "stlt"]
 known = "{module}:known"
 """
 PYTHON = """
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from mesa_memory.examples.rumor.model import RumorModel
 
 def known(model):
@@ -164,7 +164,7 @@ def test_what_is_no_study_ends_in_one_line(tmp_path):
 
 FORMULAS = """
 import mesa
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 
 class Town(mesa.Model):
     def __init__(self, label="a", rng=None):

@@ -14,8 +14,9 @@ import litellm
 import mesa
 import pytest
 
-from mesa_memory import LLMRejected, LLMSettings, LLMUnavailable, Services, configure
+from mesa_memory import LLMRejected, LLMUnavailable, Services, configure
 from mesa_memory.hosts.litellm import address_of
+from mesa_memory.llm import LLMSettings
 from mesa_memory.llm.providers.client import ProviderClient
 from mesa_memory.llm.providers.direct import OpenAICompatibleSender
 from mesa_memory.llm.providers.routing import destination, obstacle

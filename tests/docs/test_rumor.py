@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from mesa_memory import PolicyInput, Services
+from mesa_memory import Services
 from mesa_memory.examples.rumor import MEMORIES, batch, conversation, memories
 from mesa_memory.examples.rumor.hearsay import (
     CORRECTION,
@@ -22,6 +22,7 @@ from mesa_memory.examples.rumor.hearsay import (
 )
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.opinion import Opinion
+from mesa_memory.llm import PolicyInput
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 POISON = f"News of day 1: {SAYINGS[RUMOUR]}."

@@ -9,9 +9,10 @@ import mesa
 import numpy as np
 import pytest
 
-from mesa_memory import Recording, Services, configure, draw, fork, resume
+from mesa_memory import Recording, Services, configure, fork, resume
 from mesa_memory.errors import NoSeed
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import draw
 
 #: the first numbers of one address; they must never change
 PINNED = [

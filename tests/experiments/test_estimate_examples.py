@@ -2,7 +2,8 @@
 
 import pytest
 
-from mesa_memory import Services, estimate
+from mesa_memory import Services
+from mesa_memory.experiments import estimate
 from tests.support.examples import street, village
 
 #: the forecast's pilots end before an episodic memory has filled

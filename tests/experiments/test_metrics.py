@@ -218,7 +218,7 @@ def test_false_facts_are_those_with_another_value():
 
 
 def test_calls_tokens_and_cost_leave_out_what_a_researcher_asks():
-    from mesa_memory import probe
+    from mesa_memory.interventions import probe
 
     place = Place(LongTermMemory, n=2)
     place.day((0, WELL), (1, WELL))

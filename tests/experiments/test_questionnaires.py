@@ -18,18 +18,17 @@ from mesa_memory import (
     LayeredMemory,
     LLMUnavailable,
     OfflineLLM,
-    Question,
-    Questionnaire,
     Recording,
     ScriptedLLM,
     Services,
     ShortTermMemory,
     configure,
     metrics,
-    probe,
 )
 from mesa_memory.errors import LLMRejected
+from mesa_memory.experiments import Question, Questionnaire
 from mesa_memory.experiments.measures.questionnaires import answers_frame
+from mesa_memory.interventions import probe
 from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY

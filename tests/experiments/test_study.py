@@ -4,10 +4,10 @@ import pandas as pd
 import pytest
 from mesa.experimental.scenarios import Scenario
 
-from mesa_memory import Study, open_run
+from mesa_memory import open_run
 from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Study
 from tests.support.studied import Forgetful, Plain, Street, remembered
 from tests.support.study_results import csv, run
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from mesa_memory import Question, Questionnaire, Study
 from mesa_memory.errors import StudyChanged
+from mesa_memory.experiments import Question, Questionnaire, Study
 from mesa_memory.stores.schema import PROBES
 from tests.support import tables
 from tests.support.classes import EVERY

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from tests.support.behaviours import Behaviour, always, sequence
 from tests.support.choosers import Choice, SeededChoice, chance_server, choices
 from tests.support.study_results import run

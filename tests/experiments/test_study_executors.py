@@ -7,8 +7,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import pytest
 
-from mesa_memory import Study
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Study
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import Street, remembered
 from tests.support.study_results import csv

@@ -8,9 +8,9 @@ import sys
 import numpy as np
 import pytest
 
-from mesa_memory import Study
 from mesa_memory.errors import StudyChanged
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Study
 from tests.support.studied import Street
 from tests.support.study_results import run
 
@@ -115,7 +115,9 @@ def test_folders_without_init_and_modules_beside_the_package_count(project, tmp_
 def test_a_script_counts_under_the_same_name_in_its_workers(tmp_path):
     (tmp_path / "rules.py").write_text("SIZE = 2\n")
     (tmp_path / "script.py").write_text(
-        MODEL.format(imports="from rules import SIZE\nfrom mesa_memory import Study\n")
+        MODEL.format(
+            imports="from rules import SIZE\nfrom mesa_memory.experiments import Study\n"
+        )
         + "if __name__ == '__main__':\n"
         "    study = Study(Town, steps=1, seeds=[1, 2], store='s.sqlite')\n"
         "    print(sorted(study.fingerprint['code']))\n"

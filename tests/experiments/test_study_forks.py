@@ -6,10 +6,10 @@ from functools import partial
 
 import pytest
 
-from mesa_memory import From, Study, open_run
+from mesa_memory import open_run
 from mesa_memory.errors import NotPicklable
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import ChangeAfter, Processes, Study
 from mesa_memory.experiments.studies.study_file import read_study
 from tests.experiments.test_study_executors import PicklingExecutor
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
@@ -26,7 +26,12 @@ from tests.support.studied import (
 from tests.support.study_results import csv, run
 from tests.support.tables import assert_equal, tables
 
-CHANGES = [None, From(4, alarm), From(4, flood), From(2, "swap:stlt", "other memory")]
+CHANGES = [
+    None,
+    ChangeAfter(4, alarm),
+    ChangeAfter(4, flood),
+    ChangeAfter(2, "swap:stlt", "other memory"),
+]
 #: of calls, who paid for them
 PAID = ("cached", "cost")
 
@@ -166,7 +171,7 @@ def test_dask_makes_the_same_arms_in_a_database_and_no_beginning_twice(
 
 @pytest.mark.slow
 def test_processes_make_the_same_arms_though_they_are_killed(file, server, tmp_path):
-    changes = [None, From(1, lethal), From(1, flood)]
+    changes = [None, ChangeAfter(1, lethal), ChangeAfter(1, flood)]
     one = paid(tmp_path / "serial.sqlite", server, changes)
     run(one)
     asked = len(server.log)
@@ -181,8 +186,8 @@ def test_processes_make_the_same_arms_though_they_are_killed(file, server, tmp_p
 
 
 def test_a_change_that_fails_is_made_again_from_where_it_began(file, server, tmp_path):
-    stumbles = From(2, partial(stumbling, str(tmp_path)), "stumbling from 2")
-    study = paid(file, server, [From(2, alarm), stumbles, From(2, flood)])
+    stumbles = ChangeAfter(2, partial(stumbling, str(tmp_path)), "stumbling from 2")
+    study = paid(file, server, [ChangeAfter(2, alarm), stumbles, ChangeAfter(2, flood)])
     status = run(study)
     assert [each["parameters"]["change"] for each in status.failed] == [
         "stumbling from 2"
@@ -199,7 +204,7 @@ def test_a_change_that_fails_is_made_again_from_where_it_began(file, server, tmp
 
 
 def test_an_arm_whose_beginning_failed_says_so_and_goes_on_later(file):
-    changes = [None, From(4, alarm)]
+    changes = [None, ChangeAfter(4, alarm)]
     study = Study(
         Street, {"change": changes, "bad": 1}, seeds=[1, 2], steps=6, store=file
     )
@@ -217,24 +222,24 @@ def test_arms_are_added_later_at_any_step_and_only_what_is_missing_is_made(
     run(study)
     asked = len(server.log)
     assert asked == 12
-    study.amend({"change": [From(4, flood)]})
+    study.amend({"change": [ChangeAfter(4, flood)]})
     run(study)
     assert len(server.log) == asked + 4
-    study.amend({"change": [From(3, flood, "flood early"), None]})
+    study.amend({"change": [ChangeAfter(3, flood, "flood early"), None]})
     run(study)
     assert len(server.log) == asked + 4 + 6 + 4
     study.amend(steps=8)
     run(study)
     assert len(server.log) == asked + 4 + 6 + 4 + 4 * 4
-    study.amend({"change": [From(7, alarm)]})
+    study.amend({"change": [ChangeAfter(7, alarm)]})
     run(study)
     assert len(server.log) == asked + 4 + 6 + 4 + 4 * 4 + 2
     changes = [
         CHANGES[1],
-        From(4, flood),
-        From(3, flood, "flood early"),
+        ChangeAfter(4, flood),
+        ChangeAfter(3, flood, "flood early"),
         None,
-        From(7, alarm),
+        ChangeAfter(7, alarm),
     ]
     at_once = paid(tmp_path / "once.sqlite", server, changes, seeds=[3], steps=8)
     run(at_once)
@@ -243,21 +248,24 @@ def test_arms_are_added_later_at_any_step_and_only_what_is_missing_is_made(
 
 
 def test_changes_of_several_factors_share_what_they_can(file, server):
-    factors = {"other": [None, From(3, flood)]}
+    factors = {"other": [None, ChangeAfter(3, flood)]}
     study = paid(file, server, CHANGES[:2], factors=factors, seeds=[0])
     assert run(study).finished
     # 6 steps; alarm after 4; flood after 3; flood after 3 and then alarm after 4
     assert len(server.log) == 2 * (6 + 2 + 3 + 2)
     texts = study.results().runs["read"].tolist()
     alone = paid(file.with_name("one.sqlite"), server, CHANGES[1:2],
-                 factors={"other": [From(3, flood)]}, seeds=[0])  # fmt: skip
+                 factors={"other": [ChangeAfter(3, flood)]}, seeds=[0])  # fmt: skip
     run(alone)
     assert alone.results().runs["read"].tolist() == texts[-1:]
 
 
 def test_a_model_that_ends_by_itself_before_the_change_is_not_changed(file):
     study = Study(
-        Street, {"change": [None, From(4, alarm)], "stop": 3}, steps=6, store=file
+        Street,
+        {"change": [None, ChangeAfter(4, alarm)], "stop": 3},
+        steps=6,
+        store=file,
     )
     assert run(study).finished
     found = study.results()
@@ -275,7 +283,7 @@ def test_ordinary_levels_stand_beside_changes(file):
         model.stop = 5
 
     study = Study(
-        Street, {"stop": [None, 3, From(4, more, "five")]}, steps=6, store=file
+        Street, {"stop": [None, 3, ChangeAfter(4, more, "five")]}, steps=6, store=file
     )
     assert run(study).finished
     assert study.results().runs["steps"].tolist() == [6, 3, 5]
@@ -285,11 +293,11 @@ def test_ordinary_levels_stand_beside_changes(file):
 @pytest.mark.parametrize(
     ("changes", "given", "error", "said"),
     [
-        ([From(6, alarm)], {}, ValueError, "before the last one"),
-        ([From(2, alarm)], {"record": False}, ValueError, "record=True"),
-        ([From(2, lambda model: None)], {}, TypeError, "Give it one"),
+        ([ChangeAfter(6, alarm)], {}, ValueError, "before the last one"),
+        ([ChangeAfter(2, alarm)], {"record": False}, ValueError, "record=True"),
+        ([ChangeAfter(2, lambda model: None)], {}, TypeError, "Give it one"),
         (
-            [From(2, alarm, "a"), From(3, alarm, "a")],
+            [ChangeAfter(2, alarm, "a"), ChangeAfter(3, alarm, "a")],
             {},
             ValueError,
             "label of its own",
@@ -304,7 +312,7 @@ def test_a_wrong_change_is_refused_before_anything_is_run(
 
 
 def test_a_change_that_no_worker_can_be_sent_is_refused(file):
-    change = From(2, lambda model: None, "quiet")
+    change = ChangeAfter(2, lambda model: None, "quiet")
     study = Study(Street, {"change": [None, change]}, steps=3, store=file)
     with pytest.raises(NotPicklable, match="quiet"):
         run(study, Processes(1))
@@ -330,7 +338,7 @@ def test_a_forecast_counts_once_what_arms_share(file):
     given = {"n_agents": 5}
     factors = {
         "memory": "stlt",
-        "change": [None, From(4, alarm), From(6, "swap:episodic")],
+        "change": [None, ChangeAfter(4, alarm), ChangeAfter(6, "swap:episodic")],
     }
     study = Study(RumorModel, given | factors, seeds=[1, 2], steps=8, store=file)
     told = study.estimate(llm="openai/gpt-5-mini")
@@ -341,6 +349,6 @@ def test_a_forecast_counts_once_what_arms_share(file):
     assert calls == pytest.approx(counted, rel=0.35)
     assert calls[1] < 0.7 * calls[0] and calls[2] < 0.7 * calls[0]
     assert study.estimate().runs == 0
-    study.amend({"change": [From(2, alarm, "early")]})
+    study.amend({"change": [ChangeAfter(2, alarm, "early")]})
     (arm,) = study.estimate().arms
     assert arm.runs == 2 and calls[1] < arm.calls.value < calls[0]

@@ -9,8 +9,7 @@ from contextlib import closing, contextmanager
 import pytest
 import sqlalchemy as sa
 
-from mesa_memory import Study
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Study
 from mesa_memory.stores import open_store, schema
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import PaidStreet

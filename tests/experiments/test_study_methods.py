@@ -9,12 +9,12 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     LongTermMemory,
-    Study,
     configure,
     open_run,
     register_policy,
     route_reasoning,
 )
+from mesa_memory.experiments import Study
 from mesa_memory.experiments.studies.methods import facts_of_run, methods
 from tests.support.behaviours import Behaviour, always
 from tests.support.choosers import Choice, chance_server

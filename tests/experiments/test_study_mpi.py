@@ -24,7 +24,7 @@ import sys
 
 from mpi4py.futures import MPIPoolExecutor
 
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from tests.experiments.test_study_forks import CHANGES
 from tests.support.studied import PaidStreet, read
 

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mesa_memory import Budget, Study, open_run
+from mesa_memory import Budget, open_run
 from mesa_memory.errors import BudgetExceeded, StoreUnavailable, StudyChanged
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Study
 from tests.support.studied import Greedy, OnlyHere, PaidStreet, Street, Vandal
 from tests.support.study_results import csv, run
 
@@ -146,7 +146,7 @@ def _listen():
 
 
 SCRIPT = """
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from tests.support.studied import PaidStreet
 
 if __name__ == "__main__":
@@ -184,7 +184,7 @@ def test_an_interrupt_keeps_what_is_finished_and_what_was_paid(file, server, exe
 def test_workers_that_do_not_start_say_why(file):
     script = file.with_name("script.py")
     script.write_text(
-        "from mesa_memory import Study\n"
+        "from mesa_memory.experiments import Study\n"
         "from tests.support.studied import Street\n"
         f"Study(Street, steps=1, store={str(file)!r}).run(1, progress=False)\n"
     )

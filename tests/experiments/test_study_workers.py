@@ -13,9 +13,8 @@ from concurrent.futures import Future
 import pytest
 from pydantic import create_model
 
-from mesa_memory import Question, Questionnaire, Study
 from mesa_memory.errors import NotPicklable, StudyChanged
-from mesa_memory.experiments import Processes
+from mesa_memory.experiments import Processes, Question, Questionnaire, Study
 from tests.support.studied import Street
 from tests.support.study_results import run
 
@@ -95,7 +94,7 @@ SCRIPT = """
 import os, signal, sys
 from pathlib import Path
 import mesa
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from mesa_memory.experiments import Processes
 
 HERE = Path(__file__).parent
@@ -218,7 +217,7 @@ def test_each_part_that_cannot_be_sent_is_named_before_a_worker_starts(file, nam
 
 NOTEBOOK = """
 import mesa
-from mesa_memory import Study
+from mesa_memory.experiments import Study
 from mesa_memory.experiments import Processes
 
 class Walker(mesa.Agent):

@@ -9,18 +9,16 @@ from mesa_memory import (
     Budget,
     ConversationMemory,
     EpisodicMemory,
-    EveryBatch,
     FactMemory,
-    FrontHalf,
     ImpressionMemory,
-    LLMSettings,
     LongTermMemory,
-    OverTokens,
     Services,
     ShortTermMemory,
     STLTMemory,
     configure,
 )
+from mesa_memory.layers import EveryBatch, FrontHalf, OverTokens
+from mesa_memory.llm import LLMSettings
 from tests.support.classes import EVERY
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here

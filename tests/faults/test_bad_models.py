@@ -2,7 +2,8 @@
 
 import pytest
 
-from mesa_memory import Reply, configure
+from mesa_memory import configure
+from mesa_memory.llm import Reply
 from tests.support.fleet import ASKING, EXECUTIONS, MEMORIES
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.story import live, town_of

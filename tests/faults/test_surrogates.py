@@ -8,11 +8,9 @@ from mesa_memory import (
     RunningSummary,
     Window,
     configure,
-    edit,
-    implant,
     open_run,
-    probe,
 )
+from mesa_memory.interventions import edit, implant, probe
 from tests.support.fleet import MEMORIES, Town
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 

@@ -21,7 +21,6 @@ from mesa_memory import (
     ImpressionMemory,
     LongTermMemory,
     Recording,
-    Reflection,
     ScriptedLLM,
     Services,
     ShortTermMemory,
@@ -29,6 +28,7 @@ from mesa_memory import (
     configure,
 )
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.layers import Reflection
 from tests.support.openai_server import OpenAIServer, Received, default_answer
 
 DAYS = 8

@@ -2,21 +2,31 @@
 
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
 import mesa_memory
+import mesa_memory.layers
+
+MODULES = ("experiments", "interventions", "layers", "llm", "memories", "metrics",
+           "retrieval", "testing")  # fmt: skip
+MAX_NAMES = 45
 
 
 def test_every_public_name_exists_and_is_documented():
-    assert mesa_memory.__all__ == sorted(mesa_memory.__all__)
-    for name in mesa_memory.__all__:
-        assert getattr(mesa_memory, name).__doc__, name
+    assert len(mesa_memory.__all__) <= MAX_NAMES
+    modules = [import_module(f"mesa_memory.{name}") for name in MODULES]
+    for module in (mesa_memory, *modules):
+        assert module.__all__ == sorted(module.__all__)
+        for name in module.__all__:
+            assert getattr(module, name).__doc__, name
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'Memery'"):
-        _ = mesa_memory.Memery
+    for module in (mesa_memory, mesa_memory.layers):
+        with pytest.raises(AttributeError, match="no attribute 'Memery'"):
+            _ = module.Memery
 
 
 def test_importing_the_package_is_light_and_opens_no_socket():

@@ -2,7 +2,9 @@
 
 from pydantic import BaseModel, Field
 
-from mesa_memory import Layer, LayeredMemory, Line, Task, Window
+from mesa_memory import Layer, LayeredMemory, Window
+from mesa_memory.layers import Line
+from mesa_memory.tasks import Task
 
 
 class Verdict(BaseModel):

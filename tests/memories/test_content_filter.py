@@ -18,12 +18,12 @@ from mesa_memory import (
     ImpressionMemory,
     LongTermMemory,
     NarrativeMemory,
-    Reflection,
     Services,
     STLTMemory,
     configure,
     resume,
 )
+from mesa_memory.layers import Reflection
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer
 

@@ -13,18 +13,17 @@ from mesa_memory import (
     Impressions,
     Layer,
     LayeredMemory,
-    Line,
     LLMUnavailable,
     MemoryModule,
-    Reflection,
     RunningSummary,
-    Task,
     Window,
 )
 from mesa_memory.errors import UndeclaredState
+from mesa_memory.layers import Line, Reflection
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.story import Story
 from mesa_memory.memories.registry import OURS
+from mesa_memory.tasks import Task
 from mesa_memory.testing import check_layer, check_memory
 from tests.memories.reliability import Reliability, ReliabilityMemory
 from tests.support.fleet import Town

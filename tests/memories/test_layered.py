@@ -12,14 +12,10 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EventStream,
-    Grader,
     Layer,
     LayeredMemory,
-    Line,
     LLMUnavailable,
     OfflineLLM,
-    Reflection,
-    Reflector,
     ScriptedLLM,
     Services,
     Window,
@@ -27,10 +23,11 @@ from mesa_memory import (
     open_run,
     register_policy,
     resume,
-    swap,
 )
 from mesa_memory.core.render import count_tokens
 from mesa_memory.errors import EmbedderError
+from mesa_memory.interventions import swap
+from mesa_memory.layers import Grader, Line, Reflection, Reflector
 from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.memories.prompt.budget import PERMANENT

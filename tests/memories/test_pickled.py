@@ -25,8 +25,6 @@ from mesa_memory import (
     LongTermMemory,
     MemoryModule,
     NarrativeMemory,
-    Reflection,
-    Reflector,
     RunningSummary,
     ShortTermMemory,
     STLTMemory,
@@ -34,6 +32,7 @@ from mesa_memory import (
     configure,
     register_policy,
 )
+from mesa_memory.layers import Reflection, Reflector
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.story import Story
 from mesa_memory.memories.conversation import Surroundings

@@ -7,11 +7,11 @@ from mesa_memory import (
     LLMUnavailable,
     MemoryStalled,
     OfflineLLM,
-    Reflection,
     ScriptedLLM,
     Services,
 )
 from mesa_memory.core.text.replies import Unusable
+from mesa_memory.layers import Reflection
 from mesa_memory.tasks import REFLECT
 from mesa_memory.tasks.reflect import Insights
 from tests.support.models import citizen, configure

@@ -9,7 +9,6 @@ from mesa_memory import (
     EpisodicMemory,
     EventStream,
     FactMemory,
-    Grader,
     ImpressionMemory,
     LayeredMemory,
     LongTermMemory,
@@ -20,12 +19,12 @@ from mesa_memory import (
     Services,
     Window,
     configure,
-    edit,
-    erase,
     open_run,
     register_policy,
     resume,
 )
+from mesa_memory.interventions import edit, erase
+from mesa_memory.layers import Grader
 
 NEWS = {
     1: "Carl lives at the mill.",

@@ -6,15 +6,14 @@ from mesa_memory import (
     ConversationMemory,
     EpisodicMemory,
     FactMemory,
-    FrontHalf,
     ImpressionMemory,
     LayeredMemory,
     LongTermMemory,
     NarrativeMemory,
-    OverTokens,
     ShortTermMemory,
     STLTMemory,
 )
+from mesa_memory.layers import FrontHalf, OverTokens
 from tests.support import layered
 from tests.support.twins import live
 

@@ -14,14 +14,12 @@ from mesa_memory import (
     Services,
     carry_over,
     configure,
-    edit,
-    erase,
     fork,
     open_run,
     register_policy,
     resume,
-    swap,
 )
+from mesa_memory.interventions import edit, erase, swap
 from mesa_memory.memories.registry import OURS
 from tests.support.playing import ended, lived
 

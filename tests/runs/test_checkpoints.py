@@ -9,15 +9,12 @@ from mesa_memory import (
     Services,
     checkpoint,
     configure,
-    edit,
-    erase,
     fork,
-    implant,
     open_run,
     register_policy,
     resume,
-    swap,
 )
+from mesa_memory.interventions import edit, erase, implant, swap
 from mesa_memory.memories.registry import OURS
 from mesa_memory.viz.live.by_hand import forked
 

@@ -7,17 +7,9 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    FactMemory,
-    Reply,
-    configure,
-    edit,
-    erase,
-    fork,
-    register_policy,
-    resume,
-    swap,
-)
+from mesa_memory import FactMemory, configure, fork, register_policy, resume
+from mesa_memory.interventions import edit, erase, swap
+from mesa_memory.llm import Reply
 from mesa_memory.memories.registry import OURS
 from tests.support.playing import ended
 

@@ -2,18 +2,8 @@
 
 import pytest
 
-from mesa_memory import (
-    BadReply,
-    EpisodicMemory,
-    ScriptedLLM,
-    Services,
-    configure,
-    edit,
-    erase,
-    implant,
-    probe,
-    swap,
-)
+from mesa_memory import BadReply, EpisodicMemory, ScriptedLLM, Services, configure
+from mesa_memory.interventions import edit, erase, implant, probe, swap
 from tests.support.models import citizen
 from tests.support.recorded_town import MEMORIES, RecordedTown
 from tests.support.tables import assert_equal, tables

@@ -10,7 +10,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     STLTMemory,
-    Study,
     carry_over,
     configure,
     fork,
@@ -19,6 +18,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.cli import main
+from mesa_memory.experiments import Study
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.stores.open import split_run
 from mesa_memory.viz import explorer

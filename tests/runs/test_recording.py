@@ -13,10 +13,10 @@ from mesa_memory import (
     Services,
     checkpoint,
     fork,
-    implant,
     open_run,
     resume,
 )
+from mesa_memory.interventions import implant
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
 

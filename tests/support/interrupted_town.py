@@ -14,13 +14,13 @@ from mesa_memory import (
     LayeredMemory,
     LongTermMemory,
     NarrativeMemory,
-    Reflection,
     Services,
     ShortTermMemory,
     STLTMemory,
     configure,
     register_policy,
 )
+from mesa_memory.layers import Reflection
 
 #: small, so that each of them soon has something to sum up or to forget
 KINDS = {

@@ -16,18 +16,8 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from mesa_memory import (
-    Services,
-    checkpoint,
-    configure,
-    edit,
-    erase,
-    fork,
-    implant,
-    open_run,
-    resume,
-    swap,
-)
+from mesa_memory import Services, checkpoint, configure, fork, open_run, resume
+from mesa_memory.interventions import edit, erase, implant, swap
 from tests.support.interrupted_town import KINDS, QUERY, SAID, Town, ended, held, shown
 
 #: kinds whose recalls count as accesses

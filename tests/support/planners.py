@@ -14,11 +14,11 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     STLTMemory,
-    ToolCall,
     configure,
     register_policy,
     route_reasoning,
 )
+from mesa_memory.llm import ToolCall
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.memories.registry import find, names
 

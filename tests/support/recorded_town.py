@@ -12,13 +12,13 @@ from mesa_memory import (
     ImpressionMemory,
     LongTermMemory,
     Recording,
-    Reflection,
     Scoring,
     Services,
     ShortTermMemory,
     STLTMemory,
     configure,
 )
+from mesa_memory.layers import Reflection
 from tests.support import layered
 from tests.support.town import Town
 

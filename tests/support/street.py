@@ -13,17 +13,8 @@ import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    EpisodicMemory,
-    Services,
-    configure,
-    edit,
-    erase,
-    implant,
-    register_policy,
-    resume,
-    swap,
-)
+from mesa_memory import EpisodicMemory, Services, configure, register_policy, resume
+from mesa_memory.interventions import edit, erase, implant, swap
 
 
 def talk(turn):

@@ -13,13 +13,8 @@ import sqlalchemy as sa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    LongTermMemory,
-    Services,
-    ShortTermMemory,
-    configure,
-    implant,
-)
+from mesa_memory import LongTermMemory, Services, ShortTermMemory, configure
+from mesa_memory.interventions import implant
 from mesa_memory.memories import registry
 from mesa_memory.stores.schema import unfinished_calls
 from tests.support.waiting import until

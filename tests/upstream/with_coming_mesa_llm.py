@@ -24,7 +24,6 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     STLTMemory,
-    ToolCall,
     add_memory_tools,
     configure,
     open_run,
@@ -32,6 +31,7 @@ from mesa_memory import (
     route_reasoning,
 )
 from mesa_memory.errors import HostChanged
+from mesa_memory.llm import ToolCall
 from tests.support.classes import EVERY
 from tests.support.openai_server import OpenAIServer
 

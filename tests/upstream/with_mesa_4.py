@@ -15,22 +15,20 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    From,
-    Reply,
     Services,
     ShortTermMemory,
     STLTMemory,
-    Study,
     configure,
-    draw,
     fork,
-    implant,
     open_run,
     register_policy,
     resume,
     route_reasoning,
 )
 from mesa_memory.errors import HostChanged, ParameterError
+from mesa_memory.experiments import ChangeAfter, Study, draw
+from mesa_memory.interventions import implant
+from mesa_memory.llm import Reply
 from mesa_memory.viz.data import activity
 from mesa_memory.viz.live.live_run import live_feed
 
@@ -319,9 +317,9 @@ def test_arms_of_a_study_that_begin_alike_ask_for_it_once(tmp_path):
         assert study.run("serial", progress=False).finished
         return study.results().runs["said"].tolist(), len(ASKED)
 
-    both, asked = lived("both.sqlite", {"change": [None, From(5, shout)]})
+    both, asked = lived("both.sqlite", {"change": [None, ChangeAfter(5, shout)]})
     plain, all_steps = lived("plain.sqlite", {})
-    changed, again = lived("changed.sqlite", {"change": [From(5, shout)]})
+    changed, again = lived("changed.sqlite", {"change": [ChangeAfter(5, shout)]})
     assert both == plain + changed
     assert all_steps < asked < all_steps + again
 

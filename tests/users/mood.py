@@ -1,6 +1,8 @@
 from pydantic import create_model
 
-from mesa_memory import Layer, Line, MemoryModule, Task, Window
+from mesa_memory import Layer, MemoryModule, Window
+from mesa_memory.layers import Line
+from mesa_memory.tasks import Task
 
 FEEL = Task("temper", create_model("Feeling", mood=(str, ...)), system="You have moods.",
             prompt="You felt {before}. How do you feel now?".format_map,

@@ -12,7 +12,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     LongTermMemory,
-    Reply,
     Services,
     ShortTermMemory,
     configure,
@@ -20,6 +19,7 @@ from mesa_memory import (
     resume,
     route_reasoning,
 )
+from mesa_memory.llm import Reply
 from tests.support.behaviours import Behaviour, always, completion, sequence
 from tests.support.fleet import ASKING, HASTY
 from tests.support.keeping import STEPS, live, town

@@ -8,13 +8,13 @@ from pydantic import BaseModel, model_validator
 
 from mesa_memory import (
     EpisodicMemory,
-    LLMRequest,
     LongTermMemory,
     ScriptedLLM,
     ShortTermMemory,
     configure,
 )
 from mesa_memory.core.requests import ask
+from mesa_memory.llm import LLMRequest
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 BUGS = [TypeError, KeyError, ZeroDivisionError, AttributeError, ValueError]

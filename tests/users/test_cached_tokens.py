@@ -8,9 +8,10 @@ from click.testing import CliRunner
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import LongTermMemory, Reply, Services, configure, open_run
+from mesa_memory import LongTermMemory, Services, configure, open_run
 from mesa_memory.cli import main
 from mesa_memory.cli.cost import KEYS as OFFERED
+from mesa_memory.llm import Reply
 from mesa_memory.llm.cost import pricing
 from mesa_memory.runs.calls import KEYS
 from mesa_memory.viz.data.requests import cost as viewed

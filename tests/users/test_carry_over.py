@@ -17,13 +17,13 @@ from mesa_memory import (
     Services,
     carry_over,
     configure,
-    erase,
     fork,
     open_run,
     register_policy,
     resume,
 )
 from mesa_memory.errors import MemoryMismatch, StoreCorrupt, StoreError
+from mesa_memory.interventions import erase
 from mesa_memory.memories.registry import OURS, find
 from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS

@@ -13,12 +13,10 @@ from mesa_memory import (
     Services,
     ShortTermMemory,
     configure,
-    edit,
-    erase,
     register_policy,
     resume,
-    swap,
 )
+from mesa_memory.interventions import edit, erase, swap
 
 
 class Square(mesa.Model):

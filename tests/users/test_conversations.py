@@ -17,12 +17,11 @@ from mesa_memory import (
     ScriptedLLM,
     Services,
     configure,
-    edit,
-    erase,
     open_run,
     register_policy,
     resume,
 )
+from mesa_memory.interventions import edit, erase
 from tests.support.client import warm_up
 from tests.support.fleet import HASTY
 from tests.support.openai_server import Behaviour, OpenAIServer

@@ -5,16 +5,10 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    LongTermMemory,
-    Services,
-    STLTMemory,
-    Usage,
-    configure,
-    estimate,
-    open_run,
-)
+from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import estimate
+from mesa_memory.llm import Usage
 from mesa_memory.llm.cost.price import Price
 
 TOWN = {"n_agents": 12, "memory": "stlt"}

@@ -5,14 +5,8 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import (
-    LLMRejected,
-    LLMRequest,
-    Services,
-    STLTMemory,
-    configure,
-    route_reasoning,
-)
+from mesa_memory import LLMRejected, Services, STLTMemory, configure, route_reasoning
+from mesa_memory.llm import LLMRequest
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.cost.forecaster import Forecaster
 from mesa_memory.llm.cost.price import Price

@@ -15,13 +15,13 @@ from mesa_memory import (
     LayeredMemory,
     LongTermMemory,
     NarrativeMemory,
-    Reflection,
     Services,
     STLTMemory,
     configure,
     open_run,
     register_policy,
 )
+from mesa_memory.layers import Reflection
 from tests.support.classes import EVERY
 
 

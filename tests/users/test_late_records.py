@@ -14,7 +14,6 @@ from mesa_memory import (
     LLMRejected,
     LongTermMemory,
     NarrativeMemory,
-    Reflection,
     ScriptedLLM,
     ShortTermMemory,
     STLTMemory,
@@ -23,6 +22,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from mesa_memory.layers import Reflection
 from tests.support import layered
 
 MEMORIES = {

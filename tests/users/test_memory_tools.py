@@ -10,12 +10,12 @@ from mesa_llm.reasoning.rewoo import ReWOOReasoning
 from mesa_memory import (
     EpisodicMemory,
     LayeredMemory,
-    ToolCall,
     add_memory_tools,
     configure,
     open_run,
     register_policy,
 )
+from mesa_memory.llm import ToolCall
 from mesa_memory.memories.tools import save_memory, search_memories
 from tests.support.classes import EVERY
 

@@ -10,17 +10,16 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import (
     MemoryModule,
-    Reply,
     ScriptedLLM,
     Services,
     Window,
     configure,
-    edit,
-    erase,
     open_run,
     register_policy,
     resume,
 )
+from mesa_memory.interventions import edit, erase
+from mesa_memory.llm import Reply
 from tests.support.openai_server import OpenAIServer
 from tests.support.street import Neighbour
 from tests.users.mood import Mood, MoodMemory

@@ -11,12 +11,11 @@ from mesa_memory import (
     OfflineLLM,
     ScriptedLLM,
     configure,
-    edit,
-    erase,
     open_run,
     register_policy,
     resume,
 )
+from mesa_memory.interventions import edit, erase
 from mesa_memory.memories.tools import search_memories
 
 pytestmark = pytest.mark.filterwarnings("ignore:the run of Life is recorded, but not")

@@ -2,17 +2,8 @@
 
 import pytest
 
-from mesa_memory import (
-    ImpressionMemory,
-    Services,
-    configure,
-    edit,
-    fork,
-    implant,
-    open_run,
-    resume,
-    swap,
-)
+from mesa_memory import ImpressionMemory, Services, configure, fork, open_run, resume
+from mesa_memory.interventions import edit, implant, swap
 from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import evidence

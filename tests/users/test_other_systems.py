@@ -22,7 +22,8 @@ for name in ("fcntl", "pwd", "grp", "resource", "termios"):
 """
 #: a model that asks, is recorded, and is studied
 RUN = """
-from mesa_memory import Study, open_run
+from mesa_memory import open_run
+from mesa_memory.experiments import Study
 from tests.support.studied import PaidStreet
 
 study = Study(PaidStreet, {factors!r}, seeds=range(2), steps=3, store={store!r})

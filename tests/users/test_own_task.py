@@ -18,13 +18,12 @@ from mesa_memory import (
     ScriptedLLM,
     Services,
     ShortTermMemory,
-    Task,
     configure,
     open_run,
     resume,
 )
 from mesa_memory.errors import DuplicatePurpose
-from mesa_memory.tasks import Unusable, registered
+from mesa_memory.tasks import Task, Unusable, registered
 from mesa_memory.viz.data.requests.cost import spent
 from tests.support.openai_server import Behaviour, OpenAIServer
 from tests.support.street import Neighbour

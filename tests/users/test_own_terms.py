@@ -11,11 +11,11 @@ from mesa_memory import (
     EpisodicMemory,
     Scoring,
     Services,
-    Term,
     configure,
     open_run,
     register_policy,
 )
+from mesa_memory.retrieval import Term
 from mesa_memory.viz.data import agent as past_of
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.views.recall.chart import bars

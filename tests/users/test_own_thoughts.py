@@ -16,7 +16,6 @@ from pydantic import BaseModel, Field
 from mesa_memory import (
     EpisodicMemory,
     LLMRejected,
-    LLMRequest,
     OfflineLLM,
     Services,
     ShortTermMemory,
@@ -25,6 +24,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.errors import UndeclaredState
+from mesa_memory.llm import LLMRequest
 from tests.support.street import Neighbour
 
 

@@ -9,12 +9,12 @@ from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
 from mesa_memory import (
     EpisodicMemory,
-    LLMRequest,
     LongTermMemory,
     configure,
     register_policy,
     route_reasoning,
 )
+from mesa_memory.llm import LLMRequest
 
 
 class Slip(Exception):

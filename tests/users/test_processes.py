@@ -12,7 +12,8 @@ import os, sys, time
 import mesa
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
-from mesa_memory import EpisodicMemory, LongTermMemory, Reply, configure, register_policy
+from mesa_memory import EpisodicMemory, LongTermMemory, configure, register_policy
+from mesa_memory.llm import Reply
 
 class Slow:
     def complete(self, request):

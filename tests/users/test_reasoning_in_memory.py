@@ -14,10 +14,10 @@ from mesa_memory import (
     ScriptedLLM,
     ShortTermMemory,
     STLTMemory,
-    ToolCall,
     configure,
     register_policy,
 )
+from mesa_memory.llm import ToolCall
 
 RAW = re.compile(r"Message\(|tool_calls|local_state|self_state|\{|np\.|\\n")
 #: prompts of the reasoning, each run's own

@@ -8,20 +8,18 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import (
     LLMRejected,
     LongTermMemory,
-    Reply,
     Services,
     STLTMemory,
     configure,
-    edit,
-    erase,
     open_run,
     register_policy,
     resume,
-    swap,
 )
+from mesa_memory.interventions import edit, erase, swap
 from mesa_memory.layers.archive import ARCHIVE_CHARS, EventArchive
 from mesa_memory.layers.summary import REQUEST_CHARS
 from mesa_memory.layers.window import Window
+from mesa_memory.llm import Reply
 from tests.unit.memories.alone import happens, joined
 
 ASKED = []

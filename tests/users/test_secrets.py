@@ -26,14 +26,11 @@ from mesa_memory import (
     EpisodicMemory,
     LLMUnavailable,
     Recording,
-    Reply,
     ScriptedLLM,
     Services,
     STLTMemory,
     configure,
-    edit,
     fork,
-    implant,
     open_run,
     register_policy,
     resume,
@@ -41,6 +38,8 @@ from mesa_memory import (
 )
 from mesa_memory.cli import main
 from mesa_memory.errors import MesaMemoryError, ParameterError
+from mesa_memory.interventions import edit, implant
+from mesa_memory.llm import Reply
 from mesa_memory.viz.explorer import Runs, open_feeds
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 

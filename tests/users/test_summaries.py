@@ -14,7 +14,6 @@ from mesa_memory import (
     ConversationMemory,
     LongTermMemory,
     NarrativeMemory,
-    Reply,
     ScriptedLLM,
     Services,
     STLTMemory,
@@ -24,6 +23,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.llm import Reply
 from mesa_memory.tasks.grounding import check_summary, doubt_of
 
 MEMORIES = [

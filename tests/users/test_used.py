@@ -11,13 +11,13 @@ from mesa_memory import (
     EpisodicMemory,
     LayeredMemory,
     Services,
-    ToolCall,
     configure,
     open_run,
     register_policy,
     resume,
     route_reasoning,
 )
+from mesa_memory.llm import ToolCall
 from mesa_memory.retrieval.overlap import overlaps, used
 from mesa_memory.stores import schema
 

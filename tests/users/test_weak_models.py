@@ -13,12 +13,12 @@ from mesa_memory import (
     Layer,
     LLMUnavailable,
     MemoryStalled,
-    Reflection,
     ScriptedLLM,
     configure,
     register_policy,
 )
 from mesa_memory.errors import PromptTooLong
+from mesa_memory.layers import Reflection
 from mesa_memory.tasks import GRADE
 from tests.support import fleet
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from mesa_memory import Services, erase
+from mesa_memory import Services
+from mesa_memory.interventions import erase
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import conversations
 from mesa_memory.viz.data.agent import Past, cells, columns, past

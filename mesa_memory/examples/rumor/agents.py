@@ -7,11 +7,12 @@ from mesa.discrete_space import Cell, FixedAgent
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 
-from mesa_memory import draw, route_reasoning
+from mesa_memory import route_reasoning
 from mesa_memory.core.render import shorten
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.opinion import Opinion
+from mesa_memory.experiments import draw
 
 #: longest speech
 SPEECH_CHARS = 300

@@ -10,10 +10,10 @@ import pandas as pd
 from cycler import cycler
 from matplotlib.figure import Figure
 
-from mesa_memory import Study
 from mesa_memory.errors import StudyError
 from mesa_memory.examples.rumor import MEMORIES
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.experiments import Study
 from mesa_memory.runs.spreadsheet import write_csv
 
 _COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from mesa_memory import EpisodicMemory, MemoryModule, Reflection
+from mesa_memory import EpisodicMemory, MemoryModule
+from mesa_memory.layers import Reflection
 from mesa_memory.memories import registry
 
 

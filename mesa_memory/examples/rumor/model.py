@@ -1,6 +1,6 @@
 """The town: who lives where, and when news comes in.
 
-All chance has an address (``mesa_memory.draw``): with one seed, towns with different
+All chance has an address (``mesa_memory.experiments.draw``): with one seed, towns with different
 memories have the same streets, the same first people, the same order and the same meetings
 on every day, so that what differs in the end is due to the memories alone.
 """
@@ -11,12 +11,13 @@ import networkx as nx
 from mesa import DataCollector, Model
 from mesa.discrete_space import Network
 
-from mesa_memory import configure, draw, metrics, register_policy
+from mesa_memory import configure, metrics, register_policy
 from mesa_memory.core.validate import checked_int
 from mesa_memory.examples.rumor import conversation, memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
 from mesa_memory.examples.rumor.opinion import Opinion
+from mesa_memory.experiments import draw
 
 #: share of a ring's ties that lead across the town (small world)
 REWIRED = 0.1

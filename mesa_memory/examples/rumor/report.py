@@ -7,9 +7,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from mesa_memory import Services, Usage
+from mesa_memory import Services
 from mesa_memory.examples.rumor.hearsay import SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.llm import Usage
 
 BELIEFS = {"rumour": "the rumour", "correction": "the correction", None: "neither"}
 #: agents of each belief, and steps, in the tables

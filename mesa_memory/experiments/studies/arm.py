@@ -9,7 +9,7 @@ from typing import Any
 import cloudpickle
 
 from mesa_memory.core.arguments import encode
-from mesa_memory.experiments.changes import From, give_memory
+from mesa_memory.experiments.changes import ChangeAfter, give_memory
 from mesa_memory.experiments.studies.design import Case
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa.model import clock
@@ -48,7 +48,7 @@ class Arm:
     services: Mapping[str, Any] = field(default_factory=dict)
     seed: Any = None
     takes_record: bool = False
-    changes: tuple[From, ...] = ()
+    changes: tuple[ChangeAfter, ...] = ()
 
     @classmethod
     def of(cls, model: Callable[..., Any], case: Case) -> "Arm":

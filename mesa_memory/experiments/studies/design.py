@@ -12,7 +12,7 @@ from mesa_memory.core.content import storable
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import EmptyDesign
-from mesa_memory.experiments.changes import From
+from mesa_memory.experiments.changes import ChangeAfter
 from mesa_memory.experiments.studies.factors import Factor, label_of
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 
@@ -36,7 +36,7 @@ class Case:
     labels: Mapping[str, Any]
     seed: Any = None
     replicate: int = 0
-    changes: Mapping[str, From] = field(default_factory=dict)
+    changes: Mapping[str, ChangeAfter] = field(default_factory=dict)
 
     @property
     def key(self) -> str:
@@ -124,7 +124,7 @@ class Design:
         """All runs, arm by arm; what is equal in all is there once."""
         changing, found = self.changing, {}
         for values, labels in self.arms:
-            changes = {n: v for n, v in values.items() if isinstance(v, From)}
+            changes = {n: v for n, v in values.items() if isinstance(v, ChangeAfter)}
             given = {
                 name: value
                 for name, value in values.items()
@@ -144,7 +144,7 @@ class Design:
             name
             for values, _ in self.arms
             for name, value in values.items()
-            if isinstance(value, From)
+            if isinstance(value, ChangeAfter)
         )
 
     def amended(

@@ -7,7 +7,7 @@ from typing import Any
 
 from mesa_memory.core.arguments import OBJECT, encode, inside, mark_of
 from mesa_memory.errors import EmptyDesign
-from mesa_memory.experiments.changes import From
+from mesa_memory.experiments.changes import ChangeAfter
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,13 @@ class Factor:
             )
         found = {repr(level.label): level for level in levels}
         for level in levels:
-            if isinstance(level.value, From) and found[repr(level.label)] != level:
+            if (
+                isinstance(level.value, ChangeAfter)
+                and found[repr(level.label)] != level
+            ):
                 raise ValueError(
                     f"two changes of the factor {name!r} are called {level.label!r}: "
-                    "give each a label of its own, From(step, change, label=…)"
+                    "give each a label of its own, ChangeAfter(step, change, label=…)"
                 )
         return cls(name, tuple(found.values()))
 
@@ -86,7 +89,7 @@ def label_of(name: str, value: Any) -> Any:
         qualified = getattr(value, "__qualname__", "<")
         if "<" not in qualified:
             return f"{value.__module__}:{qualified}"
-    if isinstance(value, From) and "<" not in value.label:
+    if isinstance(value, ChangeAfter) and "<" not in value.label:
         return value.label
     label = encode(value)
     nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]

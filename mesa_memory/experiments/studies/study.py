@@ -232,7 +232,7 @@ class Study:
         Args:
             llm: models to be priced; by default each arm's own, its ``llm``.
             **given: ``tiers``, ``cached``, ``replies``, ``agents``, ``prices``,
-                ``policy``, ``effort`` and ``progress`` of ``mesa_memory.estimate``.
+                ``policy``, ``effort`` and ``progress`` of ``mesa_memory.experiments.estimate``.
         """
         from mesa_memory.experiments.estimates.study_estimate import estimate_study
 

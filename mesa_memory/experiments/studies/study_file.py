@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mesa_memory.experiments.changes import From
+from mesa_memory.experiments.changes import ChangeAfter
 from mesa_memory.experiments.importing import MODELS, importable, named
 from mesa_memory.stores.open import is_path
 
@@ -102,7 +102,7 @@ def _of_toml(file: Path) -> "Study":
 
 
 def _value(file: Path, given: Any) -> Any:
-    """A factor's value; a table with a step and a change is a ``From``."""
+    """A factor's value; a table with a step and a change is a ``ChangeAfter``."""
     if not isinstance(given, Mapping):
         return given
     if "step" not in given or "change" not in given:
@@ -113,7 +113,7 @@ def _value(file: Path, given: Any) -> Any:
     change = given["change"]
     if ":" in change and not change.startswith("swap:"):
         change = _named(file, change)
-    return From(given["step"], change, given.get("label", ""))
+    return ChangeAfter(given["step"], change, given.get("label", ""))
 
 
 def _named(file: Path, where: Any) -> Any:

@@ -4,7 +4,7 @@ import pytest
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 
-from mesa_memory import LLMRequest
+from mesa_memory.llm import LLMRequest
 from mesa_memory.llm.providers import prompt_caching
 from tests.support.client import ask, client, question
 from tests.support.openai_server import OpenAIServer

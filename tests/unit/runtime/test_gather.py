@@ -7,7 +7,6 @@ import pytest
 
 from mesa_memory import (
     EpisodicMemory,
-    LLMRequest,
     LLMUnavailable,
     MemoryStalled,
     OfflineLLM,
@@ -23,6 +22,7 @@ from mesa_memory.core.requests import (
     gather,
 )
 from mesa_memory.errors import EmbedderError
+from mesa_memory.llm import LLMRequest
 from tests.support.models import citizen, live, said
 from tests.support.stored import rows
 from tests.support.waiting import HUNG

@@ -10,8 +10,9 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
 from mesa_llm.reasoning.rewoo import ReWOOReasoning
 
-from mesa_memory import Services, erase, open_run, resume, route_reasoning
+from mesa_memory import Services, open_run, resume, route_reasoning
 from mesa_memory.hosts.mesa_llm.prompts import cache_layout
+from mesa_memory.interventions import erase
 from tests.support.planners import (
     ALL,
     MEMORIES,

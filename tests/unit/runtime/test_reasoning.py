@@ -15,11 +15,11 @@ from mesa_memory import (
     LLMRejected,
     Services,
     ShortTermMemory,
-    ToolCall,
     configure,
     register_policy,
     route_reasoning,
 )
+from mesa_memory.llm import ToolCall
 from tests.support.openai_server import OpenAIServer
 
 

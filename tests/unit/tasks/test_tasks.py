@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 from pydantic import BaseModel
 
-from mesa_memory import BadReply, LLMRequest, OfflineLLM, Reply, Task
+from mesa_memory import BadReply, OfflineLLM
 from mesa_memory.core.text.replies import Unusable, asks_again, read
+from mesa_memory.llm import LLMRequest, Reply
 from mesa_memory.tasks import (
     CHAPTER,
     CONSOLIDATE,
@@ -20,6 +21,7 @@ from mesa_memory.tasks import (
     QUESTIONS,
     REFLECT,
     STORY,
+    Task,
     registered,
 )
 from mesa_memory.tasks.consolidate import Summary

@@ -19,7 +19,8 @@ READ_ONLY = (
     "cannot be asked. Where the model's class is, these lines do the same; the new run "
     "is recorded beside this one."
 )
-CODE = """from mesa_memory import fork, implant, probe
+CODE = """from mesa_memory import fork
+from mesa_memory.interventions import implant, probe
 
 def change(model):
     agent = next(a for a in model.agents if str(a.unique_id) == {agent!r})

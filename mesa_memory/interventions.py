@@ -1,0 +1,5 @@
+"""What a researcher does to memories while a model runs."""
+
+from mesa_memory.memories.host.interventions import edit, erase, implant, probe, swap
+
+__all__ = ["edit", "erase", "implant", "probe", "swap"]
