@@ -90,7 +90,7 @@ def test_the_widget_follows_its_agent_and_its_slider(town):
         agents.value = 5
         assert memory.value == memory_at(run, 5, 5).html
         assert recalls.value == recalls_at(run, 5, 5).html
-        with pytest.raises(ValueError, match="no finished step 99"):
+        with pytest.raises(ValueError, match="does not have step 99; its steps are"):
             RunWidget(run, step=99)
 
 

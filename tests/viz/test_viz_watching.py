@@ -251,9 +251,9 @@ def test_another_run_is_shown_from_its_first_state_on(town):
 
 def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
     feed, told, threads = live_feed(town), [], set()
-    looked, often = feed.look, hooks.OFTEN
+    looked, often = feed.look, hooks.OFTEN_S
     # However slow the machine is, the steps come often, and work is followed by a rest.
-    monkeypatch.setattr(hooks, "OFTEN", 3600)
+    monkeypatch.setattr(hooks, "OFTEN_S", 3600)
     monkeypatch.setattr(feed.pace, "share", 1e-6)
     monkeypatch.setattr(
         feed, "look", lambda: threads.add(threading.get_ident()) or looked()
@@ -275,7 +275,7 @@ def test_while_steps_come_often_only_their_own_thread_looks(town, monkeypatch):
             told[0]()
         assert threads == {threading.get_ident()}
         assert feed.pace.left > 0
-        monkeypatch.setattr(hooks, "OFTEN", often)
+        monkeypatch.setattr(hooks, "OFTEN_S", often)
         until(lambda: feed.source.steps[-1] == 9.0)  # as soon as it has ended
         assert len(threads) == 2
     finally:

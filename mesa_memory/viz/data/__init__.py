@@ -1,1 +1,1 @@
-"""What the views show, as plain rows: pure functions of a recorded run."""
+"""Plain rows for the views, as pure functions of a recorded run."""

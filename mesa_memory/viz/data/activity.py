@@ -1,4 +1,4 @@
-"""Counts of what all agents did in every step, and of the records that layers held."""
+"""Counts of the actions of agents in every step, and of the records in layers."""
 
 from bisect import bisect_left
 from collections import defaultdict

@@ -141,7 +141,7 @@ PLAIN_COLUMNS = ("step", "kind", "text", "importance", "subject")
 
 
 def columns(rows: list[Row]) -> list[str]:
-    """Columns of a table of records: those that differ, and numbers of their content."""
+    """Columns of a table of records: differing ones, and numbers of their content."""
     several = {
         "kind": len({row["kind"] for row in rows}) > 1,
         "subject": any(row["subject"] is not None for row in rows),

@@ -1,4 +1,4 @@
-"""Where there is something of a sort: what an empty view offers instead."""
+"""Places with data of a kind, which an empty view offers instead."""
 
 from collections import Counter
 from typing import Any
@@ -10,12 +10,12 @@ from mesa_memory.runs import Run
 from mesa_memory.stores import schema
 
 records, recalls = schema.records, schema.recalls
-#: messages that are looked at for one that many heard
-MESSAGES = 20_000
+#: number of messages that are read
+MAX_MESSAGES = 20_000
 
 
 def first_conclusion(run: Run, agent: Any = None) -> tuple[Any, float] | None:
-    """Who concluded something first, and the step; None if nobody did.
+    """The agent and step of the first conclusion, or None.
 
     Args:
         run: all its steps count.
@@ -32,7 +32,7 @@ def first_conclusion(run: Run, agent: Any = None) -> tuple[Any, float] | None:
 
 
 def first_recall(run: Run) -> tuple[Any, float] | None:
-    """Who recalled something first, and the step; None if nobody did."""
+    """The agent and step of the first recall, or None."""
     wanted = select(recalls.c.agent, recalls.c.step).where(recalls.c.run == run.id)
     for row in run.records(wanted.order_by(recalls.c.seq).limit(1)):
         return row["agent"], row["step"]
@@ -40,17 +40,17 @@ def first_recall(run: Run) -> tuple[Any, float] | None:
 
 
 def widest_words(run: Run) -> str:
-    """What the most agents heard, such as a rumour; empty if nobody said anything.
+    """The words that most agents heard, such as a rumour; empty without a message.
 
-    Without who said it. Of several, what was said most often, then first; of a long run
-    the first 20,000 messages count.
+    The speaker is left out. Of several, the most frequent words, then the first ones;
+    of a long run the first 20,000 messages count.
     """
     heard = select(records.c.text, records.c.agent).where(
         records.c.run == run.id, records.c.kind == "message"
     )
     agents: dict[str, set[str]] = {}
     times: Counter[str] = Counter()
-    for text, agent in run.rows(heard.order_by(records.c.seq).limit(MESSAGES)):
+    for text, agent in run.rows(heard.order_by(records.c.seq).limit(MAX_MESSAGES)):
         words = (text or "").partition(" says: ")[2] or text or ""
         agents.setdefault(words, set()).add(agent)
         times[words] += 1

@@ -82,8 +82,7 @@ class RecordedRecall:
         """The weights of ``names`` to rank with.
 
         Args:
-            given: of relevance, importance and recency; None, and whatever is not
-                given, are the recall's own.
+            given: of relevance, importance and recency; None takes the recall's own.
         """
         own = [0.0 if weight is None else weight for weight in self.weights]
         return (*(given or own[:3]), *own[3:])

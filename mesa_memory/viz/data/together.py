@@ -13,14 +13,14 @@ from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import scene
 from mesa_memory.viz.run_names import RunFacts
 
-#: what every run has: its label, and its unit
+#: measures of every run: label and unit
 SPENT = {
     "calls": ("calls until the step", "calls"),
     "tokens": ("tokens until the step", "tokens"),
     "cost": ("money until the step", "US dollars"),
 }
-#: parameters that begin the random numbers
-SEEDS = ("rng", "seed")
+#: parameters that are seeds
+SEED_NAMES = ("rng", "seed")
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Band:
     """A number of runs that differ in their seeds alone.
 
     Attributes:
-        label: how they are told from the page's other runs.
-        runs: how many they are.
+        label: tells them from the page's other runs.
+        runs: their number.
         mean, low, high: of the runs that have the step and know the number, for each
-            step; None where there is none.
+            step, or None.
     """
 
     label: str
@@ -57,7 +57,7 @@ def spent(run: Run, measure: str) -> dict[float, float]:
 
 
 def holders(run: Run, text: str, unlike: str) -> dict[float, float]:
-    """How many agents hold a memory like a text at each step; see ``data.spread``."""
+    """Number of holders of a memory like a text at each step; see ``data.spread``."""
     held = spread.holding(spread.found(run, text, unlike), spread.MIN_SIMILARITY)
     return _known(held.steps, np.array(held.holders, dtype=float))
 
@@ -69,10 +69,14 @@ def groups(
 
     Args:
         facts: of each run.
-        memories: how those of its agents are called.
+        memories: names of their memories.
     """
     given = [
-        {name: value for name, value in one.parameters.items() if name not in SEEDS}
+        {
+            name: value
+            for name, value in one.parameters.items()
+            if name not in SEED_NAMES
+        }
         for one in facts
     ]
     found: dict[str, list[int]] = {}

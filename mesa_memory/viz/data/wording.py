@@ -1,4 +1,4 @@
-"""What changed between two versions of a text, word by word."""
+"""Differences of two versions of a text, word by word."""
 
 import re
 from difflib import SequenceMatcher

@@ -1,4 +1,4 @@
-"""What a person does to a running model from a page: asks an agent, or forks the run.
+"""Questions to agents of a running model, and forks of its run, from a page.
 
 The model waits meanwhile, as it does between two steps.
 """
@@ -19,7 +19,7 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.viz.live.step_lock import take_turns
 from mesa_memory.viz.run_names import COPY
 
-#: what can be changed in a fork
+#: changes of a fork
 IMPLANT, EDIT = CHANGES = ("implant", "edit")
 
 
@@ -30,10 +30,10 @@ class Change:
     Attributes:
         agent: unique id.
         kind: one of ``CHANGES``.
-        text: what it says from then on.
+        text: the new text.
         event: kind of the event that is implanted, such as ``"message"``.
         record: id of the record that is edited.
-        importance: grade of what is implanted; None leaves it to the memory.
+        importance: grade of the implanted event; None leaves it to the memory.
     """
 
     agent: Any
@@ -44,11 +44,10 @@ class Change:
     importance: float | None = None
 
     def check(self, model: Any) -> None:
-        """Looks whether the change can be made in a model, which stays as it is.
+        """Checks the change against a model, without making it.
 
         Raises:
-            ValueError: if the model has no such agent, the memory no such record, or
-                there is no text.
+            ValueError: for an unknown agent or record, or an empty text.
         """
         if not self.text.strip():
             raise ValueError("write what the agent is to remember; the text is empty")
@@ -88,14 +87,14 @@ def words_in(content: Mapping[str, Any]) -> str:
 
 
 def ask(model: Any, agent: Any, question: str) -> str:
-    """What an agent answers from its memory, which stays as it is.
+    """The answer of an agent from its memory, which is not changed.
 
     Args:
         agent: its unique id.
 
     Raises:
-        LLMError: if there is no answer.
-        ValueError: if the question is empty, or the model has no such agent.
+        LLMError: if the model does not answer.
+        ValueError: if the question is empty, or for an unknown agent.
         TypeError: if the agent's memory is of another package.
     """
     with waiting(model):
@@ -110,8 +109,8 @@ def forked(
 ) -> Any:
     """A model that goes on from the end of a step of another one, as a run of its own.
 
-    A run in a file is forked there; of one that is in memory only, a copy in a
-    temporary file is, which is gone when nobody has the new run any more.
+    A run in a file is forked there. Of a run in memory, a copy in a temporary file is
+    forked; the file is deleted with the new run.
 
     Args:
         model: it is recorded.
@@ -144,7 +143,7 @@ def forked(
         name=name,
     )
     if folder is not None:
-        # Whoever reads the run, or writes its end, holds its store.
+        # Readers and writers of the run hold its store.
         store = cast(Recorder, Services.of(made).recorder).store
         weakref.finalize(store, folder.cleanup)
     return made
@@ -154,7 +153,7 @@ def agent_of(model: Any, unique_id: Any) -> Any:
     """The agent with this id.
 
     Raises:
-        ValueError: if the model has none.
+        ValueError: for an unknown agent.
     """
     for agent in model.agents:
         if agent.unique_id == unique_id:
@@ -174,7 +173,7 @@ def waiting(model: Any) -> Iterator[None]:
 
 
 def _place(recorder: Recorder) -> tuple[str, "tempfile.TemporaryDirectory | None"]:
-    """Where a run can be forked: its store, or a copy of what is in memory only."""
+    """The place of a fork: the store of the run, or a copy of a store in memory."""
     if recorder.store.location != ":memory:":
         return recorder.store.location, None
     folder = tempfile.TemporaryDirectory(

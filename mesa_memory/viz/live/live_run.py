@@ -22,7 +22,7 @@ PAUSE_S = 0.1
 #: seconds after which a step should be in the store
 WRITE_TIMEOUT_S = 1.0
 NOT_RECORDED = (
-    "This model is not recorded, so there is no past to show. Call configure(model, "
+    "This model is not recorded, so its past cannot be shown. Call configure(model, "
     "record=True) before its agents are made; record='run.sqlite' keeps the run."
 )
 

@@ -17,10 +17,10 @@ class PageRuns:
     """The models of a page, oldest first; all sessions of the page share them.
 
     Args:
-        record: record models in memory that nobody records.
+        record: record models in memory if they are not recorded.
 
     Attributes:
-        feeds: what is recorded of each model, in the same order.
+        feeds: of each model, in the same order.
     """
 
     def __init__(self, record: bool = True) -> None:
@@ -44,7 +44,7 @@ class PageRuns:
         return page
 
     def show(self, model: Any) -> Feed:
-        """What is recorded of a model, which belongs to the page from now on."""
+        """The feed of a model, which belongs to the page from now on."""
         with self._lock:
             for known, feed in zip(self._models, self.feeds):
                 if known is model:
@@ -59,7 +59,7 @@ class PageRuns:
             return feed
 
     def model(self, key: str) -> Any:
-        """The model of the run with this key; None if the page has none."""
+        """The model of the run with this key, or None."""
         with self._lock:
             pairs = zip(self._models, self.feeds)
             return next((model for model, feed in pairs if feed.key == key), None)
@@ -74,8 +74,8 @@ class PageRuns:
 class Current:
     """The model that a page plays: the one of the run that was chosen last.
 
-    What is chosen counts for whoever asks from then on, also while the page is still being
-    drawn: a press goes to no run that was left before it.
+    A choice counts at once, also while the page is still being drawn: a press never goes
+    to the run before.
 
     Args:
         page: of the models.

@@ -1,4 +1,4 @@
-"""What can be chosen before Reset makes another model, and what the shown one has."""
+"""Fields for the parameters of the next model, with the values of the current one."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -32,7 +32,7 @@ class _Play:
 
     @property
     def ended(self) -> bool:
-        """True if there is no step left to make."""
+        """True if no step is left to make."""
         return not self.model.running or clock(self.model) >= self.until
 
 

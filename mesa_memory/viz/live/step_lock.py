@@ -1,4 +1,4 @@
-"""One step of a model at a time, whichever window asks for it."""
+"""One step of a model at a time, for all windows."""
 
 import threading
 import weakref
@@ -13,10 +13,10 @@ _models: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
 class InTurn(Around):
-    """A model's ``step``, which lets nobody in while it runs, or for an empty page.
+    """A model's ``step``, which runs once at a time, and only for a page with a viewer.
 
     Attributes:
-        over: nobody is let in any more.
+        over: no more steps are made.
         page: what the pages of this model share, see ``PageRuns``; it goes with it.
     """
 
@@ -28,7 +28,7 @@ class InTurn(Around):
     def __call__(self) -> None:
         """One step, as soon as no other one is running; none once it is over.
 
-        A page that plays makes it when somebody looks at that page again.
+        For a page that plays, it waits until the page is seen again.
 
         Raises:
             CancelledError: the page that asks for it was closed.
@@ -60,13 +60,13 @@ def locks(model: Any) -> list[InTurn]:
 def stop_all() -> None:
     """Ends the play of all models that take turns, after the steps that are running.
 
-    A window that plays sleeps between two steps and then makes one more, whatever
-    became of the model meanwhile: so there has to be none to make.
+    A window that plays sleeps between two steps and then makes one more, so the lock
+    refuses further steps.
     """
     with _making:
         models = list(_models)
     for model in models:
         model.running = False
-        take_turns(model)  # somebody may have put another step in its place
+        take_turns(model)  # another step may have replaced it
         with model.step.lock:
             model.step.over = True

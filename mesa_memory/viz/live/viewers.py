@@ -1,4 +1,4 @@
-"""Whether somebody looks at the page that plays a model."""
+"""Waits for a viewer of the page that plays a model."""
 
 import threading
 from collections.abc import Callable
@@ -6,8 +6,8 @@ from typing import Any
 
 from mesa_memory.hosts import solara
 
-#: seconds between two looks whether a page is back
-LOOK = 0.1
+#: seconds between two checks of the connection
+CHECK_INTERVAL_S = 0.1
 
 _thread = threading.local()
 
@@ -15,11 +15,10 @@ _thread = threading.local()
 def wait_for_viewer(over: Callable[[], bool]) -> None:
     """Waits while the page that plays from this thread is without a connection.
 
-    It comes back at once where somebody looks at the page, and where no page plays: in a
-    program, or in a notebook.
+    Returns at once while the page is seen, and in a program or a notebook.
 
     Args:
-        over: True if there is nothing to wait for any more.
+        over: ends the waiting if True.
 
     Raises:
         CancelledError: the page was closed; Solara ends the thread that plays with it.
@@ -30,7 +29,7 @@ def wait_for_viewer(over: Callable[[], bool]) -> None:
             raise solara.cancelled()
         if solara.is_seen(session):
             return
-        solara.wait_closed(session, LOOK)
+        solara.wait_closed(session, CHECK_INTERVAL_S)
 
 
 def _session() -> Any:

@@ -43,7 +43,7 @@ def memory_at(run: Run, agent: Any, step: float | None = None) -> Shown:
         step: a finished step; None is the last one.
 
     Raises:
-        ValueError: for an unknown agent or step; names the known ones.
+        ValueError: for an unknown agent or step; lists some that exist.
     """
     own, at = _place(run, agent, step)
     return memory_of(past(run, own), called(own, run.names.get(own)), at)
@@ -57,7 +57,7 @@ def recalls_at(run: Run, agent: Any, step: float | None = None) -> Shown:
         step: a finished step; None is the last one.
 
     Raises:
-        ValueError: for an unknown agent or step; names the known ones.
+        ValueError: for an unknown agent or step; lists some that exist.
     """
     own, at = _place(run, agent, step)
     return recalls_of(run, past(run, own), own, at)

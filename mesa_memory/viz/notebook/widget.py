@@ -18,21 +18,21 @@ class RunWidget(VBox):
         step: a finished step; None is the last one.
 
     Raises:
-        ValueError: if the run has no such agent or step, or no finished step at all.
+        ValueError: for an unknown agent or step, or without a finished step.
     """
 
     def __init__(self, run: Run, agent: Any = None, step: float | None = None) -> None:
         steps, known = run.steps, run.unique_ids
         if not steps or not known:
             raise ValueError(
-                f"run {run.id} has no finished step yet; show it after the first one"
+                f"run {run.id} has not finished a step yet; show it after the first one"
             )
         own = next(iter(known.values())) if agent is None else known[run.name_of(agent)]
         if step is None:
             step = steps[-1]
         if step not in steps:
             raise ValueError(
-                f"run {run.id} has no finished step {step!r}; they are from "
+                f"run {run.id} does not have step {step!r}; its steps are from "
                 f"{steps[0]:g} to {steps[-1]:g}"
             )
         self._run = run

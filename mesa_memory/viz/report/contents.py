@@ -43,7 +43,7 @@ class Person:
 
 @dataclass(frozen=True)
 class Contents:
-    """What a report shows.
+    """The contents of a report.
 
     Attributes:
         names: names of the agents that have one.
@@ -70,7 +70,7 @@ def contents(
         about, unlike: see ``write_report``.
 
     Raises:
-        ValueError: if the run has no such agent; names those it has.
+        ValueError: for an unknown agent; lists some that exist.
     """
     counted, seen = activity(run), scene(run)
     texts = (about.strip(), unlike.strip())

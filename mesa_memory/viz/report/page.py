@@ -63,13 +63,13 @@ def write_report(
         about: a text; its spread becomes a curve and the colour of the agents.
         unlike: another text, such as the denial of a rumour. Memories that are more
             similar to it than to ``about`` do not count.
-        title: None is the run's name, or that of the model's class.
+        title: None takes the run's name, or the name of the model's class.
         largest: bytes. What would make the file larger is left out, and the file says
             so.
         overwrite: replace a file that exists.
 
     Raises:
-        ValueError: if the run has no finished step or no such agent, or if the smallest
+        ValueError: for an unknown agent, without a finished step, or if the smallest
             report is larger than allowed.
         FileExistsError: if there is such a file, and ``overwrite`` is False.
     """
@@ -80,7 +80,7 @@ def write_report(
         )
     if not run.steps:
         raise ValueError(
-            f"run {run.id} has no finished step yet; write the report after the first one"
+            f"run {run.id} has not finished a step yet; write the report after the first one"
         )
     found = contents(run, agents, about, unlike)
     given = {
@@ -142,7 +142,7 @@ def _hash(text: str) -> str:
 
 
 def _weights(people: list[Person]) -> list[str]:
-    """How the recalls of some agents were ranked; at most three ways."""
+    """The weights of the recalls of some agents; at most three kinds."""
     recalls = [recall for each in people for recall in each.recalls]
     pairs = [list(zip(recall.names, recall.weights)) for recall in recalls]
     found = [", ".join(f"{name} ({w:g})" for name, w in each if w) for each in pairs]

@@ -13,20 +13,20 @@ from mesa_memory.viz.selection import Choice
 from mesa_memory.viz.serving.run_feed import Feed, Source
 
 #: steps that follow each other in fewer seconds come often
-OFTEN = 0.1
-#: has a function called after each step, until what it gives is called
+OFTEN_S = 0.1
+#: registers a function that is called after each step; returns one that ends this
 type Told = Callable[[Callable[[], None]], Callable[[], None]]
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What a page knows of a run.
+    """The state of a run on a page.
 
     Attributes:
         feed: of the run.
         source: its newest state.
-        fault: why it cannot be read now; None if it can.
-        runs: how many runs the page has.
+        fault: the reason why it cannot be read now, or None.
+        runs: number of runs of the page.
     """
 
     feed: Feed
@@ -36,11 +36,11 @@ class Seen:
 
 
 class Updates:
-    """When the page of a model was told of new steps by the thread that makes them.
+    """Times at which the thread of the simulation announced new steps.
 
-    Rendering that finds another thread at it is left to that thread. If the simulation
-    asked for it again and again in the meantime, that thread would never be done; so
-    while steps come often, the simulation's thread itself renders what is new.
+    Rendering is left to a thread that already renders. A simulation that asks again and
+    again would never let that thread finish; so while steps come often, the thread of
+    the simulation renders.
     """
 
     def __init__(self) -> None:
@@ -54,12 +54,12 @@ class Updates:
     @property
     def often(self) -> bool:
         """True while one step follows another."""
-        return self._gap < OFTEN and time.monotonic() - self._last < 2 * OFTEN
+        return self._gap < OFTEN_S and time.monotonic() - self._last < 2 * OFTEN_S
 
     @property
     def settled(self) -> bool:
         """True if another thread may render."""
-        return not self.often and time.monotonic() - self._last > OFTEN / 2
+        return not self.often and time.monotonic() - self._last > OFTEN_S / 2
 
 
 def use_newest(feed: Feed, told: Told | None = None) -> Seen:
@@ -70,8 +70,8 @@ def use_newest(feed: Feed, told: Told | None = None) -> Seen:
 
     Args:
         feed: of the run.
-        told: has a function called after each step that this page is told of, until
-            what it gives is called; None if nobody tells.
+        told: registers a function that is called after each step, and returns a
+            function that ends this; None without announcements.
     """
     first = solara.use_memo(
         lambda: Seen(feed, feed.source, None, len(feed.all)), [id(feed)]

@@ -1,4 +1,4 @@
-"""What belongs to steps, and a browser keeps: it is given each once, or when it asks."""
+"""Data of steps that a browser keeps: each is sent once, or on request."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -6,13 +6,13 @@ from typing import Any
 
 import solara
 
-#: steps that are given together once the browser asks
-STEPS = 20
+#: steps that are sent together
+PORTION_STEPS = 20
 
 
 @dataclass
 class _Sent:
-    """What a browser has been given since it began, or had to forget all."""
+    """The steps that were sent to a browser since it began with this version."""
 
     version: Any
     begun: bool
@@ -23,21 +23,20 @@ class _Sent:
 def use_portions(
     version: Any, place: int, steps: int, at_once: bool = True
 ) -> tuple[list[range], Callable[[int], None]]:
-    """The steps of which a browser is given something now.
+    """The steps to be sent to a browser now.
 
-    At first these are the one that is shown and the one before, so that there is
-    something to see; then whatever it asks for, with the steps around, and the newest of
-    a run that goes on.
+    At first these are the shown step and the one before; then the steps it asks for,
+    with those around, and the newest of a run that goes on.
 
     Args:
-        version: another one makes the browser forget what it has.
-        place: of the step that is shown.
-        steps: how many there are.
-        at_once: False gives nothing before the browser asks for the first time.
+        version: another one empties the browser's cache.
+        place: of the shown step.
+        steps: their number.
+        at_once: False sends nothing before the browser asks for the first time.
 
     Returns:
-        Stretches of places of steps, the same list while there is nothing new; and what
-        is to be called with the place of a step for which the browser asks.
+        Stretches of places of steps, the same list until a new one; and a function to be
+        called with the place of a step that the browser asks for.
     """
     (asks, asked), ask = solara.use_state((0, 0))
     given, answered = solara.use_ref(_Sent(version, at_once)), solara.use_ref(0)
@@ -48,8 +47,8 @@ def use_portions(
     if known.begun:
         wanted = {n for n in (place - 1, place) if 0 <= n < steps} - known.places
     if asks != answered.current and 0 <= asked < steps:
-        first = asked - asked % STEPS
-        wanted |= set(range(first, min(first + STEPS, steps)))
+        first = asked - asked % PORTION_STEPS
+        wanted |= set(range(first, min(first + PORTION_STEPS, steps)))
         answered.current, known.begun = asks, True
     if wanted:
         known.places |= wanted

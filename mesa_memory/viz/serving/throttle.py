@@ -1,4 +1,4 @@
-"""How often a run may be looked at, so that the simulation does not notice."""
+"""Limits the CPU time the dashboard may use beside a simulation."""
 
 import threading
 import time
@@ -16,15 +16,15 @@ LONGEST_PAUSE_S = 10.0
 
 
 class Pace:
-    """Bounds the share of the time that is spent on showing what is new.
+    """Limits the share of the time that is spent on showing new steps.
 
     Work that took some processor time is followed by a rest, ``1 / share - 1`` times as
     long. Work that was done while the simulation rested itself needs none.
 
     Args:
         share: above 0, at most 1.
-        resting: says where a simulation of this process rests, such as the step it has
-            finished; None while it steps, or if nobody knows.
+        resting: gives the step that a simulation of this process has finished; None
+            while it steps, or if it is unknown.
         clock: seconds.
         spent: processor seconds of this thread.
     """
@@ -59,7 +59,7 @@ class Pace:
                 done()
 
     def begin(self) -> Callable[[], None]:
-        """Work begins; it ends when what is given is called, by the same thread."""
+        """Begins work; the same thread calls the result to end it."""
         place, begun = self._resting(), self._spent()
 
         def done() -> None:

@@ -1,4 +1,4 @@
-"""Which of the things that memories make an agent's memory has."""
+"""The pages that the memory of an agent has."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def has_budget(run: Run, agent: Any) -> bool:
 
 
 def who_has(run: Run, page: str) -> Any:
-    """The first agent whose memory has a page; None if nobody's has."""
+    """The first agent whose memory has a page, or None."""
     for name, agent in run.unique_ids.items():
         if page == "budget":
             if has_budget(run, agent):

@@ -40,8 +40,8 @@ class PromptBudget:
 
     Attributes:
         step: at which it was read.
-        most: tokens that it may have.
-        tokens: those that it has.
+        most: its largest number of tokens.
+        tokens: their number.
         sections: in the order in which they are shown.
     """
 

@@ -49,7 +49,7 @@ class Spent:
         return self._sums(slice(0, self.steps.index(step) + 1))
 
     def at(self, step: float) -> dict[str, float | None]:
-        """The sums of a step; a cost is None if a part of it is unknown."""
+        """The sums of a step; a cost with an unknown part is None."""
         place = self.steps.index(step)
         return self._sums(slice(place, place + 1))
 
@@ -115,7 +115,7 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
     """Sums by some of purpose, model, agent, most tokens first.
 
     As ``Run.cost`` gives them, with ``tokens``, ``share`` (of all tokens, 0 to 1; None
-    if there are none) and ``seconds``, the mean of the calls that were sent.
+    without tokens) and ``seconds``, the mean of the calls that were sent.
     """
     rows = run.cost(tuple(by), as_records=True)
     total = sum(row["tokens_in"] + row["tokens_out"] for row in rows)

@@ -16,11 +16,11 @@ _CONTENT = re.compile(r"- |\d|Step |Steps |\(")
 
 @dataclass(frozen=True)
 class RequestPart:
-    """A part of what was sent.
+    """A part of a request.
 
     Attributes:
-        role: of the message it stands in, see ``ROLES``.
-        name: its heading; empty for what stands before the first one.
+        role: role of its message, see ``ROLES``.
+        name: its heading; empty before the first one.
         memory: it is a text of the agent's memory.
         tokens: an estimate.
     """
@@ -33,14 +33,14 @@ class RequestPart:
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Role and heading."""
         return f"{self.role}: {self.name}" if self.name else self.role
 
 
 def parts(
     messages: Iterable[tuple[str, str]], memories: Iterable[str] = ()
 ) -> list[RequestPart]:
-    """What was sent, heading by heading, in order.
+    """The parts of a request, heading by heading, in order.
 
     Args:
         messages: (role, text).

@@ -1,4 +1,4 @@
-"""The requests of an agent to language models: what was asked, and what was answered."""
+"""The requests of an agent to language models, with their replies."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -34,8 +34,8 @@ class Request:
 
     Attributes:
         row: its columns; see ``schema.calls``.
-        messages: (role, text) of what was sent, oldest first.
-        tools: what the reply calls.
+        messages: (role, text), oldest first.
+        tools: tool calls of the reply.
     """
 
     row: Row
@@ -44,7 +44,7 @@ class Request:
 
     @property
     def id(self) -> str:
-        """What names it in an address: its place in the run."""
+        """Its name in an address: its place in the run."""
         return str(self.row["seq"])
 
     @property
@@ -55,18 +55,18 @@ class Request:
 
     @property
     def reply(self) -> str:
-        """The text that came; empty if there is none."""
+        """The text of the reply; empty without one."""
         return self.row["reply"] or ""
 
     @property
     def outcome(self) -> str:
-        """What became of it, in a few words."""
+        """Its outcome, in a few words."""
         if self.row["error"] is not None:
             return "failed"
         if self.row["cached"]:
             return "from a recorded run"
         if self.row["kept"]:
-            return "from kept answers"
+            return "from a cache"
         return self.row["finish"] or "answered"
 
 
@@ -112,7 +112,7 @@ def _request(row: Row) -> Request:
 
 
 def _said(content: Any) -> str:
-    """The text of a message; parts that are no text as JSON."""
+    """The text of a message; other parts as JSON."""
     if content is None:
         return ""
     if isinstance(content, str):

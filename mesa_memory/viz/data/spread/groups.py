@@ -1,4 +1,4 @@
-"""Sentences that say the same, whoever said them and when."""
+"""Groups of sentences with the same words, for any speaker and step."""
 
 import re
 import zlib
@@ -19,7 +19,7 @@ type Ticks = Mapping[str, bool]
 
 @dataclass(frozen=True)
 class Groups:
-    """Which sentences say the same.
+    """Groups of sentences with the same words.
 
     Attributes:
         names: what each group says, in order of arrival; a number in it is ``#``.
@@ -42,7 +42,7 @@ def grouped(pieces: Sequence[str]) -> Groups:
 
 
 def said(piece: str) -> str:
-    """What a sentence says, without speaker, step and numbers."""
+    """The words of a sentence, without speaker, step and numbers."""
     bare = _FRAME.sub("", piece).strip(" -•")
     return _DIGITS.sub("#", bare) or piece
 

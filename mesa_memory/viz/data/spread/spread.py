@@ -1,4 +1,4 @@
-"""Who remembers something like a text, step by step."""
+"""Holders of memories like a text, step by step."""
 
 import re
 import threading
@@ -35,7 +35,7 @@ _reading = threading.Lock()
 
 @dataclass(frozen=True)
 class Found:
-    """How similar all texts of a run are to one.
+    """Similarities of all texts of a run to one.
 
     Attributes:
         corpus: the texts.
@@ -49,13 +49,13 @@ class Found:
 
     @property
     def groups(self) -> Groups:
-        """Which sentences say the same."""
+        """Groups of sentences with the same words."""
         return self.corpus.groups
 
 
 @dataclass(frozen=True)
 class HoldingCounts:
-    """Who remembered something like the text.
+    """Holders of memories like the text.
 
     Attributes:
         agents, steps: unique ids, and the finished steps.
@@ -69,12 +69,12 @@ class HoldingCounts:
 
     @property
     def holders(self) -> list[int]:
-        """How many agents held one, for each step."""
+        """Number of holders at each step."""
         return (self.counts > 0).sum(axis=0).tolist()
 
     @property
     def reached(self) -> list[int]:
-        """How many agents held one until then, for each step."""
+        """Number of agents that were holders by each step."""
         return (np.maximum.accumulate(self.counts, axis=1) > 0).sum(axis=0).tolist()
 
     @property
@@ -86,23 +86,22 @@ class HoldingCounts:
 
 
 def found(run: Run, text: str, unlike: str = "") -> Found:
-    """How similar each text of a run is to one; see ``compared``."""
+    """Similarities of all texts of a run to one; see ``compared``."""
     return compared(run, text, unlike)[0]
 
 
 def compared(run: Run, text: str, unlike: str = "") -> tuple[Found, Found | None]:
-    """How similar each text of a run is to one, and to another that is not meant.
+    """Similarities of all texts of a run to one, and to another that is not meant.
 
     The similarity of a sentence is half the cosine of the embeddings, and half the
     share of the text's words that are in it, rare words counting more, as in BM25
-    (function words do not count). That of a longer text is that of its best sentence.
+    (function words do not count). A longer text has the similarity of its best sentence.
 
     Args:
         run: its texts are read once, and then only what is new.
         text: what is looked for.
-        unlike: what is not meant. A sentence counts only for the one of the two that it
-            is more similar to, so that a rumour is told from its denial, which has most
-            of its words.
+        unlike: a text that is not meant, such as the denial of a rumour. A sentence
+            counts only for the more similar one of the two texts.
 
     Returns:
         The similarities to ``text``, and those to ``unlike``; None without it.
@@ -167,7 +166,7 @@ def _words_in_common(pieces: Sequence[str], text: str) -> np.ndarray | None:
 
 
 def _pattern(word: str) -> str:
-    """What finds a word in any of its forms, in lower case."""
+    """A pattern for all forms of a word, in lower case."""
     stem = terms(word)[0]
     pairs = enumerate(zip(word, stem))
     common = next((n for n, (a, b) in pairs if a != b), min(len(word), len(stem)))
@@ -179,13 +178,13 @@ def _pattern(word: str) -> str:
 def holding(
     found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
 ) -> HoldingCounts:
-    """Who held a record that is similar enough, at the end of each step.
+    """Holders of a record that is similar enough, at the end of each step.
 
     Args:
         found: from ``found``.
         least: similarity from which on a text counts, 0 to 1.
         kind: only records of this kind; None is all.
-        ticks: groups of sentences that count, or do not, whatever their similarity.
+        ticks: groups of sentences that count, or do not, at any similarity.
     """
     held = found.corpus
     times, lives = np.array(held.steps), held.lives[matching(found, least, kind, ticks)]
@@ -197,7 +196,7 @@ def holding(
 
 
 def counting(found: Found, least: float, ticks: Ticks = NO_TICKS) -> np.ndarray:
-    """Which sentences count, shape (pieces,): those similar enough, unless ticked."""
+    """Mask of the sentences that count, shape (pieces,): similar enough, or ticked."""
     counts = found.pieces >= least
     for place, key in enumerate(found.groups.keys):
         if key in ticks:
@@ -215,7 +214,7 @@ def similarities(found: Found) -> np.ndarray:
 def matching(
     found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
 ) -> np.ndarray:
-    """Which lives count, shape (lives,)."""
+    """Mask of the lives that count, shape (lives,)."""
     held = found.corpus
     if not held.texts:
         return np.zeros(0, dtype=bool)
@@ -234,7 +233,7 @@ def holders(
     kind: str | None = None,
     ticks: Ticks = NO_TICKS,
 ) -> list[dict[str, Any]]:
-    """Who held such a record at the end of a step, in order of the agents.
+    """Holders of such a record at the end of a step, in order of the agents.
 
     Each has ``agent``, ``records`` (how many), and of the most similar of them, the
     oldest if there are several: ``kind``, ``text``, ``similarity`` and ``since``.
@@ -268,9 +267,9 @@ def nearest(
     most: int = 200,
     ticks: Ticks = NO_TICKS,
 ) -> list[dict[str, Any]]:
-    """What the most similar sentences of the run say, also such as do not count.
+    """The most similar groups of sentences of the run, best first.
 
-    Best first, each thing said once, whoever said it and when. Each has ``similarity``,
+    Each has ``similarity``,
     ``counts`` (if it is similar enough, or ticked), ``agents`` (how many ever had it),
     ``first`` (step), ``text`` and ``key`` of the group.
     """
@@ -304,7 +303,7 @@ def nearest(
 
 
 def histogram(found: Found, bins: int = 50) -> list[int]:
-    """How many groups have a similarity in each of ``bins`` equal parts of 0 to 1."""
+    """Number of groups in each of ``bins`` equal parts of the similarities."""
     counts, _ = np.histogram(similarities(found), bins, (0.0, 1.0))
     return counts.tolist()
 

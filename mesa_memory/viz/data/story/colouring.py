@@ -29,7 +29,7 @@ class Colouring:
 
     @property
     def range(self) -> tuple[float, float]:
-        """The least and the greatest number; 0 and 0 if there are none."""
+        """The least and the greatest number; (0, 0) without numbers."""
         known = self.values[np.isfinite(self.values)]
         return (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
 

@@ -31,7 +31,7 @@ def frames(
 
     Returns:
         For each step ``place``; ``values``, one for each agent, None for no value;
-        ``spots``, x and y of all of them in one list, None if nobody ever moves; and
+        ``spots``, x and y of all of them in one list, None if no agent ever moves; and
         ``messages``, each a list of sender, recipient and words.
     """
     place = {agent: n for n, agent in enumerate(agents)}
@@ -59,7 +59,7 @@ def frames(
 
 
 def spots(agents: Sequence[Any], scene: Scene, place: int) -> np.ndarray:
-    """Where agents were at a place of a step, shape (agents, 2); NaN is nowhere."""
+    """Places of agents at a step, shape (agents, 2); NaN is nowhere."""
     if not scene.placed or place >= scene.places.shape[1]:
         return circle(len(agents))
     row = {agent: n for n, agent in enumerate(scene.agents)}
@@ -70,7 +70,7 @@ def spots(agents: Sequence[Any], scene: Scene, place: int) -> np.ndarray:
 
 
 def box(scene: Scene, place: int) -> list[float]:
-    """What the picture shows: least x, least y, greatest x, greatest y."""
+    """The edges of the picture: least x, least y, greatest x, greatest y."""
     given = scene.space(place).get("box")
     if isinstance(given, list) and len(given) == 4:
         return [float(value) for value in given]

@@ -1,4 +1,4 @@
-"""Who told whom what, step by step."""
+"""Messages between agents, step by step."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,13 +28,13 @@ class SpokenMessage:
 def said(run: Run, first: int, count: int) -> list[list[SpokenMessage]]:
     """The messages of some finished steps that follow each other, in order.
 
-    A message to several is one for each of them. What somebody says who is no agent of
-    the run, and what was carried in by hand, is left out.
+    A message to several is one for each of them. Messages of others than the run's
+    agents, and messages that were carried in by hand, are left out.
 
     Args:
         run: a recorded run.
         first: place of the first of these steps among all finished ones, from 0.
-        count: how many steps; those that are not finished yet are left out.
+        count: number of steps; unfinished ones are left out.
 
     Returns:
         A list for each step.
@@ -57,7 +57,7 @@ def said(run: Run, first: int, count: int) -> list[list[SpokenMessage]]:
 def _messages(
     row: Mapping[str, Any], known: Mapping[str, Any]
 ) -> Iterable[SpokenMessage]:
-    """What a record of a message says about who told whom."""
+    """The messages in a record, one for each recipient."""
     content = row["content"]
     if not isinstance(content, Mapping) or row["origin"] == IMPORTED:
         return
@@ -80,7 +80,7 @@ def _recipients(content: Mapping[str, Any], known: Mapping[str, Any]) -> list[An
 def _keep(
     found: dict[tuple, SpokenMessage], message: SpokenMessage, owner: Any
 ) -> None:
-    """Both remember it: it is one message, and the recipient's record stands for it."""
+    """Sender and recipient remember one message; the recipient's record stands for it."""
     key = (message.sender, message.recipient, message.text)
     if key not in found or message.recipient == owner:
         found[key] = message

@@ -101,7 +101,7 @@ def scene(run: Run, before: Scene | None = None) -> Scene:
 
 
 def _unknown(rows: Iterable[Sequence[Any]], known: Sequence[str]) -> list[str]:
-    """The agents of rows without the known ones, in order."""
+    """The agents of rows without a row yet, in order."""
     of_agents = (
         state or {}
         for _, kind, state in rows
