@@ -20,7 +20,7 @@ import numpy as np
 WINDOW_S = 0.005
 
 #: most texts and vectors that wait; one that is gone is made again when asked for
-CAPACITY = 50_000
+MAX_POOLED_TEXTS = 50_000
 
 #: gives the vectors of texts, shape (texts, dim), blocking
 type Embed = Callable[[Sequence[str]], Any]
@@ -90,7 +90,7 @@ class EmbeddingPool:
             both are held weakly, as a memory may forget it, and its agent die.
     """
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    def __init__(self, capacity: int = MAX_POOLED_TEXTS) -> None:
         self._capacity = capacity
         self._lock = threading.Lock()
         self.announced: deque[tuple[str, ref[Any], ref[Any]]] = deque(maxlen=capacity)

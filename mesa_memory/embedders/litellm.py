@@ -30,7 +30,7 @@ bypass_proxy_for_localhost()
 limit_clients()
 
 #: asked for when the length of a vector must be known before any text is embedded
-PROBE = "memory"
+PROBE_TEXT = "memory"
 #: longest part of a reply for one text: 8192 numbers of 24 characters; bytes, unpacked
 TEXT_BYTES = 200_000
 
@@ -96,7 +96,7 @@ class LiteLLMEmbedder:
     def dim(self) -> int:
         """Length of a vector; costs a request of one word if nothing tells it yet."""
         if self._dim is None:
-            self._request([PROBE])
+            self._request([PROBE_TEXT])
         assert self._dim is not None
         return self._dim
 

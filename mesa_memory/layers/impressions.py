@@ -17,7 +17,7 @@ from mesa_memory.layers.lines import Line, pending_entries
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
 from mesa_memory.tasks.impress import Impression
-from mesa_memory.tasks.impressing import MOST, impress_together
+from mesa_memory.tasks.impressing import MAX_OTHERS, impress_together
 
 #: number of newest interactions that are kept, and shown in one request
 MAX_INTERACTIONS = 40
@@ -69,7 +69,7 @@ class Impressions(Layer):
 
     name, heading = "impressions", "Impressions of those present"
     restored = ("known",)
-    most = MOST
+    most = MAX_OTHERS
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ class AsyncLLM(Protocol):
 #: otherwise litellm
 CLIENTS = ("auto", "direct", "litellm")
 #: settings that are sent to the model, where given
-SENT = ("temperature", "seed", "max_tokens")
+SENT_SETTINGS = ("temperature", "seed", "max_tokens")
 
 
 class Attempt(NamedTuple):
@@ -119,7 +119,7 @@ class LLMSettings:
     @cached_property
     def sent(self) -> Mapping[str, Any]:
         """The settings that are sent to the model, by name."""
-        values = {name: getattr(self, name) for name in SENT}
+        values = {name: getattr(self, name) for name in SENT_SETTINGS}
         return {name: value for name, value in values.items() if value is not None}
 
     def __post_init__(self) -> None:

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 from pydantic import BaseModel
 
 #: most numbers of a range that is written out one by one
-MOST_NUMBERS = 25
+MAX_ENUM_NUMBERS = 25
 #: numbers from one whole number to another go in such steps
-STEP = 10
+STEPS_PER_UNIT = 10
 #: no meaning for a server; ``default`` is not allowed in a strict schema
 _LEFT_OUT = ("title", "default")
 _RANGE = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
@@ -98,11 +98,13 @@ def _numbers(node: Mapping[str, Any]) -> list[int] | list[float] | None:
         return None
     if "enum" in node or "const" in node or "multipleOf" in node:
         return None
-    if not (math.isfinite(low) and math.isfinite(high) and high - low < MOST_NUMBERS):
+    if not (
+        math.isfinite(low) and math.isfinite(high) and high - low < MAX_ENUM_NUMBERS
+    ):
         return None
     if kind == "integer":
         return list(range(math.ceil(low), math.floor(high) + 1)) or None
-    tenths = range(round(low * STEP), round(high * STEP) + 1)
-    if low != int(low) or high != int(high) or len(tenths) > MOST_NUMBERS:
+    tenths = range(round(low * STEPS_PER_UNIT), round(high * STEPS_PER_UNIT) + 1)
+    if low != int(low) or high != int(high) or len(tenths) > MAX_ENUM_NUMBERS:
         return None
-    return [number / STEP for number in tenths]
+    return [number / STEPS_PER_UNIT for number in tenths]

@@ -19,7 +19,7 @@ from mesa_memory.core.at_fork import at_fork
 from mesa_memory.hosts.litellm import is_left_behind
 
 #: blocking calls (name look-ups, clients without a coroutine) that run at once
-WORKERS = 32
+WORKER_THREADS = 32
 
 
 class BackgroundLoop:
@@ -82,9 +82,9 @@ def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 def _workers() -> concurrent.futures.ThreadPoolExecutor:
     """A pool whose threads all run already."""
-    pool = concurrent.futures.ThreadPoolExecutor(WORKERS, "mesa-memory")
-    together = threading.Barrier(WORKERS)
-    for _ in range(WORKERS):
+    pool = concurrent.futures.ThreadPoolExecutor(WORKER_THREADS, "mesa-memory")
+    together = threading.Barrier(WORKER_THREADS)
+    for _ in range(WORKER_THREADS):
         pool.submit(together.wait)
     return pool
 

@@ -24,7 +24,7 @@ UNUSABLE = (
 )
 EXECUTIONS = ("deferred", "blocking")
 #: most batches of an agent that nobody reads, in blocking execution
-MAX_WAITING = 32
+MAX_WAITING_BATCHES = 32
 
 
 def execution_of(name: str | None) -> str:

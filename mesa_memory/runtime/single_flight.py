@@ -12,13 +12,13 @@ from typing import Any
 from mesa_memory.core.requests import SharedAnswers
 
 #: number of newest answers that are kept
-CAPACITY = 10_000
+MAX_SHARED_ANSWERS = 10_000
 
 
 class SingleFlight:
     """Values by key, with claims on those being found now."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    def __init__(self, capacity: int = MAX_SHARED_ANSWERS) -> None:
         self._capacity = capacity
         self._lock = threading.Lock()
         self._known: dict[str, Any] = {}

@@ -16,7 +16,7 @@ from mesa_memory.tasks.grounding import check_summary
 from mesa_memory.tasks.offline.excerpt import most_important, sentence
 
 #: events that a recap tells if there is no model
-TOLD = 3
+SUMMARY_EVENTS = 3
 #: events after which a chapter is complete if there is no model
 COMPLETE = 12
 
@@ -89,8 +89,8 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     lines = inputs["lines"]
     if inputs["judge"] and len(lines) < COMPLETE:
         return {"complete": False, "recap": None}
-    room = max(20, inputs["max_chars"] // TOLD - 40)
-    best = most_important([line for _, line in lines], TOLD)
+    room = max(20, inputs["max_chars"] // SUMMARY_EVENTS - 40)
+    best = most_important([line for _, line in lines], SUMMARY_EVENTS)
     told = [shorten(f"Step {lines[n][0]}: {lines[n][1]}", room) for n in best]
     recap = " ".join(map(sentence, told))[: inputs["max_chars"]]
     return {"complete": True, "recap": recap} if inputs["judge"] else {"summary": recap}

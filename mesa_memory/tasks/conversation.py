@@ -13,9 +13,9 @@ from mesa_memory.tasks.consolidate import WORD_CHARS, Summary, check
 from mesa_memory.tasks.offline.excerpt import most_important, sentence
 
 #: begins the lines of what the agent said itself
-OWN = "You say: "
+OWN_PREFIX = "You say: "
 #: things said that a summary tells if there is no model
-TOLD = 2
+SUMMARY_LINES = 2
 
 
 def prompt(inputs: Inputs) -> str:
@@ -32,16 +32,18 @@ def prompt(inputs: Inputs) -> str:
 def offline(inputs: Inputs) -> dict[str, Any]:
     """With whom it was, and what mattered most in it, oldest first."""
     lines = [line for _, line in inputs["lines"]]
-    room = max(20, inputs["max_chars"] // (TOLD + 1) - 40)
-    told = [_told(shorten(lines[n], room)) for n in most_important(lines, TOLD)]
+    room = max(20, inputs["max_chars"] // (SUMMARY_LINES + 1) - 40)
+    told = [
+        _told(shorten(lines[n], room)) for n in most_important(lines, SUMMARY_LINES)
+    ]
     text = " ".join([f"I talked with {shorten(inputs['others'], room)}.", *told])
     return {"summary": text[: inputs["max_chars"]]}
 
 
 def _told(line: str) -> str:
     """A line of speech in the past tense."""
-    if line.startswith(OWN):
-        return sentence(f"I said: {line.removeprefix(OWN)}")
+    if line.startswith(OWN_PREFIX):
+        return sentence(f"I said: {line.removeprefix(OWN_PREFIX)}")
     return sentence(line.replace(" says: ", " said: ", 1))
 
 

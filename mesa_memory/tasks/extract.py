@@ -23,7 +23,7 @@ GATE = ("fact", "stable", "useful")
 #: longest name of a subject or an attribute, and longest value
 NAME_CHARS, VALUE_CHARS = 120, 400
 #: longest summary, and the most sentences in it
-SUMMARY_CHARS, SENTENCES = 1200, 5
+SUMMARY_CHARS, SUMMARY_SENTENCES = 1200, 5
 
 
 class StatedFact(BaseModel):
@@ -259,7 +259,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
         "max_chars": SUMMARY_CHARS // 2,
     }
     told = consolidated(given)["summary"].replace("Step : ", "").split(BULLET)
-    return {"facts": facts, "summary": BULLET.join(told[-SENTENCES:])}
+    return {"facts": facts, "summary": BULLET.join(told[-SUMMARY_SENTENCES:])}
 
 
 #: inputs: ``me``, the agent's name; ``lines``, the events, oldest first; ``said``, of

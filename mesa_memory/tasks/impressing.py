@@ -14,14 +14,14 @@ from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.tasks.impress import IMPRESS, Impression
 
 #: most agents in one request, and about the most characters of what happened with them
-MOST, REQUEST_CHARS = 20, 24_000
+MAX_OTHERS, REQUEST_CHARS = 20, 24_000
 
 #: makes the request for what is told of one agent, or of several
 type Request = Callable[[Sequence[Mapping[str, Any]]], LLMRequest]
 
 
 def impress_together(
-    others: Sequence[Mapping[str, Any]], request: Request, most: int = MOST
+    others: Sequence[Mapping[str, Any]], request: Request, most: int = MAX_OTHERS
 ) -> Flow[list[Impression | Fault]]:
     """An impression of each of these agents, or why there is none, in their order.
 

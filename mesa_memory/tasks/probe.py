@@ -40,7 +40,7 @@ def offline(inputs: Inputs) -> Any:
     """
     lines = [*inputs["memory"].splitlines(), *inputs["recalled"]]
     line, schema = themes.answer(inputs["question"], lines), inputs.get("schema")
-    if schema is None or line == themes.UNKNOWN:
+    if schema is None or line == themes.UNKNOWN_ANSWER:
         return line
     said = _STEP.sub("", line)
     found = {n: _read(f.annotation, said) for n, f in schema.model_fields.items()}

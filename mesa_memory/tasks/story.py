@@ -12,7 +12,7 @@ from mesa_memory.tasks.consolidate import BULLET, WORD_CHARS, Summary, check, do
 from mesa_memory.tasks.offline.excerpt import most_important
 
 #: the story has fewer sentences
-SENTENCES = 5
+STORY_SENTENCES = 5
 
 
 def prompt(inputs: Inputs) -> str:
@@ -20,7 +20,7 @@ def prompt(inputs: Inputs) -> str:
     return (
         f"The story so far{doubt(inputs)}:\n- {inputs['summary'] or '(it begins here)'}\n\n"
         f"What happened then, oldest first:\n{by_step(inputs['lines'])}\n\n"
-        f"The story up to now, in fewer than {SENTENCES} sentences, at most "
+        f"The story up to now, in fewer than {STORY_SENTENCES} sentences, at most "
         f"{inputs['max_chars'] // WORD_CHARS} words. "
         'Reply with JSON only: {"summary": "…"}'
     )
@@ -28,7 +28,7 @@ def prompt(inputs: Inputs) -> str:
 
 def offline(inputs: Inputs) -> dict[str, Any]:
     """The most important of the earlier parts, and of the new events, oldest first."""
-    most = SENTENCES - 1
+    most = STORY_SENTENCES - 1
     room = max(20, inputs["max_chars"] // most - 40)
     old = [part for part in inputs["summary"].split(BULLET) if part]
     new = [

@@ -22,7 +22,7 @@ from mesa_memory.layers.stream.recalling import RecallResult, VectorOf
 from mesa_memory.layers.summary import ask_for_summary
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
-from mesa_memory.tasks.conversation import OWN
+from mesa_memory.tasks.conversation import OWN_PREFIX
 
 #: of the records
 KIND = "conversation"
@@ -230,7 +230,7 @@ class Conversations(Layer):
         if not own:
             return self.context.line(message)
         said = {key: value for key, value in content.items() if key != "sender"}
-        return OWN + render.event_text("message", said, self.context.event_chars)
+        return OWN_PREFIX + render.event_text("message", said, self.context.event_chars)
 
     def _take_up(
         self,

@@ -24,11 +24,11 @@ from mesa_memory.hosts.litellm import address_of
 from mesa_memory.llm.base import LLMSettings
 
 #: increased when the key of a request changes
-FORM = 1
+KEY_VERSION = 1
 #: steps of which the numbers of requests are known; work in the background is behind
-STEPS = 100
+NUMBERED_STEPS = 100
 #: options that say how a request is sent, and change no answer
-SENDING = frozenset(
+SENDING_OPTIONS = frozenset(
     {"timeout", "request_timeout", "stream_timeout", "max_retries", "num_retries"}
     | {"metadata", "user", "safety_identifier", "service_tier", "store"}
     | {"prompt_cache_key", "prompt_cache_retention", "cache_control"}
@@ -46,7 +46,7 @@ def request_key(
         replicate: tells answers apart that shall be asked for anew.
     """
     asked = {
-        "form": FORM,
+        "form": KEY_VERSION,
         "reasoning": isinstance(request, ChatRequest),
         "replicate": replicate,
         "model": request.model,
@@ -90,7 +90,7 @@ class Occurrences:
             taken = step.setdefault((key, repr(request.agent)), set())
             number = next(n for n in count() if n not in taken)
             taken.add(number)
-            while len(self._taken) > STEPS:
+            while len(self._taken) > NUMBERED_STEPS:
                 del self._taken[next(iter(self._taken))]
         return number
 
@@ -108,7 +108,7 @@ class Occurrences:
 
 def _options(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options that may change an answer; none of them is a secret."""
-    telling = {n: v for n, v in options.items() if n not in SENDING}
+    telling = {n: v for n, v in options.items() if n not in SENDING_OPTIONS}
     return {
         name: _options(value) if isinstance(value, Mapping) else _shaped(value)
         for name, value in telling.items()

@@ -14,7 +14,7 @@ from mesa_memory.llm.cost.prompt_prefixes import PromptPrefixes
 from mesa_memory.llm.cost.usage import ONE_CALL, Usage
 
 #: tokens of a reply, as long as no reply of the model is known
-REPLY_TOKENS = 100
+INITIAL_REPLY_TOKENS = 100
 
 
 @dataclass
@@ -43,7 +43,9 @@ class Forecaster:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._prompts: dict[str, _Ratio] = defaultdict(_Ratio)
-        self._replies: dict[tuple, _Ratio] = defaultdict(partial(_Ratio, REPLY_TOKENS))
+        self._replies: dict[tuple, _Ratio] = defaultdict(
+            partial(_Ratio, INITIAL_REPLY_TOKENS)
+        )
         self._cached: dict[str, _Ratio] = defaultdict(_Ratio)
         self._prefixes = PromptPrefixes()
 

@@ -13,9 +13,9 @@ from mesa_memory.llm.cost.account import Account, soon, wake
 from mesa_memory.llm.cost.usage import NOTHING, Budget, Reservation, Usage, largest
 
 #: keys by which usage can be grouped
-KEYS = ("purpose", "model", "agent", "step")
+GROUP_KEYS = ("purpose", "model", "agent", "step")
 #: number of newest steps that are counted one by one
-STEPS = 100
+NEWEST_STEPS = 100
 UNLIMITED = Budget()
 
 type _Sums = defaultdict[tuple, Usage]
@@ -86,10 +86,10 @@ class Ledger:
         Raises:
             ValueError: for another key.
         """
-        unknown = [key for key in keys if key not in KEYS]
+        unknown = [key for key in keys if key not in GROUP_KEYS]
         if unknown:
-            raise ValueError(f"usage can be grouped by {KEYS}, got {unknown}")
-        positions = [KEYS.index(key) for key in keys]
+            raise ValueError(f"usage can be grouped by {GROUP_KEYS}, got {unknown}")
+        positions = [GROUP_KEYS.index(key) for key in keys]
         grouped = _sums()
         with self._lock:
             by_step: list[tuple[Any, _Sums]] = [(None, self._usage)]
@@ -174,7 +174,7 @@ class Ledger:
         key = (request.purpose, model, request.agent)
         self._usage[key] += used
         self._steps.setdefault(request.step, _sums())[key] += used
-        if len(self._steps) > STEPS:
+        if len(self._steps) > NEWEST_STEPS:
             for old, part in self._steps.pop(min(self._steps)).items():
                 self._older[old] += part
         self._total += used

@@ -17,9 +17,9 @@ from mesa_memory.core.render import one_line, shorten
 #: longest text of an answer
 TEXT_CHARS = 240
 #: what is said where the inputs have no text
-NOTHING = "Nothing comes to mind."
+EMPTY_ANSWER = "Nothing comes to mind."
 #: deeper values are left out where they may be
-_DEEPEST = 8
+_MAX_DEPTH = 8
 
 
 def generic(schema: type[BaseModel], inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,7 +30,7 @@ def generic(schema: type[BaseModel], inputs: Mapping[str, Any]) -> dict[str, Any
     """
     tree = schema.model_json_schema()
     known = plain(dict(inputs))
-    text = shorten(last_text(known) or NOTHING, TEXT_CHARS)
+    text = shorten(last_text(known) or EMPTY_ANSWER, TEXT_CHARS)
     made = _Maker(tree.get("$defs", {}), text).value(tree, known, 0)
     schema.model_validate(made)
     return made
@@ -100,7 +100,7 @@ class _Maker:
 
     def _list(self, node: Mapping, known: Any, depth: int) -> list[Any]:
         least, most = node.get("minItems", 0), node.get("maxItems", math.inf)
-        count = max(least, min(1, most)) if depth < _DEEPEST else least
+        count = max(least, min(1, most)) if depth < _MAX_DEPTH else least
         fixed = node.get("prefixItems", [])
         others = [node.get("items", {})] * max(0, int(count) - len(fixed))
         here = known if isinstance(known, list) else []

@@ -12,7 +12,7 @@ from typing import Any
 from mesa_memory.core.content import count_tokens, one_line, plain
 from mesa_memory.core.requests import ChatRequest, LLMRequest, Reply
 from mesa_memory.errors import LLMRejected
-from mesa_memory.llm.doubles.generic import NOTHING, generic, last_text
+from mesa_memory.llm.doubles.generic import EMPTY_ANSWER, generic, last_text
 from mesa_memory.llm.doubles.policy import PROVIDER as OFFLINE
 from mesa_memory.llm.doubles.policy import PolicyInput, answer
 from mesa_memory.tasks import find
@@ -67,7 +67,9 @@ class OfflineLLM:
     def _made(self, request: LLMRequest) -> Reply:
         """An answer that is made from the schema and the inputs."""
         if request.schema is None:
-            return _reply(request, last_text(plain(dict(request.inputs))) or NOTHING)
+            return _reply(
+                request, last_text(plain(dict(request.inputs))) or EMPTY_ANSWER
+            )
         try:
             made = generic(request.schema, request.inputs)
         except ValueError as error:

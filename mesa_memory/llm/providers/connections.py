@@ -15,7 +15,7 @@ from mesa_memory.core.at_fork import at_fork
 #: seconds that a connection stays open between two requests
 KEEPALIVE_S = 60.0
 #: seconds for which the address of a name is remembered
-LOOK_UP_S = 300
+DNS_CACHE_S = 300
 #: seconds for closing connections when the program ends
 CLOSING_S = 1.0
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None)
@@ -36,7 +36,7 @@ class Connections:
                 self._sessions.pop(ended).detach()
             session = self._sessions[loop] = aiohttp.ClientSession(
                 connector=_Connector(
-                    limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=LOOK_UP_S
+                    limit=0, keepalive_timeout=KEEPALIVE_S, ttl_dns_cache=DNS_CACHE_S
                 ),
                 timeout=_NO_TIMEOUT,
                 auto_decompress=False,

@@ -15,9 +15,9 @@ from mesa_memory.core.requests import LLMRequest
 
 _MARK = {"type": "ephemeral"}
 #: OpenAI's own servers
-HOSTS = ("api.openai.com", "us.api.openai.com", "eu.api.openai.com")
+OPENAI_HOSTS = ("api.openai.com", "us.api.openai.com", "eu.api.openai.com")
 #: number of cuts before a mark at which Anthropic looks for a cached beginning
-CUTS = 20
+MAX_CUTS = 20
 
 
 def cache_key(request: LLMRequest) -> str:
@@ -32,7 +32,7 @@ def cache_key(request: LLMRequest) -> str:
 def takes_key(model: str, api_base: str | None) -> bool:
     """True for OpenAI itself; a server that only speaks as it does may refuse the key."""
     host = _host(api_base or "")
-    own = host is None or host in HOSTS
+    own = host is None or host in OPENAI_HOSTS
     return own and model.partition("/")[0] == "openai"
 
 
@@ -70,7 +70,7 @@ def marked(
     """
     marks = {edges[0], edges[-1]} if edges else set()
     cuts: dict[int, list[int]] = {}
-    for number, place in dict.fromkeys([*edges[:1], *edges[-CUTS:]]):
+    for number, place in dict.fromkeys([*edges[:1], *edges[-MAX_CUTS:]]):
         cuts.setdefault(number, []).append(place)
     found = []
     for number, message in enumerate(messages):

@@ -13,12 +13,12 @@ from mesa_memory.hosts import litellm as host
 from mesa_memory.hosts.proxies import proxy_of
 
 #: providers whose servers speak the OpenAI protocol at any address
-SPEAKERS = frozenset(
+OPENAI_PROVIDERS = frozenset(
     {"openai", "custom_openai", "hosted_vllm", "ollama", "ollama_chat", "lm_studio"}
     | {"deepseek", "groq", "openrouter"}
 )
 #: options that the protocol knows
-ON_THE_WIRE = frozenset(
+PROTOCOL_OPTIONS = frozenset(
     {"frequency_penalty", "presence_penalty", "logit_bias", "logprobs", "top_logprobs"}
     | {"max_tokens", "max_completion_tokens", "temperature", "top_p", "seed", "stop"}
     | {"tools", "tool_choice", "parallel_tool_calls", "response_format", "prediction"}
@@ -26,12 +26,12 @@ ON_THE_WIRE = frozenset(
     | {"prompt_cache_key", "prompt_cache_retention", "safety_identifier"}
 )
 #: options about the way itself
-ABOUT_THE_WAY = frozenset(
+CLIENT_OPTIONS = frozenset(
     {"api_key", "api_base", "base_url", "timeout", "extra_headers", "headers"}
     | {"extra_body", "organization", "drop_params"}
 )
 #: options with which a request can go the direct way
-KNOWN = ON_THE_WIRE | ABOUT_THE_WAY
+DIRECT_OPTIONS = PROTOCOL_OPTIONS | CLIENT_OPTIONS
 #: models that litellm asks in other protocols
 _OTHER_PROTOCOLS = ("responses/",)
 
@@ -44,9 +44,9 @@ def obstacle(arguments: Mapping[str, Any]) -> str:
     """
     if set_there := host.hooks():
         return f"litellm.{set_there[0]} is set"
-    if KNOWN.issuperset(arguments):
+    if DIRECT_OPTIONS.issuperset(arguments):
         return ""
-    unknown = arguments.keys() - KNOWN
+    unknown = arguments.keys() - DIRECT_OPTIONS
     if unknown == {"think"} and arguments["think"] is False:
         return ""  # Mesa-LLM's word for Ollama; the protocol has one, too
     return f"only litellm knows the option {min(unknown)!r}"
@@ -86,5 +86,7 @@ def speaks_openai(model: str, api_base: str | None) -> bool:
 
 
 def _speaks(provider: str, api_base: str | None) -> bool:
-    known = provider in SPEAKERS or (bool(api_base) and host.speaks_openai(provider))
+    known = provider in OPENAI_PROVIDERS or (
+        bool(api_base) and host.speaks_openai(provider)
+    )
     return known and not host.is_custom(provider)

@@ -34,7 +34,7 @@ from mesa_memory.memories.host.state import MemoryState
 from mesa_memory.runtime.connection import Connection
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
-from mesa_memory.runtime.queue import MAX_WAITING, CommitQueue
+from mesa_memory.runtime.queue import MAX_WAITING_BATCHES, CommitQueue
 from mesa_memory.runtime.services import Services
 from mesa_memory.tasks import Task
 
@@ -335,7 +335,7 @@ class MemoryModule(MemoryReads):
             self._work.put(Commit(now, groups, context.log.bus.next_order()))
         if services.deferred:
             self._work.begin()
-        elif len(self._work.waiting) > MAX_WAITING:
+        elif len(self._work.waiting) > MAX_WAITING_BATCHES:
             self._work.run_here()
         else:
             with suppress(LLMError):  # there is no model to ask: whoever reads is told

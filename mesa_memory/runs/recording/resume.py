@@ -26,7 +26,7 @@ from mesa_memory.runs.recording.stored_records import (
 )
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
-from mesa_memory.runtime.single_flight import CAPACITY
+from mesa_memory.runtime.single_flight import MAX_SHARED_ANSWERS
 from mesa_memory.stores.columns import wrong
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.open import open_store
@@ -294,7 +294,7 @@ def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
     """Answers shared by many agents at the end of a step, the newest last."""
     query = sa.select(answers.c.key, answers.c.value).filter_by(run=run)
     query = query.where(answers.c.seq <= last_number(run, step))
-    query = query.order_by(answers.c.seq.desc()).limit(CAPACITY)
+    query = query.order_by(answers.c.seq.desc()).limit(MAX_SHARED_ANSWERS)
     with store.reading() as on:
         found = dict(reversed(on.execute(query).tuples().all()))
     for value in found.values():

@@ -13,7 +13,7 @@ from typing import Any, Self
 from mesa_memory.core.content import words
 
 #: the most sentences of one text that are looked at, and the longest
-SENTENCES, SENTENCE_CHARS = 40, 240
+MAX_SENTENCES, SENTENCE_CHARS = 40, 240
 
 _MOODS_TEXT = """
 afraid angry annoyed anxious bored calm cheerful content curious depressed desperate
@@ -238,7 +238,7 @@ def statements(text: str, speaker: str) -> Iterator[Statement]:
     Args:
         speaker: who is meant by ``I`` in it.
     """
-    for sentence in _BREAK.split(text.replace("\u2019", "'"))[:SENTENCES]:
+    for sentence in _BREAK.split(text.replace("\u2019", "'"))[:MAX_SENTENCES]:
         said = sentence.strip()
         if not said or said.endswith("?") or len(said) > SENTENCE_CHARS:
             continue

@@ -12,7 +12,7 @@ from mesa_memory.retrieval.stop_words import STOP_WORDS
 from mesa_memory.tasks.offline.overlap import FORM_WORDS
 
 #: the answer of a memory that says nothing of a question
-UNKNOWN = "I do not know."
+UNKNOWN_ANSWER = "I do not know."
 
 
 def answer(question: str, lines: Sequence[str]) -> str:
@@ -25,7 +25,7 @@ def answer(question: str, lines: Sequence[str]) -> str:
     shared = [len(asked.intersection(_content(line))) for line in lines]
     best = max(shared, default=0)
     if not best:
-        return UNKNOWN
+        return UNKNOWN_ANSWER
     last = len(shared) - 1 - shared[::-1].index(best)
     return lines[last].removeprefix("- ")
 

@@ -92,7 +92,7 @@ def test_of_very_many_steps_only_the_newest_are_cut():
     (message,) = prompt_caching.marked(messages, [(0, n) for n in range(1, 400)])
     marks = ["cache_control" in part for part in message["content"]]
     assert sum(marks) == 2 and marks[0]
-    assert len(marks) <= prompt_caching.CUTS + 2
+    assert len(marks) <= prompt_caching.MAX_CUTS + 2
 
 
 @pytest.mark.parametrize(
