@@ -86,7 +86,7 @@ class EmbeddingPool:
     all be embedded. Their texts are made then, as many are never needed.
 
     Attributes:
-        announced: id of a record, what makes its text (with ``body_of``) and of what;
+        announced: id of a record, what makes its text (with ``body_of``) and its entry;
             both are held weakly, as a memory may forget it, and its agent die.
     """
 

@@ -360,7 +360,7 @@ class EffectHandler:
         return replace(request, turn=turn) if self._turn else request
 
     def _awaited(self, effect: AwaitShared) -> Any:
-        """Somebody else's answer; who waits for it holds back nothing of others."""
+        """The answer of another flow; own claims are released before waiting for it."""
         self.release()
         return self._services.shared.pending(effect.key)
 

@@ -14,13 +14,12 @@ _SAME = (
 def serve_copy(model: Any, twin: Any) -> None:
     """Gives a model's copy the services of the original, as they were configured.
 
-    Nobody records the copy or is told of its records, and what it finds out, or takes
-    from a replayed run, is not missing in the original. Once it has services, nothing
-    is changed any more.
+    The copy is not recorded or observed, and it takes nothing from the original's
+    replayed run. A copy that has services already is left as it is.
 
     Args:
         model: the original.
-        twin: the copy; None, or the original itself, if there is none.
+        twin: the copy; None, or the original itself, without a copy.
     """
     if twin is None or twin is model or Services.exist(twin):
         return

@@ -128,7 +128,7 @@ class CommitQueue:
             self._leave(performer)
 
     def _first(self, flow: Flow[None]) -> Any:
-        """The first effect of a flow; most flows have none."""
+        """The first effect of a flow; most flows end without one."""
         with self._guard:
             return next(flow, _ENDED)
 

@@ -57,7 +57,7 @@ class ReasoningLLM(LLMPlace):
             **more: what only some versions of Mesa-LLM give: ``suppress_thinking``.
 
         Raises:
-            LLMError: if there is none.
+            LLMError: if the model does not answer.
             HostChanged: if more is given than is known here.
             TypeError: if the prompt is neither text nor a list of texts.
         """
@@ -152,7 +152,7 @@ def route_reasoning(agent: Any, block: int | None = BLOCK_STEPS) -> ReasoningLLM
 
     Raises:
         HostChanged: if this version of Mesa-LLM is not known.
-        ValueError: if block is no whole number above 0.
+        ValueError: if block is not a whole number above 0.
     """
     chosen = None if block is None else checked_int("block", block)
     if not isinstance(agent.llm, ReasoningLLM):

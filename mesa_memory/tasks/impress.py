@@ -1,4 +1,4 @@
-"""What one agent thinks of others, renewed from what happened since.
+"""Impressions that one agent has of others, updated with later events.
 
 Impression formation: a previous impression is updated, not made anew. All impressions that
 an agent has to renew are asked for in one request, see ``impressing``; of a single one the
@@ -156,7 +156,7 @@ def prompt(inputs: Inputs) -> str:
 
 
 def _told(other: Mapping[str, Any], inputs: Inputs) -> list[str]:
-    """What is known of another agent, line by line."""
+    """The previous impression of another agent and the later events, line by line."""
     before = other["previous"]
     # Only an impression that somebody has put there by hand is longer.
     limit = 2 * inputs["max_chars"]
@@ -211,7 +211,7 @@ def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impr
     """The impressions that can be used, by place from 0, of ``count`` other agents.
 
     Raises:
-        Unusable: if there is none, or it cannot be told of whom they are.
+        Unusable: if none is usable, or their agents cannot be told apart.
     """
     numbers = [_number_of(item) for item in given]
     if not any(numbers) and len(numbers) == count:
@@ -284,7 +284,7 @@ def offline_impression(other: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tone(line: str) -> int:
-    """Friendly words less hostile ones, in a deed or in what is said to somebody."""
+    """Friendly words less hostile ones, in a deed or in words to a listener."""
     _, says, speech = line.partition(" says: ")
     parts = _SENTENCE.split(speech) if says else [line]
     tone = 0

@@ -23,10 +23,10 @@ type Request = Callable[[Sequence[Mapping[str, Any]]], LLMRequest]
 def impress_together(
     others: Sequence[Mapping[str, Any]], request: Request, most: int = MAX_OTHERS
 ) -> Flow[list[Impression | Fault]]:
-    """An impression of each of these agents, or why there is none, in their order.
+    """An impression of each of these agents, or the fault, in their order.
 
     Args:
-        others: what is told of each: ``subject``, ``previous``, ``since``, ``meetings``.
+        others: of each ``subject``, ``previous``, ``since``, ``meetings``.
         request: makes the request for some of them.
         most: agents in one request.
     """
@@ -57,10 +57,10 @@ def _groups(
 def _of_group(
     group: Sequence[Mapping[str, Any]], request: Request
 ) -> Flow[list[Impression | Fault]]:
-    """Asks for all of a group, then for each that has none alone.
+    """Asks for all of a group, then for each missing one alone.
 
     Raises:
-        LLMError: if nobody was reached at all.
+        LLMError: if the model cannot be reached.
     """
     found: dict[int, Impression | Fault] = {}
     if len(group) > 1:

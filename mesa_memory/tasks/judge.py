@@ -1,7 +1,7 @@
-"""Whether a new statement is about the same thing as a fact that is known already.
+"""Decides if a new statement is about the same thing as a known fact.
 
-It is asked only if that cannot be told from the names. Whichever value is newer, code
-decides: a judge that is asked that is often wrong (arXiv 2606.01435).
+The model is asked only if the names do not tell. Code decides which value is newer: a
+model that is asked for it is often wrong (arXiv 2606.01435).
 """
 
 from typing import Any, Literal

@@ -29,7 +29,7 @@ def answer_of(body: bytes) -> dict[str, Any]:
     """The answer in a body, a dict whose ``choices`` has one with a message at least.
 
     Raises:
-        NoAnswer: if there is no such choice.
+        NoAnswer: if such a choice is missing.
         StateError: if the server says that something went wrong, after all.
     """
     try:

@@ -1,4 +1,4 @@
-"""How a server is asked for a reply by a schema, found out once per address and model.
+"""The forms in which a server takes a schema, learned once per address and model.
 
 Servers take different forms of the same wish, and refuse some settings. A refusal that
 names one of them, or may be about it, is answered by asking at once without it, or in

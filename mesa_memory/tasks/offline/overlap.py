@@ -13,7 +13,7 @@ _STEP = re.compile(r"^step \S+: ", re.IGNORECASE | re.MULTILINE)
 
 
 def stems(text: str) -> set[str]:
-    """The beginnings of the words of a text; function words only if it has no others."""
+    """The beginnings of the words of a text; function words only without others."""
     words = plain_words(_STEP.sub("", text))
     telling = {stem(w) for w in words if w not in STOP_WORDS and w not in FORM_WORDS}
     return telling or set(words)

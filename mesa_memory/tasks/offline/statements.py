@@ -1,8 +1,8 @@
-"""What plain English sentences state, by rules: the answer where there is no model.
+"""Statements of plain English sentences, by rules, for runs without a model.
 
 Understood are sentences of a few forms, such as ``Ann lives in Rome``, ``Bob has moved to
 the mill``, ``Carl is no longer the mayor``, ``The boat belongs to Dana`` and ``Eve is
-sad``. A pronoun refers to nobody here, and a question states nothing.
+sad``. Sentences about pronouns and questions are skipped.
 """
 
 import re
@@ -119,7 +119,7 @@ _FORMS = [(_compiled(form), name, besides) for form, name, besides in _SENTENCES
 
 @dataclass(frozen=True)
 class Statement:
-    """What one sentence states.
+    """The statement of one sentence.
 
     Attributes:
         holds, changed, several, stable: see ``extract.StatedFact``.
@@ -233,7 +233,7 @@ class Statement:
 
 
 def statements(text: str, speaker: str) -> Iterator[Statement]:
-    """What a text states, sentence by sentence.
+    """The statements of a text, sentence by sentence.
 
     Args:
         speaker: who is meant by ``I`` in it.

@@ -49,7 +49,7 @@ def test_openai_is_sent_the_key_and_another_server_is_not(way, monkeypatch):
     with OpenAIServer() as server:
         asked = question(server)
         ask(client(client=way), asked)
-        monkeypatch.setattr(prompt_caching, "HOSTS", ("127.0.0.1",))
+        monkeypatch.setattr(prompt_caching, "OPENAI_HOSTS", ("127.0.0.1",))
         ask(client(client=way), asked)
         keys = [received.body.get("prompt_cache_key") for received in server.log]
     assert keys == [None, prompt_caching.cache_key(asked)]
