@@ -5,9 +5,9 @@ from typing import Any
 
 from sqlalchemy import case, func, select
 
-from mesa_memory.runs.recorded import Recorded, in_order
+import mesa_memory.stores.schema as schema
+from mesa_memory.runs.recorded import RecordedRun, in_order
 from mesa_memory.runs.table import Table
-from mesa_memory.stores import schema
 
 table = schema.calls
 #: what cost can be grouped by
@@ -19,7 +19,7 @@ KEYS = (
 COLUMNS = tuple(c for c in table.columns if c.name not in ("run", "raw"))
 
 
-def calls(run: Recorded, agent: Any, step: Any, purpose: str | None) -> Table:
+def calls(run: RecordedRun, agent: Any, step: Any, purpose: str | None) -> Table:
     """See ``Run.calls``."""
     wanted = select(*COLUMNS).where(run.mine(table)).order_by(in_order(table))
     if agent is not None:
@@ -31,7 +31,7 @@ def calls(run: Recorded, agent: Any, step: Any, purpose: str | None) -> Table:
     return run.table(wanted)
 
 
-def cost(run: Recorded, by: Sequence[str]) -> Table:
+def cost(run: RecordedRun, by: Sequence[str]) -> Table:
     """See ``Run.cost``."""
     names = [by] if isinstance(by, str) else list(dict.fromkeys(by))
     unknown = [name for name in names if name not in KEYS]

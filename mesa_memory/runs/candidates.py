@@ -24,10 +24,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.types import NullType
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.retrieval.bm25 import terms, words
 from mesa_memory.retrieval.stop_words import STOP_WORDS
-from mesa_memory.runs.reader import Reader
-from mesa_memory.stores import schema
+from mesa_memory.runs.recorded import RecordedRun, table_of
 from mesa_memory.stores.columns import vector_text
 
 records = schema.records
@@ -43,24 +43,30 @@ class Candidates:
     """The records among which a search looks.
 
     Args:
-        reader: of the store.
-        run: only of this one; None is all.
-        agent: only its records, by its name in the store; None is all.
+        run: the run, or another one of the same store.
+        number: only records of this run; None is all runs of the store.
+        agent: only records of this agent, by its name in the store; None is all.
         conditions: further ones.
     """
 
     def __init__(
-        self, reader: Reader, run: int | None, agent: str | None, conditions: list[Any]
+        self,
+        run: RecordedRun,
+        number: int | None,
+        agent: str | None,
+        conditions: list[Any],
     ) -> None:
-        self._reader, self._run = reader, run
+        self._store_run, self._run = run, number
         self._conditions = list(conditions)
         if agent is not None:
             self._conditions.append(records.c.agent == agent)
-            if run is None:
+            if number is None:
                 # The index begins with the run; without this it would be of no use.
                 of_any = select(schema.runs.c.id)
                 self._conditions.append(records.c.run.in_(of_any))
-        self._whole = agent is None and run is not None and self._size(run) > LARGE_RUN
+        self._whole = (
+            agent is None and number is not None and self._size(number) > LARGE_RUN
+        )
 
     def rows(
         self, columns: tuple[Any, ...], text: str, vector: np.ndarray, source: str
@@ -72,15 +78,17 @@ class Candidates:
             text, vector: the query and its embedding.
             source: name of the embedder; other embeddings do not count.
         """
-        found = self._reader.table(
-            self._of_these(*columns).limit(RANKED_RECORDS + 1)
+        found = table_of(
+            self._store_run.store, self._of_these(*columns).limit(RANKED_RECORDS + 1)
         ).rows
         if len(found) <= RANKED_RECORDS:
             return sorted(found, key=_place)
         found = []
         for run, ids in self._promising(text, vector, source).items():
             of_run = (records.c.run == run, records.c.id.in_(ids))
-            found += self._reader.table(select(*columns).where(*of_run)).rows
+            found += table_of(
+                self._store_run.store, select(*columns).where(*of_run)
+            ).rows
         # Not sorted by the database, which would walk through the run in that order.
         return sorted(found, key=_place)
 
@@ -94,7 +102,7 @@ class Candidates:
         statement = self._of_these(*columns)
         names: list[str] = []
         of_run, held, cosines = [], [], []
-        for rows in self._reader.chunks(statement):
+        for rows in self._store_run.chunks(statement):
             runs, ids, masks, vectors = zip(*rows)
             names += ids
             of_run.append(np.array(runs, dtype=np.int64))
@@ -111,7 +119,7 @@ class Candidates:
     def _size(self, run: int) -> int:
         """How many records a run has, of finished steps."""
         of_run = select(func.sum(schema.steps.c.records)).filter_by(run=run)
-        return self._reader.rows(of_run)[0][0] or 0
+        return self._store_run.rows(of_run)[0][0] or 0
 
     def _of_these(self, *columns: Any) -> Select:
         """Columns of these records."""
@@ -126,7 +134,7 @@ class Candidates:
         """Which words a text has: the sum of 2 ** n for those that it has."""
         total: Any = literal(0)
         for number, needle in enumerate(needles):
-            if self._reader.dialect == "postgresql":
+            if self._store_run.dialect == "postgresql":
                 has = records.c.text.icontains(needle, autoescape=True)
             else:  # LIKE ignores the case of ASCII letters here
                 has = records.c.text.contains(needle, autoescape=True)
@@ -136,7 +144,7 @@ class Candidates:
     def _nearness(self, vector: np.ndarray, source: str) -> Any:
         """The cosine, where the database can tell; else the embedding."""
         near: Any = type_coerce(records.c.embedding, NullType())
-        if self._reader.dialect == "postgresql":
+        if self._store_run.dialect == "postgresql":
             asked = literal(vector_text(vector.astype("<f2").tobytes()), Text)
             # pgvector's <#> is the inner product with its sign changed.
             near = -records.c.embedding.op("<#>", return_type=Double())(

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import select
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import EVENT
-from mesa_memory.runs.recorded import Recorded
-from mesa_memory.stores import schema
+from mesa_memory.runs.recorded import RecordedRun
 
 Row = dict[str, Any]
 
@@ -113,7 +113,7 @@ class Parting:
 
 
 def first_difference(
-    left: Recorded, right: Recorded, events: bool = False
+    left: RecordedRun, right: RecordedRun, events: bool = False
 ) -> Difference | None:
     """See ``Run.differences``."""
     first, compared = _steps(left, right), _EVENTS if events else _ALL
@@ -142,7 +142,7 @@ def differing_parameters(given: Sequence[Mapping[str, Any]]) -> list[dict[str, A
     return [{name: p[name] for name in apart if name in p} for p in given]
 
 
-def _steps(left: Recorded, right: Recorded) -> Difference | None:
+def _steps(left: RecordedRun, right: RecordedRun) -> Difference | None:
     mine, theirs = left.steps(), right.steps()
     apart = sorted(set(mine) ^ set(theirs))
     if not apart:
@@ -153,7 +153,7 @@ def _steps(left: Recorded, right: Recorded) -> Difference | None:
 
 
 def _side_by_side(
-    name: str, columns: _Columns, left: Recorded, right: Recorded
+    name: str, columns: _Columns, left: RecordedRun, right: RecordedRun
 ) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
     """Each step with its rows in both runs, by what names them."""
     flows = [_by_step(name, columns, run) for run in (left, right)]
@@ -168,7 +168,7 @@ def _side_by_side(
 
 
 def _by_step(
-    name: str, columns: _Columns, run: Recorded
+    name: str, columns: _Columns, run: RecordedRun
 ) -> Iterator[tuple[float, dict[tuple, Row]]]:
     """The rows of a table, step by step."""
     table = schema.metadata.tables[name]
@@ -176,7 +176,7 @@ def _by_step(
     wanted = select(*[table.c[n] for n in names]).where(run.mine(table))
     if columns.origin:
         wanted = wanted.where(table.c.origin == columns.origin)
-    chunks = run.reader.chunks(wanted.order_by(table.c.step, table.c.seq))
+    chunks = run.chunks(wanted.order_by(table.c.step, table.c.seq))
     rows = (dict(zip(names, row)) for chunk in chunks for row in chunk)
     for step, together in groupby(rows, key=lambda row: row["step"]):
         named: dict[tuple, Row] = {}

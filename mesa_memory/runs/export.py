@@ -18,10 +18,11 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
+import mesa_memory.runs.spreadsheet as spreadsheet
+import mesa_memory.stores.columns as columns
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.text.redaction import hide
-from mesa_memory.runs import spreadsheet
-from mesa_memory.runs.recorded import Recorded
-from mesa_memory.stores import columns, schema
+from mesa_memory.runs.recorded import RecordedRun
 
 #: what only those need who write a run
 _OWN = (
@@ -36,7 +37,7 @@ TABLES = [
 Chunks = Iterator[Sequence[Any]]
 
 
-def export(run: Recorded, folder: str | Path, format: str) -> list[Path]:
+def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
     """See ``Run.export``."""
     if format not in WRITERS:
         raise ValueError(f"format must be one of {', '.join(WRITERS)}, got {format!r}")
@@ -58,15 +59,15 @@ def export(run: Recorded, folder: str | Path, format: str) -> list[Path]:
     return paths
 
 
-def _chunks(run: Recorded, table: SQLTable) -> Chunks:
+def _chunks(run: RecordedRun, table: SQLTable) -> Chunks:
     """Rows of a table, some at a time, without what has the name of a secret."""
-    chunks = run.reader.chunks(_rows(run, table))
+    chunks = run.chunks(_rows(run, table))
     if table is not schema.runs:
         return chunks
     return ([hide(list(row)) for row in rows] for rows in chunks)
 
 
-def _rows(run: Recorded, table: SQLTable) -> Select:
+def _rows(run: RecordedRun, table: SQLTable) -> Select:
     """The run's rows of a table, in the order in which they came if that is known."""
     mine = table.c.id == run.number if table is schema.runs else run.mine(table)
     order = [table.c.seq] if "seq" in table.c else list(table.primary_key)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Column, Table
 
+import mesa_memory.stores.columns as columns
 from mesa_memory.errors import MissingExtra
-from mesa_memory.stores import columns
 
 
 def writer() -> Callable[[Path, Table, Iterator[Sequence[Any]]], None]:

@@ -4,12 +4,12 @@ from typing import Any
 
 from sqlalchemy import Select, Text, case, cast, func, literal, select, true
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.state import COLUMNS
 from mesa_memory.runs.table import Table, table
 from mesa_memory.runs.versions import run_record, source_ids
-from mesa_memory.stores import schema
 
 records = schema.records
 #: more records, or lines, than this are no evidence that anyone reads
@@ -20,7 +20,7 @@ SHOWN = (
 )  # fmt: skip
 
 
-def provenance_of(run: Recorded, record: str) -> Table:
+def provenance_of(run: RecordedRun, record: str) -> Table:
     """See ``Run.provenance``."""
     run_record(run, record)
     found = {row["id"]: row for row in run.table(_below(run, record)).rows}
@@ -42,7 +42,7 @@ def provenance_of(run: Recorded, record: str) -> Table:
     return table(SHOWN, lines)
 
 
-def tree(run: Recorded, record: str) -> dict[str, Any]:
+def tree(run: RecordedRun, record: str) -> dict[str, Any]:
     """See ``Run.tree``."""
     nodes: dict[str, dict[str, Any]] = {}
     top: dict[str, Any] = {}
@@ -71,11 +71,11 @@ def _line(
     }
 
 
-def _below(run: Recorded, record: str) -> Select:
+def _below(run: RecordedRun, record: str) -> Select:
     """The record and all that it came from, each once, so that a cycle ends."""
     found = select(literal(record, Text).label("id")).cte("found", recursive=True)
     of_run = records.alias("r")
-    if run.reader.dialect == "postgresql":
+    if run.dialect == "postgresql":
         kept = case(
             (func.jsonb_typeof(of_run.c.sources) == "array", of_run.c.sources),
             else_=literal([], of_run.c.sources.type),
@@ -91,9 +91,9 @@ def _below(run: Recorded, record: str) -> Select:
     return select(*COLUMNS).where(run.mine(records), records.c.id.in_(ids))
 
 
-def _too_much(run: Recorded, record: str) -> StoreCorrupt:
+def _too_much(run: RecordedRun, record: str) -> StoreCorrupt:
     return StoreCorrupt(
         f"the evidence of {record!r} in run {run.number} has more than {EVIDENCE_LINES:,} lines, "
         "which no memory makes. The file was changed; restore a backup.",
-        location=run.reader.location,
+        location=run.location,
     )

@@ -5,11 +5,11 @@ from typing import Any
 from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.retrieval.terms import RESERVED_NAMES
-from mesa_memory.runs.recorded import Recorded, in_order
+from mesa_memory.runs.recorded import RecordedRun, in_order
 from mesa_memory.runs.table import Table, table
-from mesa_memory.stores import schema
 
 #: what a candidate has
 PARTS = (
@@ -21,7 +21,7 @@ SHOWN = ("seq", "step", "agent", "layer", "purpose", "query", *PARTS, "text")
 IDS_PER_QUERY = 5_000
 
 
-def recalls(run: Recorded, agent: Any, step: Any) -> Table:
+def recalls(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.recalls``."""
     lines: list[dict[str, Any]] = []
     added: dict[str, None] = {}
@@ -52,23 +52,23 @@ def added_terms(scoring: Any) -> list[tuple[str, float]]:
     ]
 
 
-def prompts(run: Recorded, agent: Any, step: Any) -> Table:
+def prompts(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.prompts``."""
     return run.table(_logged(run, schema.prompts, agent, step))
 
 
-def texts(run: Recorded, ids: list[str]) -> dict[str, str | None]:
+def texts(run: RecordedRun, ids: list[str]) -> dict[str, str | None]:
     """The texts of the records with these ids, of those that there are."""
     records = schema.records
     found: dict[str, str | None] = {}
     for start in range(0, len(ids), IDS_PER_QUERY):
         some = records.c.id.in_(ids[start : start + IDS_PER_QUERY])
         wanted = select(records.c.id, records.c.text).where(run.mine(records), some)
-        found |= dict(run.reader.rows(wanted))
+        found |= dict(run.rows(wanted))
     return found
 
 
-def _logged(run: Recorded, log: SQLTable, agent: Any, step: Any) -> Select:
+def _logged(run: RecordedRun, log: SQLTable, agent: Any, step: Any) -> Select:
     """The rows of a log for an agent, of one step or of all; also unfinished ones."""
     columns = [column for column in log.columns if column.name != "run"]
     wanted = select(*columns).where(run.mine(log), log.c.agent == run.agent(agent))
@@ -77,7 +77,7 @@ def _logged(run: Recorded, log: SQLTable, agent: Any, step: Any) -> Select:
     return wanted.order_by(in_order(log))
 
 
-def _candidates(run: Recorded, row: dict[str, Any]) -> list[dict[str, Any]]:
+def _candidates(run: RecordedRun, row: dict[str, Any]) -> list[dict[str, Any]]:
     """The candidates of a recall."""
     given = row["candidates"] or []
     if not isinstance(given, list) or not all(
@@ -86,6 +86,6 @@ def _candidates(run: Recorded, row: dict[str, Any]) -> list[dict[str, Any]]:
         raise StoreCorrupt(
             f"the recall with seq {row['seq']} of run {run.number} does not hold a "
             "list of candidates. The file was changed; restore a backup.",
-            location=run.reader.location,
+            location=run.location,
         )
     return given

@@ -1,34 +1,48 @@
-"""One run of a store: its agents and steps by name, and statements about it."""
+"""One run of a store: its agents and steps by name, and the rows of statements."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from numbers import Real
 from typing import Any
 
 from sqlalchemy import ColumnElement, select
 from sqlalchemy import Table as SQLTable
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.content import one_line, storable
 from mesa_memory.core.text.naming import with_name
-from mesa_memory.runs.reader import Reader
 from mesa_memory.runs.table import Table
-from mesa_memory.stores import schema
+from mesa_memory.stores.sql import Store
 
+#: rows that are fetched at once from a long answer
+CHUNK_ROWS = 10_000
 #: most names that a message lists
 LISTED_NAMES = 12
 
 
-class Recorded:
-    """A run in a store.
+class RecordedRun:
+    """A run in a store, which is only read; each statement sees one state of it.
 
     Args:
-        reader: of the store.
+        store: its errors are ``StoreError``.
         number: the run's id.
     """
 
-    def __init__(self, reader: Reader, number: int) -> None:
-        self.reader, self.number = reader, number
+    def __init__(self, store: Store, number: int) -> None:
+        self.store, self.number = store, number
+        self.location = store.location
+        self.dialect: str = store.engine.dialect.name
         self._unique_ids: dict[str, Any] = {}
+
+    def rows(self, statement: Any) -> list[tuple]:
+        """All rows of a statement, as they are in the store."""
+        return rows(self.store, statement)
+
+    def chunks(self, statement: Any) -> Iterator[Sequence[Any]]:
+        """The rows of a long answer, some thousands at a time."""
+        with self.store.reading() as connection:
+            ready = connection.execution_options(yield_per=CHUNK_ROWS)
+            yield from ready.execute(statement).partitions()
 
     def mine(self, table: SQLTable) -> ColumnElement[bool]:
         """The condition that a row of ``table`` is of this run."""
@@ -36,7 +50,7 @@ class Recorded:
 
     def table(self, statement: Any) -> Table:
         """The rows of a statement; ``agent`` in its original type."""
-        found = self.reader.table(statement)
+        found = table_of(self.store, statement)
         if "agent" in found.columns:
             for row in found.rows:
                 row["agent"] = self.unique_id(row["agent"])
@@ -45,7 +59,7 @@ class Recorded:
     def unique_ids(self) -> dict[str, Any]:
         """The agents so far: their names in the store, and their own ids, in order."""
         table = schema.agents
-        found = self.reader.rows(
+        found = self.rows(
             select(table.c.agent, table.c.unique_id).where(self.mine(table))
         )
         known = [
@@ -59,7 +73,7 @@ class Recorded:
     def names(self) -> dict[Any, str]:
         """What people call the agents that have a name of their own, by unique id."""
         table = schema.agents
-        found = self.reader.rows(
+        found = self.rows(
             select(table.c.agent, table.c.name).where(
                 self.mine(table), table.c.name.is_not(None)
             )
@@ -105,7 +119,7 @@ class Recorded:
         """The finished steps, in order."""
         table = schema.steps
         of_run = select(table.c.step).where(self.mine(table))
-        return [step for (step,) in self.reader.rows(of_run.order_by(table.c.step))]
+        return [step for (step,) in self.rows(of_run.order_by(table.c.step))]
 
     def step(self, given: Any) -> float:
         """A finished step; None is the last one.
@@ -126,6 +140,20 @@ class Recorded:
                 f"run {self.number} does not have {what}; finished are {listed(finished)}"
             )
         return float(given)
+
+
+def rows(store: Store, statement: Any) -> list[tuple]:
+    """All rows of a statement."""
+    with store.reading() as connection:
+        return [tuple(row) for row in connection.execute(statement).all()]
+
+
+def table_of(store: Store, statement: Any) -> Table:
+    """All rows of a statement, with the names of its columns."""
+    with store.reading() as connection:
+        result = connection.execute(statement)
+        columns = tuple(result.keys())
+        return Table(columns, [dict(zip(columns, row)) for row in result.all()])
 
 
 def listed(things: Iterable[Any]) -> str:

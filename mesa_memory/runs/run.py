@@ -19,10 +19,11 @@ from mesa_memory.runs.compare import (
     differing_parameters,
     first_difference,
 )
-from mesa_memory.runs.reader import Reader
-from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.shown import as_html
-from mesa_memory.runs.stored import overview, run_row
+from mesa_memory.runs.stored import overview, run_id, run_row
+from mesa_memory.stores.open import open_store
+from mesa_memory.stores.sql import Store
 
 
 class Run:
@@ -39,15 +40,15 @@ class Run:
         id: the run's number in its store.
     """
 
-    def __init__(self, reader: Reader, number: int) -> None:
+    def __init__(self, store: Store, number: int, lent: bool = False) -> None:
         self.id = number
-        self._reader = reader
-        self._run = Recorded(reader, number)
+        self._store, self._lent = store, lent
+        self._run = RecordedRun(store, number)
 
     @property
     def location(self) -> str:
         """Path or address of the store, without password."""
-        return self._reader.location
+        return self._store.location
 
     @property
     def name(self) -> str | None:
@@ -104,7 +105,7 @@ class Run:
         self.close()
 
     def __repr__(self) -> str:
-        return f"<Run {self.id} of {self._reader.location}: {self.model}>"
+        return f"<Run {self.id} of {self.location}: {self.model}>"
 
     def _repr_html_(self) -> str:
         """What a notebook shows of it."""
@@ -112,11 +113,12 @@ class Run:
 
     def close(self) -> None:
         """Ends the connections to the store."""
-        self._reader.close()
+        if not self._lent:
+            self._store.close()
 
     def runs(self, *, as_records: bool = False) -> Any:
         """All runs of the store, oldest first."""
-        return overview(self._reader).given(as_records)
+        return overview(self._store).given(as_records)
 
     def agents(self, *, as_records: bool = False) -> Any:
         """Each agent: class, memory, layers, and how many records from when to when.
@@ -339,7 +341,7 @@ class Run:
 
     def rows(self, statement: Any) -> list[tuple]:
         """All rows of a statement, as they are in the store."""
-        return self._reader.rows(statement)
+        return self._run.rows(statement)
 
     def records(self, statement: Any) -> list[dict[str, Any]]:
         """All rows of a statement by column, an ``agent`` as its unique id."""
@@ -347,11 +349,35 @@ class Run:
 
     def chunks(self, statement: Any) -> Iterator[Sequence[Any]]:
         """The rows of a long answer, some thousands at a time."""
-        return self._reader.chunks(statement)
+        return self._run.chunks(statement)
 
     def _told(self, name: str) -> Any:
-        return run_row(self._reader, self.id)[name]
+        return run_row(self._store, self.id)[name]
 
 
 def _memories(run: Run) -> set[str]:
     return {str(agent["memory"]) for agent in run.agents(as_records=True)}
+
+
+def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
+    """Opens a recorded run to be read; it may still be going on.
+
+    Nothing is changed, whatever the store.
+
+    Args:
+        store: path or address as for ``configure(model, record=…)``, or a store that is
+            open, which the run's ``close`` leaves open.
+        run: number or name; None is the newest run in the store.
+
+    Raises:
+        StoreError: if there is no store, or it cannot be read.
+        ValueError: if the store has no such run; names those it has.
+    """
+    if isinstance(store, str | Path):
+        opened = open_store(store, read_only=True)
+        try:
+            return Run(opened, run_id(opened, run))
+        except BaseException:
+            opened.close()
+            raise
+    return Run(store, run_id(store, run), lent=True)

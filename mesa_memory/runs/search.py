@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import Text, literal
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import Embedder, vectors_by
@@ -18,10 +19,9 @@ from mesa_memory.retrieval import scoring as retrieval
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.runs.candidates import Candidates
-from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.state import valid_at
 from mesa_memory.runs.table import Table, table
-from mesa_memory.stores import schema
 
 records = schema.records
 _UNUSED = ("sources", "subject", "content", "closed_because", "superseded_by")
@@ -39,7 +39,7 @@ SHOWN = (
 
 
 def search(
-    run: Recorded,
+    run: RecordedRun,
     text: str,
     agent: Any,
     step: Any,
@@ -59,17 +59,17 @@ def search(
     own = None if across else run.number
     if agent is not None:
         agent = str(agent) if across else run.agent(agent)
-    candidates = Candidates(run.reader, own, agent, _conditions(run, step, kinds))
+    candidates = Candidates(run, own, agent, _conditions(run, step, kinds))
     rows = candidates.rows(COLUMNS, text, vector, maker.name)
     for row in rows:
         own = row["run"] == run.number
         row["agent"] = run.unique_id(row["agent"]) if own else row["agent"]
-    found = _ranked(rows, run.reader.location, text, k, maker)
+    found = _ranked(rows, run.location, text, k, maker)
     return table(SHOWN, [_line(rows[int(hit.record.id)], hit) for hit in found])
 
 
 def _conditions(
-    run: Recorded, step: Any, kinds: str | Collection[str] | None
+    run: RecordedRun, step: Any, kinds: str | Collection[str] | None
 ) -> list[Any]:
     """What records must be."""
     found = []

@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, func, or_, select
 
-from mesa_memory.runs.recorded import Recorded
+import mesa_memory.stores.schema as schema
+from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.table import Table
-from mesa_memory.stores import schema
 
 records = schema.records
 #: the columns that only programs need
@@ -24,7 +24,7 @@ def valid_at(step: float) -> ColumnElement[bool]:
 
 
 def state(
-    run: Recorded, agent: Any, step: Any, layer: str | None, kind: str | None
+    run: RecordedRun, agent: Any, step: Any, layer: str | None, kind: str | None
 ) -> Table:
     """See ``Run.state``."""
     at = run.step(step)
@@ -43,7 +43,7 @@ def state(
     return run.table(wanted)
 
 
-def agents(run: Recorded) -> Table:
+def agents(run: RecordedRun) -> Table:
     """See ``Run.agents``."""
     who = schema.agents
 
@@ -69,11 +69,11 @@ def agents(run: Recorded) -> Table:
     return found
 
 
-def _written(run: Recorded) -> Callable[[int | None], float | None]:
+def _written(run: RecordedRun) -> Callable[[int | None], float | None]:
     """Tells by a record's seq by the end of which step it was written."""
     table = schema.steps
     finished = select(table.c.seq, table.c.step).where(run.mine(table))
-    rows = run.reader.rows(finished.order_by(table.c.seq))
+    rows = run.rows(finished.order_by(table.c.seq))
     seqs, steps = [seq for seq, _ in rows], [step for _, step in rows]
 
     def step(seq: int | None) -> float | None:
@@ -83,7 +83,7 @@ def _written(run: Recorded) -> Callable[[int | None], float | None]:
     return step
 
 
-def interventions(run: Recorded) -> Table:
+def interventions(run: RecordedRun) -> Table:
     """See ``Run.interventions``."""
     table = schema.interventions
     columns = (table.c.seq, table.c.step, table.c.agent, table.c.kind, table.c.detail)

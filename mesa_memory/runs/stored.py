@@ -1,21 +1,21 @@
-"""The runs of a store: an overview, and which one is meant."""
+"""The runs of a store: an overview, and a run by its number or name."""
 
 from typing import Any
 
 from sqlalchemy import func, select
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
-from mesa_memory.runs.reader import Reader
-from mesa_memory.runs.recorded import listed
+from mesa_memory.runs.recorded import listed, rows, table_of
 from mesa_memory.runs.table import Table
-from mesa_memory.stores import schema
 from mesa_memory.stores.open import no_run
+from mesa_memory.stores.sql import Store
 
 runs, steps, agents = schema.runs, schema.steps, schema.agents
 calls = schema.calls
 
 
-def overview(reader: Reader) -> Table:
+def overview(store: Store) -> Table:
     """See ``Run.runs``."""
     of_run = steps.c.run == runs.c.id
     counted = [
@@ -33,26 +33,26 @@ def overview(reader: Reader) -> Table:
     counted.append((asked.scalar_subquery() + probes.scalar_subquery()).label("calls"))
     people = select(func.count()).where(agents.c.run == runs.c.id).scalar_subquery()
     wanted = select(runs, people.label("agents"), *counted)
-    table = reader.table(wanted.order_by(runs.c.id))
+    table = table_of(store, wanted.order_by(runs.c.id))
     for row in table.rows:
         row["parameters"] = readable(row["parameters"])
     return table
 
 
-def found(reader: Reader, run: Any) -> int:
-    """The id of the run that is meant.
+def run_id(store: Store, run: Any) -> int:
+    """The id of a run.
 
     Args:
-        reader: of the store.
-        run: its id or its name, of which the newest run counts; None is the newest.
+        store: with the run.
+        run: id or name, of which the newest run counts; None is the newest run.
 
     Raises:
         ValueError: if there is no such run; names those there are.
         StoreUnavailable: if there is no run at all.
     """
-    known = reader.rows(select(runs.c.id, runs.c.name).order_by(runs.c.id))
+    known = rows(store, select(runs.c.id, runs.c.name).order_by(runs.c.id))
     if not known:
-        raise no_run(reader.location)
+        raise no_run(store.location)
     meant = [
         number
         for number, name in known
@@ -63,9 +63,9 @@ def found(reader: Reader, run: Any) -> int:
         return exact[0] if exact else meant[-1]
     names = listed(f"{n} {name!r}" if name else n for n, name in known)
     what = "no run" if run is None else f"no run {run!r}"
-    raise ValueError(f"{reader.location}: there is {what}; its runs are {names}")
+    raise ValueError(f"{store.location}: there is {what}; its runs are {names}")
 
 
-def run_row(reader: Reader, number: int) -> dict[str, Any]:
-    """What the store says about a run."""
-    return reader.table(select(runs).where(runs.c.id == number)).rows[0]
+def run_row(store: Store, number: int) -> dict[str, Any]:
+    """The row of a run in the table ``runs``."""
+    return table_of(store, select(runs).where(runs.c.id == number)).rows[0]

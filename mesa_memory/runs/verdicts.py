@@ -5,11 +5,11 @@ from typing import Any
 
 from sqlalchemy import select
 
+import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import EVENT, REFUSED
-from mesa_memory.runs.recorded import Recorded
+from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.state import COLUMNS
 from mesa_memory.runs.table import Table, table
-from mesa_memory.stores import schema
 
 #: kind of the records of facts
 KIND = "fact"
@@ -20,7 +20,7 @@ SHOWN = (
 )  # fmt: skip
 
 
-def verdicts(run: Recorded, agent: Any, step: Any) -> Table:
+def verdicts(run: RecordedRun, agent: Any, step: Any) -> Table:
     """See ``Run.verdicts``."""
     records = schema.records
     wanted = select(*COLUMNS).where(run.mine(records), records.c.kind == KIND)

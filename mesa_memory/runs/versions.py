@@ -12,10 +12,10 @@ from typing import Any
 
 from sqlalchemy import select
 
-from mesa_memory.runs.recorded import Recorded
+import mesa_memory.stores.schema as schema
+from mesa_memory.runs.recorded import RecordedRun
 from mesa_memory.runs.state import COLUMNS
 from mesa_memory.runs.table import Table, table
-from mesa_memory.stores import schema
 
 records = schema.records
 SHOWN = (
@@ -25,7 +25,11 @@ SHOWN = (
 
 
 def history(
-    run: Recorded, record: str | None, agent: Any, layer: str | None, kind: str | None
+    run: RecordedRun,
+    record: str | None,
+    agent: Any,
+    layer: str | None,
+    kind: str | None,
 ) -> Table:
     """See ``Run.history``."""
     if (record is None) == (agent is None):
@@ -50,7 +54,7 @@ def history(
     return table(SHOWN, versions.operations(rows))
 
 
-def run_record(run: Recorded, name: str) -> dict[str, Any]:
+def run_record(run: RecordedRun, name: str) -> dict[str, Any]:
     """A record by its id.
 
     Raises:
