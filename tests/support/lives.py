@@ -243,7 +243,7 @@ class Lives(RuleBasedStateMachine):
         del self.town
         gc.collect()
         self.town = again(
-            Town, self.file, step, run=run, kind=kind, execution=execution
+            Town, self.file, step, run=run, trust=True, kind=kind, execution=execution
         )
 
     def _extend(self) -> None:
