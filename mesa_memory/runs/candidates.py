@@ -1,8 +1,8 @@
-"""Which records a search ranks: all of a few, the most promising of many.
+"""The records that a search ranks: all of a few, the most promising of many.
 
-Of many, those are ranked whose embeddings are nearest and those that share the rarest
-words with the query. One pass over the records finds both; nothing is kept of a record
-but its id, its cosine and which of the query's words it has.
+Of many records, a search ranks those with the nearest embeddings and those with the rarest
+words of the query. One pass over the records finds both, and keeps only the id, the cosine
+and the words of each.
 """
 
 import unicodedata
@@ -117,7 +117,7 @@ class Candidates:
         return found
 
     def _size(self, run: int) -> int:
-        """How many records a run has, of finished steps."""
+        """The number of records of a run's finished steps."""
         of_run = select(func.sum(schema.steps.c.records)).filter_by(run=run)
         return self._store_run.rows(of_run)[0][0] or 0
 
@@ -131,7 +131,7 @@ class Candidates:
         return wanted.where(run == self._run)
 
     def _holds(self, needles: list[str]) -> Any:
-        """Which words a text has: the sum of 2 ** n for those that it has."""
+        """The words in a text, as the sum of 2 ** n over their numbers."""
         total: Any = literal(0)
         for number, needle in enumerate(needles):
             if self._store_run.dialect == "postgresql":
@@ -158,7 +158,7 @@ def _place(row: dict[str, Any]) -> tuple:
 
 
 def beginnings(text: str) -> list[str]:
-    """What the words of a query have in common with their stems, each once."""
+    """The common beginnings of a query's words and their stems, each once."""
     found = []
     for word in dict.fromkeys(words(text)):
         if word not in STOP_WORDS:
@@ -170,7 +170,7 @@ def beginnings(text: str) -> list[str]:
 
 
 def _common(word: str, stem: str) -> str:
-    """What both begin with; a stem need not be the beginning of its word."""
+    """The common beginning; a stem need not be the beginning of its word."""
     length = next((n for n, (a, b) in enumerate(zip(word, stem)) if a != b), len(stem))
     return word[:length] or word
 
@@ -186,7 +186,7 @@ def _cosines(found: Sequence[Any], vector: np.ndarray) -> np.ndarray:
         cosines[places] = rows.astype(np.float32) @ vector
     elif places:
         cosines[places] = [found[n] for n in places]
-    # What is damaged is not among the best; it is no reason to find nothing.
+    # Damaged embeddings rank last, and do not stop the search.
     return np.nan_to_num(cosines, nan=-1.0, posinf=-1.0, neginf=-1.0)
 
 
@@ -204,6 +204,6 @@ def _rarity(masks: np.ndarray, count: int) -> np.ndarray:
 
 
 def _best(values: np.ndarray) -> np.ndarray:
-    """Where the highest values are, half of what is ranked; of equals the newest."""
+    """The places of the highest values, half of the ranked number; the newest of equals."""
     newest = np.arange(len(values))
     return np.lexsort((newest, values))[-RANKED_RECORDS // 2 :]

@@ -1,4 +1,4 @@
-"""Where two runs part: the first thing that is not the same in both.
+"""The first difference between two runs.
 
 Compared are steps, interventions, calls (prompts by their hash, and replies), records
 with their lifetimes, recalls and the texts shown. Not compared are run numbers, names,
@@ -27,7 +27,7 @@ Row = dict[str, Any]
 
 
 class _Columns(NamedTuple):
-    """What is compared of the rows of a table.
+    """The compared columns of a table.
 
     Attributes:
         keys: what names a row within a step.
@@ -77,7 +77,7 @@ class Difference:
             row stands.
         step: the model's clock.
         seq: the row's place in its run, the lower of both; None for a step.
-        fields: the columns that differ; empty if one run has no such row.
+        fields: the columns that differ; empty if one run lacks the row.
         left, right: what was compared of the row in each run, or None.
     """
 
@@ -99,12 +99,12 @@ class Difference:
 
 @dataclass(frozen=True)
 class Parting:
-    """Where two runs part.
+    """The point at which two runs part.
 
     Attributes:
-        first: the first difference; None if there is none.
+        first: the first difference, or None.
         events: True if only what happened to the agents was compared.
-        parameters: of each run, those that are not the same in both.
+        parameters: of each run, the ones that differ.
     """
 
     first: Difference | None
@@ -228,6 +228,6 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 def _ended(left: Row, right: Row) -> float:
-    """When the first of two lifetimes ended."""
+    """The step at which the first of two lifetimes ended."""
     ends = [row["valid_to"] for row in (left, right) if row["valid_to"] is not None]
     return min(ends, default=left["step"])

@@ -47,7 +47,7 @@ def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
     paths = [folder / f"{table.name}.{format}" for table in TABLES]
     for path in paths:
         if path.exists():
-            raise FileExistsError(f"{path} is there already; choose another folder")
+            raise FileExistsError(f"{path} exists already; choose another folder")
     for path, table in zip(paths, TABLES):
         try:
             write(path, table, _chunks(run, table))

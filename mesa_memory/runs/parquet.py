@@ -14,7 +14,7 @@ from mesa_memory.errors import MissingExtra
 
 
 def writer() -> Callable[[Path, Table, Iterator[Sequence[Any]]], None]:
-    """What writes a table's rows into a file.
+    """A function that writes a table's rows into a file.
 
     Raises:
         MissingExtra: if pyarrow is not installed.

@@ -1,4 +1,4 @@
-"""Because of what: from a record down to the raw events it was made from."""
+"""The evidence of a record, down to the raw events."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What came to an agent's mind, and what of it the agent was shown."""
+"""The recalls of an agent, and the texts of memory it was shown."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def prompts(run: RecordedRun, agent: Any, step: Any) -> Table:
 
 
 def texts(run: RecordedRun, ids: list[str]) -> dict[str, str | None]:
-    """The texts of the records with these ids, of those that there are."""
+    """The texts of the existing records among these ids."""
     records = schema.records
     found: dict[str, str | None] = {}
     for start in range(0, len(ids), IDS_PER_QUERY):

@@ -71,7 +71,7 @@ class RecordedRun:
         return self._unique_ids
 
     def names(self) -> dict[Any, str]:
-        """What people call the agents that have a name of their own, by unique id."""
+        """The names of agents that have one, by unique id."""
         table = schema.agents
         found = self.rows(
             select(table.c.agent, table.c.name).where(
@@ -96,8 +96,8 @@ class RecordedRun:
         """An agent's name in the store, by its unique id, or by its own name.
 
         Raises:
-            ValueError: if the run has no such agent, or several of that name; says which
-                it has.
+            ValueError: if the run lacks the agent, or has several of that name; lists
+                its agents.
         """
         name = storable(str(given))
         if name not in self._unique_ids and name not in self.unique_ids():
@@ -125,7 +125,7 @@ class RecordedRun:
         """A finished step; None is the last one.
 
         Raises:
-            ValueError: if it is not finished, or no number; names those that are.
+            ValueError: if it is not a finished step; lists the finished steps.
         """
         if isinstance(given, Real) and not math.isfinite(given):
             given = repr(given)
@@ -165,7 +165,7 @@ def listed(things: Iterable[Any]) -> str:
 
 
 def in_order(table: SQLTable) -> ColumnElement[int]:
-    """What orders the rows of a log that stand together in its index.
+    """The order of rows of a log that stand together in its index.
 
     By the bare column SQLite would rather walk through the whole run than sort a few.
     """

@@ -31,10 +31,9 @@ class Run:
 
     Nothing is ever written. Agents are named by their unique ids, records by their ids,
     steps by the model's clock. Queries give a pandas DataFrame, or with
-    ``as_records=True`` a list of dicts. While the run goes on, each query sees all that
-    is written by then. Agents, steps and records that are not there are a
-    ``ValueError`` that names some of those that are; what is wrong with the store is a
-    ``StoreError``.
+    ``as_records=True`` a list of dicts. While the run goes on, each query sees all rows
+    written by then. A missing agent, step or record is a ``ValueError`` with some of the
+    existing ones; an unreadable store is a ``StoreError``.
 
     Attributes:
         id: the run's number in its store.
@@ -62,7 +61,7 @@ class Run:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What the model was made with; a word in brackets stands for what is not here.
+        """The arguments of the model; a word in brackets stands for a missing one.
 
         Secrets and objects are not recorded.
         """
@@ -75,7 +74,7 @@ class Run:
 
     @property
     def versions(self) -> dict[str, str]:
-        """The versions of what the run was made with."""
+        """The versions of the packages that made the run."""
         return self._told("versions") or {}
 
     @property
@@ -108,7 +107,7 @@ class Run:
         return f"<Run {self.id} of {self.location}: {self.model}>"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows of it."""
+        """The run as a notebook shows it."""
         return as_html(self)
 
     def close(self) -> None:
@@ -137,7 +136,7 @@ class Run:
         *,
         as_records: bool = False,
     ) -> Any:
-        """What an agent remembered at the end of a step, in the order it came.
+        """The memory of an agent at the end of a step, in order of arrival.
 
         Args:
             agent: its unique id.
@@ -156,7 +155,7 @@ class Run:
         kind: str | None = None,
         as_records: bool = False,
     ) -> Any:
-        """What was done to make and to end memories, oldest first; see ``versions``.
+        """The operations that made and ended memories, oldest first; see ``versions``.
 
         Args:
             record: the id of one; the versions before and after it count, too.
@@ -182,11 +181,11 @@ class Run:
     def recalls(
         self, agent: Any, step: float | None = None, *, as_records: bool = False
     ) -> Any:
-        """What came to an agent's mind, one row for each candidate of each recall.
+        """The recalls of an agent, one row for each candidate of each recall.
 
-        ``used`` says of what was shown whether the agent's reply used it, by the words
-        that both have (``retrieval.overlap``); None where that is not known: without
-        ``route_reasoning``, or if nothing was said then.
+        ``used`` tells if the agent's reply used a shown record, by their common words
+        (``retrieval.overlap``). It is None without ``route_reasoning``, or if the agent
+        said nothing then.
         """
         return recalls.recalls(self._run, agent, step).given(as_records)
 
@@ -237,7 +236,7 @@ class Run:
         *,
         as_records: bool = False,
     ) -> Any:
-        """What the write gate of facts said of each statement, in order.
+        """The verdict of the write gate of facts on each statement, in order.
 
         ``kept`` is False for what it refused; ``fact``, ``stable`` and ``useful`` are
         the model's verdict. A repeated statement has a row of its own.
@@ -245,7 +244,7 @@ class Run:
         return verdicts.verdicts(self._run, agent, step).given(as_records)
 
     def interventions(self, *, as_records: bool = False) -> Any:
-        """What a researcher did to memories, in order."""
+        """The interventions of a researcher, in order."""
         return state.interventions(self._run).given(as_records)
 
     def search(
@@ -291,7 +290,7 @@ class Run:
         return first_difference(self._run, other._run, events)
 
     def parting(self, other: "Run", events: bool | None = None) -> Parting:
-        """Where this run and another one part, and in what they were made differently.
+        """The point at which two runs part, and the parameters that differ.
 
         Args:
             other: the other run, of any store.
@@ -328,14 +327,14 @@ class Run:
 
     @property
     def names(self) -> dict[Any, str]:
-        """What people call the agents that have a name of their own, by unique id."""
+        """The names of agents that have one, by unique id."""
         return self._run.names()
 
     def name_of(self, agent: Any) -> str:
         """An agent's name in the store, by its unique id.
 
         Raises:
-            ValueError: if the run has no such agent; names those it has.
+            ValueError: if the run lacks the agent; lists its agents.
         """
         return self._run.agent(agent)
 
@@ -362,7 +361,7 @@ def _memories(run: Run) -> set[str]:
 def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
     """Opens a recorded run to be read; it may still be going on.
 
-    Nothing is changed, whatever the store.
+    The store is not changed.
 
     Args:
         store: path or address as for ``configure(model, record=…)``, or a store that is
@@ -370,8 +369,8 @@ def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
         run: number or name; None is the newest run in the store.
 
     Raises:
-        StoreError: if there is no store, or it cannot be read.
-        ValueError: if the store has no such run; names those it has.
+        StoreError: if the store does not exist or cannot be read.
+        ValueError: if the store lacks the run; lists its runs.
     """
     if isinstance(store, str | Path):
         opened = open_store(store, read_only=True)

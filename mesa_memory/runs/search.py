@@ -71,7 +71,7 @@ def search(
 def _conditions(
     run: RecordedRun, step: Any, kinds: str | Collection[str] | None
 ) -> list[Any]:
-    """What records must be."""
+    """The conditions on the records."""
     found = []
     if step is not None:
         found.append(valid_at(run.step(step)))

@@ -1,4 +1,4 @@
-"""A recorded run as a notebook shows it: what it is, and who is in it."""
+"""A recorded run in a notebook: its parameters and its agents."""
 
 from collections.abc import Iterable
 from html import escape

@@ -1,4 +1,4 @@
-"""What an agent remembered at the end of a step; who is there; what was changed."""
+"""The memory of an agent at the end of a step, the agents, and the interventions."""
 
 from bisect import bisect_left
 from collections.abc import Callable

@@ -47,8 +47,8 @@ def run_id(store: Store, run: Any) -> int:
         run: id or name, of which the newest run counts; None is the newest run.
 
     Raises:
-        ValueError: if there is no such run; names those there are.
-        StoreUnavailable: if there is no run at all.
+        ValueError: if the store lacks the run; lists its runs.
+        StoreUnavailable: if the store does not have any run.
     """
     known = rows(store, select(runs.c.id, runs.c.name).order_by(runs.c.id))
     if not known:

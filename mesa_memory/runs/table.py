@@ -12,7 +12,7 @@ class Table:
     """Rows with the same keys.
 
     Attributes:
-        columns: the keys in order, also if there is no row.
+        columns: the keys in order, also without rows.
         rows: one dict for each.
     """
 
@@ -21,7 +21,7 @@ class Table:
 
     @classmethod
     def of(cls, rows: list[dict[str, Any]]) -> "Table":
-        """All that the rows have; without a row there is no column."""
+        """A table with the columns of the rows; without rows, it has none."""
         return cls(tuple(rows[0]) if rows else (), rows)
 
     def as_frame(self) -> "pandas.DataFrame":

@@ -1,4 +1,4 @@
-"""What the write gate of facts said of each statement, of those that it refused, too."""
+"""The verdicts of the write gate of facts, on kept and refused statements."""
 
 from collections.abc import Iterator
 from typing import Any

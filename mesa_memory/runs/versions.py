@@ -1,8 +1,8 @@
-"""How memories changed: the versions of a record, and what was done to make each.
+"""The versions of a record, and the operation that made each.
 
-A record takes the place of another one if that says so (``superseded_by``), or if it
-was made from it, is of the same kind, layer and subject, and begins at the step at which
-that one ended. Operations have the names that mem0 gives them: ADD, UPDATE, DELETE, and
+A record takes the place of another one that names it (``superseded_by``). It also does if
+it was made from the other one, has the same kind, layer and subject, and begins at the
+step at which the other one ended. Operations have the names that mem0 gives them: ADD, UPDATE, DELETE, and
 NONE for a new version that says the same.
 """
 
@@ -58,7 +58,7 @@ def run_record(run: RecordedRun, name: str) -> dict[str, Any]:
     """A record by its id.
 
     Raises:
-        ValueError: if the run has none; says what ids look like.
+        ValueError: if the run lacks it; shows an id.
     """
     of_run = select(*COLUMNS).where(run.mine(records))
     found = run.table(of_run.where(records.c.id == name)).rows
@@ -80,7 +80,7 @@ def source_ids(row: dict[str, Any]) -> list[str]:
 
 
 class Versions:
-    """Which of some records took the place of which.
+    """The successions among some records.
 
     Args:
         rows: records of one agent, in order of ``seq``.
@@ -116,7 +116,7 @@ class Versions:
         return found
 
     def operations(self, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-        """What was done to make these records, and to end them, oldest first."""
+        """The operations that made and ended these records, oldest first."""
         found = []
         for row in rows:
             found.append(self._opening(row))

@@ -9,15 +9,16 @@ from mesa_memory.core.validate import checked_int, checked_number
 
 @dataclass
 class RunInfo:
-    """What is known of a run before its first step.
+    """A run before its first step.
 
     Attributes:
         model: name of the model's class.
-        parameters: what it was made with, as plain data.
+        parameters: the arguments of the model, as plain data.
         seed: as text.
         versions: of the packages that matter.
         name: the user's own name for the run.
-        started: ISO time; None is now, in UTC. No other column holds a clock's time.
+        started: ISO time; None is now, in UTC. Of all columns, only this one and
+            ``leases.since`` hold a wall-clock time.
         parent, parent_step: the run this one was forked from, and after which step.
     """
 
@@ -54,11 +55,11 @@ class Batch:
         unfinished: rows of ``unfinished_calls``: they stay until a later batch of the
             list has ended their step.
         checkpoint: state by agent, ``""`` for the model; None for no checkpoint.
-        kept: the checkpoint stays when there are newer ones.
+        kept: whether the checkpoint stays when there are newer ones.
         finished: False leaves the step without a row in ``steps``: events between
             two steps.
-        extends: what is between two steps belongs to the end of the first, as the
-            checkpoint says, and stays when the run is taken back to it.
+        extends: whether changes between two steps belong to the end of the first, as
+            in its checkpoint; they stay when the run is taken back to that step.
     """
 
     step: float
@@ -89,7 +90,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Options:
-    """How a store is used.
+    """Options of a store.
 
     Attributes:
         read_only: nothing is written.

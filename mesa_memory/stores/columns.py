@@ -1,7 +1,7 @@
 """Types of columns that refuse values of another type when they are read.
 
-SQLite keeps any value in any column, so a file of somebody else may hold text in place of
-a number. PostgreSQL checks types by itself.
+SQLite keeps any value in any column, so a file from another person may hold text in place
+of a number. PostgreSQL checks types by itself.
 """
 
 import json
@@ -233,7 +233,7 @@ class Embedding(TypeDecorator):
         return vector_text(value)
 
     def process_result_value(self, value: Any, dialect: Any) -> bytes | None:
-        """The vector as bytes, whatever the database."""
+        """The vector as bytes, for both databases."""
         if value is None:
             return value
         if dialect.name != "postgresql":

@@ -32,13 +32,13 @@ def copy_run(
     name: str | None,
     parameters: Mapping[str, Any],
 ) -> int:
-    """Copies what a run was at the end of a step into a new run; its id.
+    """Copies a run up to the end of a step into a new run; its id.
 
     The copy knows its parent. Nothing is shared: rows are copied, in one transaction,
     and the store holds the lease of the copy.
 
     Args:
-        parameters: what the copy's model was made with, as plain data.
+        parameters: the arguments of the copy's model, as plain data.
 
     Raises:
         StoreError: if the store fails; nothing is copied then.
@@ -58,10 +58,10 @@ def copy_run(
 
 
 def copy_beginning(store: Store, source: int, run: int, step: float) -> None:
-    """Lets a run that is empty begin as another one, up to the end of a step.
+    """Fills an empty run with another run, up to the end of a step.
 
-    What was asked until then was paid for by the other one: the calls say that a recorded
-    run answered them. Of the checkpoints there is only the last.
+    The other run paid for its calls: the copied calls count as answered by a recorded
+    run. Of the checkpoints, only the last is copied.
 
     Args:
         source, run: ids of the other run, and of this one, whose lease the store has.
@@ -85,7 +85,7 @@ def copy_beginning(store: Store, source: int, run: int, step: float) -> None:
 def _copy_rows(
     on: sa.Connection, source: int, run: int, but: Container[str] = BESIDE
 ) -> None:
-    """All that was recorded in a run is in another one, too, but for some tables."""
+    """Copies the rows of a run into another run, except those of some tables."""
     for table in metadata.sorted_tables:
         if "run" not in table.c or table.name in but:
             continue
@@ -98,8 +98,8 @@ def _copy_rows(
 def copy_file(source: str | Path, target: str | Path) -> Path:
     """Copies a SQLite file with all its runs, also while a run is being written.
 
-    The copy is whole, unlike one made by the system while other files beside it hold
-    what was written last. Nobody writes it.
+    The copy is complete. A copy made by the system lacks the newest rows, which are in
+    another file beside it. No run of the copy has a writer.
 
     Args:
         source: path of a store.
@@ -107,7 +107,7 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
 
     Raises:
         FileExistsError: if there is a file at ``target``.
-        StoreError: if the source is no store in a file, or the copy cannot be written.
+        StoreError: if the source is not a store in a file, or the copy cannot be written.
     """
     if not is_path(str(source)):
         raise StoreError(
@@ -117,7 +117,7 @@ def copy_file(source: str | Path, target: str | Path) -> Path:
         )
     path = Path(target).expanduser().absolute()
     if path.exists():
-        raise FileExistsError(f"{path} is there already; choose another name")
+        raise FileExistsError(f"{path} exists already; choose another name")
     if not path.parent.is_dir():
         raise StoreUnavailable(
             f"there is no folder {path.parent}. Make it first.", location=str(path)

@@ -23,7 +23,7 @@ def open_store(
     keep: int = 2,
     timeout: float = 30.0,
 ) -> Store:
-    """Opens a store, or makes one where nothing is yet.
+    """Opens a store, or makes a new one.
 
     Args:
         location: path of a SQLite file, ``"sqlite:///path"``, ``":memory:"``,
@@ -34,7 +34,7 @@ def open_store(
         timeout: seconds to wait for another writer before ``StoreBusy``.
 
     Raises:
-        StoreError: says what is wrong with it, and what to do.
+        StoreError: if the store cannot be used; the message says what to do.
         MissingExtra: if PostgreSQL's packages are not installed.
         ValueError: for an address of another kind of database.
     """
@@ -60,7 +60,7 @@ def split_run(location: str) -> tuple[str, str | None]:
 
     A ``#`` also stands in names of folders and files, and in passwords. It marks a run
     if an existing file precedes it, or else if only a number follows. A file with
-    exactly the given name comes first.
+    exactly this name comes first.
     """
     parts = location.split("#")
     for count in range(len(parts), 0, -1):
@@ -106,8 +106,8 @@ def other_run(location: str, runs: Iterable[int], given: Any) -> ValueError:
 
 
 def no_run(location: str) -> StoreUnavailable:
-    """The error for a store in which no run was begun, as far as one can see."""
-    said = "there is no recorded run in it."
+    """The error for a store without runs."""
+    said = "it has no recorded run."
     if "://" not in location:
         said += (
             " If it is a copy of a file that was being written, what was in the "

@@ -51,7 +51,7 @@ class PostgresStore(Store):
         with self.reading() as on:
             missing = _missing(on)
         if missing and self.read_only:
-            raise StoreUnavailable("there is no recorded run.", location=self.location)
+            raise StoreUnavailable("it has no recorded run.", location=self.location)
         if missing:
             with self.writing() as on:
                 # Others may want to do the same at this moment.
@@ -74,12 +74,12 @@ class PostgresStore(Store):
         self.create_tables(on)
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """Adds rows with one statement; see ``Store``."""
+        """See ``Store``."""
         for text in texts(rows, vector_text):
             on.execute(_insert(table), {"run": run, "rows": text.decode()})
 
     def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """Changes records with one statement; see ``Store``."""
+        """See ``Store``."""
         changed = 0
         for text in texts(rows, vector_text):
             values = {"run": run, "rows": text.decode()}
@@ -87,7 +87,7 @@ class PostgresStore(Store):
         return changed
 
     def fault(self, error: DBAPIError) -> StoreError:
-        """What an error of PostgreSQL means."""
+        """See ``Store``."""
         return fault(error, self.location)
 
 
@@ -101,7 +101,7 @@ def open_postgres(address: str, options: Options) -> PostgresStore:
         url = sa.make_url(address.replace("postgres://", "postgresql://", 1))
     except (ArgumentError, ValueError) as error:
         raise ValueError(
-            f"{address.rpartition('@')[2]!r} is no address of a database; write "
+            f"{address.rpartition('@')[2]!r} is not the address of a database; write "
             "'postgresql+psycopg://user:password@host:5432/database'"
         ) from error
     store = PostgresStore(url.set(drivername="postgresql+psycopg"), options)
@@ -142,7 +142,7 @@ def embedded(folder: str | None) -> str:
 
 
 def _missing(on: sa.Connection) -> bool:
-    """True if no recorded run was ever kept here."""
+    """True if the database has no tables of ours."""
     return "schema_version" not in sa.inspect(on).get_table_names()
 
 

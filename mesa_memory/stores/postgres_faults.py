@@ -1,4 +1,4 @@
-"""What the errors of PostgreSQL mean for somebody who records a run."""
+"""The errors of PostgreSQL as typed errors."""
 
 from sqlalchemy.exc import DBAPIError
 
@@ -15,14 +15,14 @@ _KEPT = "What was written before is kept."
 #: beginnings of SQLSTATE codes (PostgreSQL, appendix A), the longer ones first
 _STATES: tuple[tuple[str, type[StoreError], str], ...] = (
     ("53100", StoreFull, f"the server's disk is full. {_KEPT} Make room there."),
-    ("53", StoreUnavailable, "the server has no room for another connection."),
+    ("53", StoreUnavailable, "the server accepts no more connections."),
     ("55P03", StoreBusy, "another writer held a lock for longer than the timeout."),
     ("40", StoreBusy, "another writer changed the same rows. Write it again."),
     ("57014", StoreBusy, "the server stopped a statement that took too long."),
     ("57P", StoreUnavailable, f"the server was stopped. {_KEPT} Start it again."),
     ("08", StoreUnavailable, f"the connection was lost. {_KEPT} Check the server."),
     ("28", StoreUnavailable, "the server refuses this user or password."),
-    ("3D000", StoreUnavailable, "there is no such database. Make it with createdb."),
+    ("3D000", StoreUnavailable, "the database does not exist. Make it with createdb."),
     ("25006", StoreReadOnly, "this connection may only read."),
     ("42501", StoreReadOnly, "this user may not write here. Grant it, or use another."),
     ("XX", StoreCorrupt, "the server found damaged data. Restore a backup."),

@@ -1,8 +1,8 @@
 """The tables of a store of recorded runs, one definition for SQLite and PostgreSQL.
 
-``seq`` counts up within a run, over all tables together: what was written later has a
-higher one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
-is part of what is kept, and ``jsonb`` where one searches.
+``seq`` counts up within a run, over all tables together: later rows have a higher
+one. JSON is text in SQLite. In PostgreSQL it is ``json`` where the order of keys
+counts, and ``jsonb`` where queries look into it.
 """
 
 from sqlalchemy import (
@@ -32,9 +32,8 @@ VERSION = 1
 APPLICATION = "mesa-memory"
 APPLICATION_ID = 0x4D656D79
 
-#: rows of ``calls`` above this number are of probes and of other requests that a
-#: researcher makes, which count up from it in each run: what a researcher asks changes the
-#: number of nothing that the simulation does
+#: rows of ``calls`` above this number are probes and other requests of a researcher, which
+#: count up from it in each run: they change no number of the simulation's own rows
 PROBES = 10**15
 
 #: what an agent's id may be

@@ -1,4 +1,4 @@
-"""What the runs of a study have used of its budget, whoever makes them, and where.
+"""The part of a study's budget that its runs have used, on all workers and machines.
 
 Before a call is sent, what it will use is set aside; all workers see that. The account
 is kept in the store, as nothing else is shared by all of them.
@@ -37,7 +37,7 @@ class Spending:
         """Begins the account, or goes on with it: nothing is under way.
 
         Args:
-            used: by the case before, if it has no account yet.
+            used: by the case before, if it does not have an account yet.
         """
         with self.store.writing() as on:
             self._lock(on)
@@ -53,7 +53,7 @@ class Spending:
         Args:
             forecast: what it will use at least.
             beyond: what it may use besides.
-            limits: by name; None is no limit.
+            limits: by name; None is unlimited.
 
         Returns:
             ``""`` if it may be sent; what it would cross; or None where calls under way
@@ -96,7 +96,7 @@ class Spending:
             on.execute(sa.update(spending).filter_by(**self._mine).values(now))
 
     def _lock(self, on: sa.Connection) -> None:
-        """Whoever wants to spend something of this study waits here."""
+        """Makes other workers of this study wait until the transaction ends."""
         one = sa.select(studies.c.id).filter_by(id=self._mine["study"])
         on.execute(one.with_for_update())
 

@@ -70,7 +70,7 @@ class Store(ABC):
         """The typed error for an error of the database."""
 
     def guard(self) -> None:  # noqa: B027 - a server cannot be moved away
-        """Raises if the database is not the one that was opened."""
+        """Raises if the database is another one than was opened."""
 
     def checkpoint_wal(self) -> None:  # noqa: B027 - a server does that itself
         """Moves the write-ahead log into the database's own file."""
@@ -139,7 +139,7 @@ class Store(ABC):
                         yield connection
             except BaseException:
                 for run in set(self._leases.held) - set(held):
-                    self._leases.forget(run)  # its row was not written
+                    self._leases.forget(run)  # its row is missing
                 raise
 
     @contextmanager
@@ -226,7 +226,7 @@ class Store(ABC):
         if not on.execute(sa.select(schema.runs.c.id).filter_by(id=run)).first():
             ids = list(on.scalars(sa.select(schema.runs.c.id).limit(20)))
             raise StoreError(
-                f"there is no run {run!r} here, but {ids}", location=self.location
+                f"it does not have run {run!r}, but {ids}", location=self.location
             )
 
     def end(self, run: int, state: str) -> None:

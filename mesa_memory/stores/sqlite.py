@@ -80,7 +80,7 @@ class SqliteStore(Store):
         """Makes the tables of a new file; checks those of another."""
         if not self.read_only:
             with self.writing() as on:
-                # Another process may have been faster; now nobody can be.
+                # Another process may have made them before this transaction began.
                 if not on.scalar(sa.text("SELECT count(*) FROM sqlite_master")):
                     self.create_tables(on)
                     mark = f"PRAGMA application_id={schema.APPLICATION_ID}"
@@ -125,7 +125,7 @@ class SqliteStore(Store):
             )
 
     def checkpoint_wal(self) -> None:
-        """Leaves no write-ahead log behind, if nobody else has the file open."""
+        """Empties the write-ahead log, if no other process has the file open."""
         if self._path is None:
             return
         self.guard()
@@ -136,14 +136,14 @@ class SqliteStore(Store):
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """Adds rows with one statement; see ``Store``."""
+        """See ``Store``."""
         blobs = Blobs()
         for text in texts(rows, blobs.add):
             values = {"run": run, "rows": text, "blob": blobs.taken()}
             on.execute(_insert(table), values)
 
     def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """Changes records with one statement; see ``Store``."""
+        """See ``Store``."""
         blobs, changed = Blobs(), 0
         for text in texts(rows, blobs.add):
             values = {"run": run, "rows": text, "blob": blobs.taken()}
@@ -151,7 +151,7 @@ class SqliteStore(Store):
         return changed
 
     def fault(self, error: DBAPIError) -> StoreError:
-        """What an error of SQLite means."""
+        """See ``Store``."""
         return fault(error, self.location)
 
     def check(self) -> None:

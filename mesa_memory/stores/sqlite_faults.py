@@ -1,4 +1,4 @@
-"""What the errors of SQLite mean for somebody who records a run."""
+"""The errors of SQLite as typed errors."""
 
 import errno
 import os
@@ -54,7 +54,7 @@ _CODES: dict[int, tuple[type[StoreError], str]] = {
     ),
     sqlite3.SQLITE_NOTADB: (
         StoreCorrupt,
-        "this is no SQLite file, or its beginning is damaged. Give another path.",
+        "this is not a SQLite file, or its beginning is damaged. Give another path.",
     ),
     sqlite3.SQLITE_TOOBIG: (
         StoreCorrupt,

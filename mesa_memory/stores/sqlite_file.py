@@ -1,4 +1,4 @@
-"""Looks at a SQLite file before it is used: is it ours, whole, and without code?
+"""Checks a SQLite file before it is used: is it ours, whole, and without code?
 
 A file may come from a stranger. It is opened for reading first, so that a file of
 another application stays as it is, byte by byte.
@@ -33,7 +33,7 @@ def address(path: str, mode: str) -> str:
 
 
 def inspect(path: str, options: Options) -> bool:
-    """True if there is no store at ``path`` yet; else the file may be used.
+    """True if ``path`` does not have a store yet; else the file may be used.
 
     Raises:
         StoreError: if it must not be used; the file was not changed.
@@ -64,7 +64,7 @@ def _no_database(path: str) -> StoreError:
     """
     begin = _begin(path)
     return StoreCorrupt(
-        f"this is no SQLite file: it begins with {begin!r}. Give another path; "
+        f"this is not a SQLite file: it begins with {begin!r}. Give another path; "
         "it was not changed.",
         location=path,
     )
@@ -96,11 +96,11 @@ def _missing(path: str, options: Options) -> bool:
     if os.path.exists(path) and os.path.getsize(path):
         return False
     if options.read_only:
-        raise StoreUnavailable("there is no recorded run.", location=path)
+        raise StoreUnavailable("it has no recorded run.", location=path)
     folder = os.path.dirname(path)
     if not os.path.isdir(folder):
         raise StoreUnavailable(
-            f"there is no folder {folder}. Make it first, or give another path.",
+            f"the folder {folder} does not exist. Make it first, or give another path.",
             location=path,
         )
     return True
@@ -118,7 +118,7 @@ def _must_be_writable(path: str, missing: bool) -> None:
 
 
 def _look(path: str, options: Options) -> bool:
-    """True if the file has no tables at all; raises if it is not a safe one of ours."""
+    """True for a file without tables; raises if it is not a safe one of ours."""
     connection = None
     try:
         connection = sqlite3.connect(
@@ -167,7 +167,7 @@ def _look(path: str, options: Options) -> bool:
 def _computed(
     connection: sqlite3.Connection, objects: list[tuple[str, str, str | None]]
 ) -> Iterator[str]:
-    """What in a file's tables is not stored, but worked out."""
+    """The parts of a file's tables that are computed when they are read."""
     for kind, name, sql in objects:
         quoted = '"' + name.replace('"', '""') + '"'
         if kind == "table":
@@ -201,7 +201,7 @@ def _refuse_code(path: str, objects: list[tuple[str, str, str | None]]) -> None:
 
 
 def mode(path: str, options: Options) -> str:
-    """How to open an existing file for reading.
+    """The mode with which to open an existing file for reading.
 
     Raises:
         StoreError: if it cannot be read.
@@ -221,7 +221,7 @@ def _journal(path: str) -> bool:
 
 
 def _immutable(path: str) -> bool:
-    """True if no file can be made beside it, whatever its permissions say."""
+    """True if no file can be made beside it, in spite of its permissions."""
     try:
         connection = sqlite3.connect(address(path, "ro"), uri=True)
         try:
@@ -232,5 +232,5 @@ def _immutable(path: str) -> bool:
         code = error.sqlite_errorcode & 0xFF
         return code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
     except sqlite3.DatabaseError:
-        return False  # whoever reads next will say what is wrong
+        return False  # the next reader raises a typed error
     return False

@@ -1,4 +1,4 @@
-"""Studies in a store: which runs they want, which of these are there, and how it went.
+"""Studies in a store: their cases, the runs of these, and the results.
 
 A case is one run that a study wants. Its run is begun in the same transaction that says
 so, so that no case has two, however many processes work at the study.
@@ -104,7 +104,7 @@ class Studies:
         self.store: Store = store
 
     def find(self, name: str) -> StudyRow | None:
-        """The study of this name; None if there is none."""
+        """The study of this name, or None."""
         with self.store.reading() as on:
             row = on.execute(sa.select(studies).filter_by(name=name)).mappings().first()
         return None if row is None else StudyRow(**row)
@@ -149,7 +149,7 @@ class Studies:
             return _case(dict(on.execute(query).mappings().one()))
 
     def add_cases(self, study: int, wanted: Iterable[Mapping[str, Any]]) -> None:
-        """Adds those that are not there, after the others, and says how far all go.
+        """Adds missing cases after the others, and sets the steps of all of them.
 
         Args:
             wanted: ``key``, ``parameters``, ``seed``, ``replicate`` and ``steps``.
@@ -191,7 +191,7 @@ class Studies:
 
         Returns:
             The case, and True if its run has just been begun. If there is nothing left
-            to run, nobody's lease is taken.
+            to run, no lease is taken.
 
         Raises:
             RunInUse: if another process writes the run.
@@ -236,7 +236,7 @@ class Studies:
     # -- what came out ------------------------------------------------------------------
 
     def usage(self, run: int) -> dict[str, Any]:
-        """What a recorded run used, as its calls say: none is counted twice."""
+        """The usage of a recorded run; each of its calls counts once."""
         c = calls.c
         asked = ~sa.func.coalesce(c.cached, sa.false())
         paid = asked & ~sa.func.coalesce(c.kept, sa.false()) & c.error.is_(None)
@@ -306,7 +306,7 @@ class Studies:
             return [dict(row) for row in on.execute(ordered).mappings()]
 
     def done(self, study: int, number: int) -> float:
-        """The last finished step of a case's run; 0 if there is none."""
+        """The last finished step of a case's run; 0 without one."""
         query = sa.select(sa.func.max(steps.c.step))
         query = query.join(cases, cases.c.run == steps.c.run)
         query = query.where(cases.c.study == study, cases.c.number == number)
@@ -333,7 +333,7 @@ class Studies:
             return bool(on.scalar(query.where(cases.c.done <= of.c.parent_step)))
 
     def forked(self, study: int) -> int:
-        """How many runs of a study began as a copy of another one."""
+        """The number of runs of a study that began as a copy of another run."""
         query = sa.select(sa.func.count()).join(runs, runs.c.id == cases.c.run)
         query = query.where(cases.c.study == study, runs.c.parent.is_not(None))
         with self.store.reading() as on:

@@ -65,7 +65,7 @@ class Writer:
 
     @property
     def behind(self) -> int:
-        """How many batches are not written yet."""
+        """The number of batches that are not written yet."""
         return len(self._batches)
 
     @property
@@ -166,12 +166,12 @@ class Writer:
         return True
 
     def _write_here(self) -> None:
-        """What the thread does, with what waits; under the lock."""
+        """Writes the waiting batches in place of the thread; under the lock."""
         group = list(self._batches)
         try:
             for _ in range(self._write(group)):
                 self._batches.popleft()
-        except BaseException as error:  # whoever waits must learn of it
+        except BaseException as error:  # waiting callers must learn of it
             self._error = error
 
     def _work(self) -> None:
@@ -187,7 +187,7 @@ class Writer:
             written = 0
             try:
                 written = self._write(group)
-            except BaseException as raised:  # whoever waits must learn of it
+            except BaseException as raised:  # waiting callers must learn of it
                 error = raised
             with self._changed:
                 for _ in range(written):
@@ -208,7 +208,7 @@ class Writer:
         return self._hurry > 0 or self._due() <= time.monotonic()
 
     def _due(self) -> float:
-        """When to look for something to write; infinity waits until somebody says so.
+        """The time of the next write; infinity waits for a call.
 
         A transaction costs much the same for one step as for several.
         """

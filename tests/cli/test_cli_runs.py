@@ -142,7 +142,7 @@ def test_export_writes_files_and_says_where(path, tmp_path):
         assert (tmp_path / "out" / f"{name}.jsonl").stat().st_size > 100
     again = call("export", path, "--format", "jsonl", "--out", tmp_path / "out")
     assert again.exit_code == 2
-    assert "is there already" in again.stderr
+    assert "exists already" in again.stderr
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_export_writes_files_and_says_where(path, tmp_path):
         (("diff", "{path}", "{none}"), "no recorded run"),
         (("export", "{path}", "--format", "xls", "--out", "x"), "'xls' is not one of"),
         (("export", "{path}"), "Missing option '--out'"),
-        (("inspect", __file__), "no SQLite file"),
+        (("inspect", __file__), "not a SQLite file"),
     ],
 )
 def test_what_goes_wrong_ends_in_one_line_and_exit_code_2(

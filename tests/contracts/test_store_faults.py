@@ -258,11 +258,11 @@ def test_an_empty_file_becomes_a_new_store(path):
 
 
 def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
-    with pytest.raises(StoreUnavailable, match="there is no folder"):
+    with pytest.raises(StoreUnavailable, match=r"the folder .* does not exist"):
         open_store(path.parent / "no" / "run.sqlite")
     with pytest.raises(StoreUnavailable, match="this is a folder"):
         open_store(path.parent)
-    with pytest.raises(StoreUnavailable, match="there is no recorded run"):
+    with pytest.raises(StoreUnavailable, match="it has no recorded run"):
         open_store(path, read_only=True)
     assert not path.exists()
 

@@ -95,7 +95,7 @@ def test_what_is_not_there_is_not_made(tmp_path):
         open_run(tmp_path / "none.sqlite")
     assert not list(tmp_path.iterdir())
     empty = open_store(tmp_path / "empty.sqlite")
-    with pytest.raises(StoreUnavailable, match="no recorded run in it"):
+    with pytest.raises(StoreUnavailable, match="has no recorded run"):
         open_run(empty)
     empty.close()
 

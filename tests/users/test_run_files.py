@@ -46,7 +46,7 @@ def test_a_run_is_copied_whole_while_it_goes_on(tmp_path):
     again = resume(Street, copy)
     assert again.steps == 2
     refused = call("copy", tmp_path / "run.sqlite", copy)
-    assert refused.exit_code == 2 and "there already" in refused.stderr
+    assert refused.exit_code == 2 and "exists already" in refused.stderr
     refused = call("copy", "postgresql://somewhere/else", tmp_path / "b.sqlite")
     assert refused.exit_code == 2 and "pg_dump" in refused.stderr
 
