@@ -52,7 +52,6 @@ class Text(_Checked):
 
     cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Text, "text", (str,)
-    cache_ok = True
 
 
 class Integer(_Checked):
@@ -60,7 +59,6 @@ class Integer(_Checked):
 
     cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Integer, "a whole number", (int,)
-    cache_ok = True
 
 
 class BigInteger(_Checked):
@@ -68,7 +66,6 @@ class BigInteger(_Checked):
 
     cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.BigInteger, "a whole number", (int,)
-    cache_ok = True
 
 
 class Double(_Checked):
@@ -76,7 +73,6 @@ class Double(_Checked):
 
     cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Double, "a finite number", (float, int)
-    cache_ok = True
 
     def is_right(self, value: Any) -> bool:
         """See above."""
@@ -88,7 +84,6 @@ class Boolean(_Checked):
 
     cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Boolean, "0 or 1", (bool, int)
-    cache_ok = True
 
     def load_dialect_impl(self, dialect: Any) -> Any:
         """An integer in SQLite, so that other numbers are seen."""
