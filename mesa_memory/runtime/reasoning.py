@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from mesa_memory.core.render import BLOCK_STEPS, NOTHING_RECENT
+from mesa_memory.core.render import NOTHING_RECENT
 from mesa_memory.core.requests import ChatRequest
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa.model import clock
@@ -40,7 +40,7 @@ class ReasoningLLM(LLMPlace):
     def __init__(self, agent: Any) -> None:
         super().__init__(agent.llm)
         self._agent = agent
-        self.block: int | None = BLOCK_STEPS
+        self.block: int | None = None
 
     def generate(
         self,
@@ -133,19 +133,20 @@ class ReasoningLLM(LLMPlace):
         return tuple(messages), ()
 
 
-def route_reasoning(agent: Any, block: int | None = BLOCK_STEPS) -> ReasoningLLM:
+def route_reasoning(agent: Any, block: int | None = None) -> ReasoningLLM:
     """Sends the agent's reasoning through the services of its model.
 
     Each request with which the agent plans or acts then shows its memory once. The one
     that turns a finished plan into calls of tools shows none, as in Mesa-LLM.
 
-    Requests of Mesa-LLM's CoT, ReAct and ReWOO are laid out so that providers can cache
-    their beginning: they say the same in the order of how seldom it changes.
+    By default requests are worded as Mesa-LLM words them and show exactly what the
+    memory holds. With ``block``, those of CoT, ReAct and ReWOO are laid out so that
+    providers can cache their prefix: the parts that change least come first.
 
     Args:
-        block: how many steps leave the recent steps of such a request at a time: until
-            then up to a block less one more are shown than the memory holds. 1 shows
-            exactly those; None sends requests in Mesa-LLM's order.
+        block: number of recent steps that leave such a request at a time, such as 5.
+            Until then up to ``block - 1`` steps more are shown than the memory holds;
+            1 shows exactly those. None keeps Mesa-LLM's order.
 
     Returns:
         The new ``agent.llm``; routing again changes nothing but ``block``.

@@ -85,9 +85,9 @@ def test_this_is_the_coming_version():
     assert "act" in vars(LLMAgent)
 
 
-def cache_layout(agent):
-    """The memory's text as requests show it whose beginning providers cache."""
-    with agent.memory.peek(), agent.memory.cache_layout():
+def held_text(agent):
+    """The memory's text, exactly as it holds it."""
+    with agent.memory.peek():
         return agent.memory.get_prompt_ready()
 
 
@@ -101,9 +101,9 @@ def test_without_routing_a_request_to_act_shows_no_memory():
 def test_each_request_to_act_shows_the_memory_once(memory):
     agent, turns = person(memory)
     route_reasoning(agent)
-    first = cache_layout(agent)
+    first = held_text(agent)
     assert agent.act("Do something.").result == "waved 2 times at 1"
-    second = cache_layout(agent)
+    second = held_text(agent)
     asyncio.run(agent.aact(["Do something", "more."]))
     assert [count(turns[0], first), count(turns[1], second)] == [1, 1]
     assert all(turn.prompt.count("Do something") == 1 for turn in turns)
@@ -115,7 +115,7 @@ def test_each_request_to_act_shows_the_memory_once(memory):
 def test_each_request_to_plan_shows_the_memory_once(memory, reasoning):
     agent, turns = person(memory, reasoning)
     shown = agent.memory.format_short_term() if reasoning is CoTReasoning else None
-    shown = shown or cache_layout(agent)
+    shown = shown or held_text(agent)
     route_reasoning(agent)
     agent.reasoning.plan(obs="nothing new")
     planning, carrying_out = turns

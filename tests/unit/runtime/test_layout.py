@@ -243,3 +243,16 @@ def test_a_block_is_a_whole_number(block):
     agent = Village("short_term", CoTReasoning).agents[0]
     with pytest.raises(ValueError, match="block must be"):
         route_reasoning(agent, block=block)
+
+
+@pytest.mark.parametrize("memory", ["short_term", "stlt", "impression"])
+def test_by_default_a_request_is_worded_as_by_mesa_llm_and_shows_what_is_held(memory):
+    for reasoning in REASONING:
+        usual = Village(memory, reasoning, block=None).lived(STEPS).of_agent()
+        village = Village(memory, reasoning, block="no")
+        for agent in village.agents:
+            route_reasoning(agent)
+        requests = village.lived(STEPS).of_agent()
+        assert list(map(lines_of, requests)) == list(map(lines_of, usual))
+        routed = [agent.memory.layer_context.block for agent in village.agents]
+        assert routed == [1] * len(routed)  # nothing that has left is shown
