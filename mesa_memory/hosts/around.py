@@ -1,4 +1,4 @@
-"""What stands around a callable of somebody else's object."""
+"""A wrapper around a method of another package's object."""
 
 import copy
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Any
 class Around:
     """A callable in the place of an object's own one, which it calls.
 
-    A copy of the object goes without it: it is another one, which nobody watches.
+    A copy of the object does not have it, since a copy is not watched.
     """
 
     def __init__(self, inner: Callable[..., Any]) -> None:

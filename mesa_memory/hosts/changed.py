@@ -1,4 +1,4 @@
-"""What is said when a package is not as it is known here."""
+"""The error for a package whose names have changed."""
 
 from importlib.metadata import PackageNotFoundError, version
 
@@ -6,11 +6,11 @@ from mesa_memory.errors import HostChanged
 
 
 def changed(package: str, what: str, advice: str) -> HostChanged:
-    """The error for a name that is gone, or a call that is no longer made.
+    """Makes the error for a name that is gone, or a call that is no longer made.
 
     Args:
         package: its name, as it is installed.
-        what: what was looked for, and found missing.
+        what: the name that is missing.
         advice: what to do.
     """
     try:

@@ -1,4 +1,4 @@
-"""Limits of what a server may do with a request.
+"""Limits that a server must keep when it answers a request.
 
 A request is not passed on to another host, and a reply ends in time and within a size.
 The limits hold for every HTTP client that litellm makes, for texts and for embeddings.
@@ -222,7 +222,7 @@ class Body:
 
     @property
     def content(self) -> bytes:
-        """What was read."""
+        """The bytes read."""
         return bytes(self._body)
 
 
@@ -263,10 +263,10 @@ def _origin(url: httpx.URL) -> tuple[str, str, int | None]:
 
 
 def elsewhere(host: str | None) -> str:
-    """Said of a server that passes a request on to another one."""
+    """The reason for refusing a redirect to another host."""
     return f"it redirects to another host, {host}"
 
 
 def refusal(reason: str) -> str:
-    """What is said of a server that is not listened to."""
+    """The message about a server whose reply is refused."""
     return f"the server was refused: {reason}"

@@ -47,7 +47,7 @@ _SAME = {"custom_openai": "openai", "ollama_chat": "ollama"}
 
 @dataclass(frozen=True)
 class Address:
-    """Where litellm sends the requests for a model.
+    """The address to which litellm sends the requests for a model.
 
     Attributes:
         provider: its name.
@@ -99,7 +99,7 @@ def speaks_openai(provider: str) -> bool:
 
 
 def hooks() -> list[str]:
-    """What a user's code has set in litellm that requests would otherwise pass by."""
+    """The hooks that a user's code has set in litellm, which direct requests bypass."""
     import litellm
 
     value = vars(litellm).get
@@ -209,7 +209,7 @@ def limit_clients() -> None:
 
 
 def response_cost(response: Any) -> float | None:
-    """US dollars as litellm worked them out; None or 0 where it knows no price."""
+    """US dollars as litellm computed them; None or 0 if it does not know a price."""
     return getattr(response, "_hidden_params", {}).get("response_cost")
 
 

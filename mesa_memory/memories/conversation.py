@@ -1,4 +1,4 @@
-"""Conversations, and what the agent remembers of those that are over."""
+"""Conversations under way, and a summary of each past one."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ from mesa_memory.retrieval.scoring import Scoring
 
 
 class Surroundings(Window):
-    """The steps of all events that are no messages."""
+    """The steps of all events other than messages."""
 
     def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
         """Adds the step's entry, if anything but words happened."""
@@ -32,16 +32,16 @@ class ConversationMemory(RecallMixin, MemoryModule):
     Messages with the same participants are a conversation. It is over once more than
     ``idle_steps`` steps have passed without a message, when a participant leaves the
     model, or by ``close_conversation``. Then the agent writes a summary of 2 to 3
-    sentences, its own, from what it said and heard; nobody else reads it. No summary is
-    ever forgotten: the newest are shown, the others come to mind by their meaning, for
-    the last three lines of dialogue.
+    sentences of its own, from what it said and heard. Summaries are never forgotten: the
+    newest are shown, and others are recalled by their meaning, for the last three lines
+    of dialogue.
 
     Args:
         agent: the agent that owns the memory.
         short_term_turns: how many of the newest messages of a conversation are shown, at
             least 1.
         recent: how many of the newest summaries are shown, 0 or more.
-        recall: how many of the others come to mind, 0 or more.
+        recall: how many of the others are recalled, 0 or more.
         idle_steps: steps without a message that a conversation survives, 0 or more.
         n: how many steps of other events to keep word for word, at least 1.
         display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
@@ -52,14 +52,14 @@ class ConversationMemory(RecallMixin, MemoryModule):
 
     Raises:
         ValueError: for a number that is too low.
-        TypeError: if scoring is no ``Scoring``.
+        TypeError: if scoring is not a ``Scoring``.
     """
 
     layer = "conversation"
     n = Delegate("_window", "Steps of other events that are kept.", "capacity")
     short_term_turns = Delegate("_talks", "Turns of a conversation that are shown.")
     recent_summaries = Delegate("_talks", "Newest summaries that are shown.", "newest")
-    recalled = Delegate("_recollection", "Others that come to mind.", "considered")
+    recalled = Delegate("_recollection", "Others that are recalled.", "considered")
     idle_steps = Delegate("_talks", "Steps that a conversation survives in silence.")
     summary_chars = Delegate("_talks", "Longest accepted summary.")
     scoring = Delegate("_recollection", "How summaries are recalled.")
@@ -132,7 +132,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
             return self._talks.summaries()
 
     def format_short_term(self) -> str:
-        """What happened in the last steps, and each conversation under way."""
+        """The last steps, and each conversation under way."""
         self.settle()
         happened = [line for line in self.recent() if line.kind != "message"]
         blocks = [*in_steps(happened), *self._talks.threads()]
@@ -141,7 +141,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         return render.section(blocks, self.section_chars)
 
     def format_long_term(self) -> str:
-        """The newest summaries, and before them those that the dialogue calls for."""
+        """The summaries recalled for the dialogue, and then the newest."""
         self.settle()
         newest = [f"- {line.text}" for line in self._talks.summary()]
         shown = render.section(newest, self.section_chars, "conversations")
@@ -157,7 +157,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         return f"Relevant earlier memories:\n{earlier}\n\nLatest:\n{shown}".rstrip()
 
     def get_prompt_ready(self) -> str:
-        """What was said and remembered before, and what is being said."""
+        """The summaries, and the conversations under way."""
         return (
             f"Conversations before:\n{self.format_long_term() or render.NONE_YET}\n\n"
             f"Short term memory:\n{self.format_short_term()}"

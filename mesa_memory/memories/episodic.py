@@ -1,4 +1,4 @@
-"""The memory stream: events with importance, recalled by what they are about."""
+"""The memory stream: events with importance, recalled by relevance."""
 
 import asyncio
 from collections.abc import Iterable, Sequence
@@ -61,7 +61,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     Raises:
         ValueError: for a wrong capacity, decay, importance, scale or threshold.
-        TypeError: if scoring is no ``Scoring``, or reflection no ``Reflection``.
+        TypeError: if scoring is not a ``Scoring``, or reflection not a ``Reflection``.
     """
 
     layer = "episodic"
@@ -221,7 +221,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         return note + render.section(blocks, self.section_chars)
 
     def get_prompt_ready(self) -> str:
-        """What was recalled, and what has just happened."""
+        """The recalled events, and recent steps."""
         recalled = self.format_long_term() or render.NOTHING_REMEMBERED
         return (
             f"Most important memories:\n{recalled}\n\n"

@@ -1,4 +1,4 @@
-"""What the agent knows of its world, as facts that follow the world."""
+"""The agent's knowledge of its world, as facts that change with the world."""
 
 from collections.abc import Awaitable, Coroutine, Iterable, Sequence
 from typing import Any
@@ -35,9 +35,9 @@ class FactMemory(MemoryModule):
         summary: keep a summary of three to five sentences, too, by the same request.
         gate: what a statement must be to be kept: ``"fact"``, ``"stable"``,
             ``"useful"``, or some of them.
-        direct_tokens: all facts are shown while they are not longer, then those that
-            come to mind.
-        considered_facts: how many come to mind for a prompt.
+        direct_tokens: longest list of facts that is shown in full; of a longer one, the
+            recalled facts are shown.
+        considered_facts: number of facts recalled for a prompt.
         **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
             ``MemoryModule``.
 
@@ -50,7 +50,7 @@ class FactMemory(MemoryModule):
     n = Delegate("_window", "How many steps are kept word for word.", "capacity")
     max_facts = Delegate("_facts", "How many facts are kept; None is all.", "most")
     summary = Delegate("_facts", "Whether there is a summary, too.", "summarised")
-    direct_tokens = Delegate("_lines", "Longest list of facts that is shown whole.")
+    direct_tokens = Delegate("_lines", "Longest list of facts that is shown in full.")
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class FactMemory(MemoryModule):
         )
 
     def facts(self, at: float | None = None) -> list[MemoryRecord]:
-        """The facts that are known, or those that held at a step.
+        """The facts known now, or the facts that held at a step.
 
         A record's content has ``subject``, ``attribute``, ``value``, ``holds``,
         ``speakers``, ``since``, ``last`` and ``strength``; its ``sources`` are the
@@ -119,7 +119,7 @@ class FactMemory(MemoryModule):
     def recall(
         self, query: str | None = None, k: int | None = None
     ) -> list[ScoredRecord]:
-        """The facts that come to mind, best first.
+        """The recalled facts, best first.
 
         Args:
             query: what it is about; None takes what has just arrived.

@@ -1,4 +1,4 @@
-"""What the agent thinks of each other agent it has met."""
+"""The agent's impression of each other agent it has met."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,8 +18,7 @@ class ImpressionMemory(MemoryModule):
     An impression is renewed from the previous one and what happened since, once
     ``update_every`` interactions (messages heard and sent) have come together; all that
     are due in a step are asked for in one request. Only agents with a memory or a
-    language model count, and whoever is heard: there is nothing to think of a heap of
-    sugar.
+    language model count, and agents that speak.
 
     Args:
         agent: the agent that owns the memory.

@@ -48,11 +48,10 @@ TOKEN_CHARS = 3
 class LayeredMemory(MemoryModule):
     """Layers of your own choice, shown in one prompt within one budget.
 
-    All layers are given each event; each remembers it in its own way, and all think at
-    the same time. In the prompt they stand in the order of how seldom they change, and
-    recent steps come last. What there is no room for is counted in the text, see
-    ``budget_report``. A layer that fails leaves the others as they are; its section says
-    that it is not up to date.
+    Each layer receives each event, and all think at the same time. In the prompt the
+    layers that change least come first, and recent steps last. Lines without room are
+    counted in the text, see ``budget_report``. A layer that fails does not stop the
+    others; its section says that it is not up to date.
 
     Args:
         agent: the agent that owns the memory.
@@ -72,7 +71,7 @@ class LayeredMemory(MemoryModule):
     Raises:
         ValueError: for a budget below 100, a share that is not above 0 or of no layer,
             or layers that belong to another memory.
-        TypeError: if one of the layers is no ``Layer``.
+        TypeError: if one of the layers is not a ``Layer``.
     """
 
     layer = "layered"
@@ -171,8 +170,8 @@ class LayeredMemory(MemoryModule):
         unknown = sorted(set(shares) - set(names))
         if unknown:
             raise ValueError(
-                f"shares names {', '.join(map(repr, unknown))}, which is no layer of "
-                f"this memory; its layers are {', '.join(names)}"
+                f"shares has no layer {', '.join(map(repr, unknown))}; the layers are "
+                f"{', '.join(names)}"
             )
         for name, share in shares.items():
             checked_number(f"shares[{name!r}]", share, above=True)
@@ -192,7 +191,7 @@ class LayeredMemory(MemoryModule):
     # -- the step -------------------------------------------------------------------
 
     def remember(self) -> Flow[None]:
-        """Lets all layers think at the same time; one failing leaves the others be.
+        """Lets all layers think at the same time; a failing one does not stop others.
 
         Raises:
             LLMError, EmbedderError: the first fault, after all layers have thought.
@@ -222,11 +221,11 @@ class LayeredMemory(MemoryModule):
         return self._composed().text
 
     def format_long_term(self) -> str:
-        """What ``get_prompt_ready`` shows beyond the recent steps."""
+        """The prompt's sections without the recent steps."""
         return joined(self._composed().texts[:-1])
 
     def format_short_term(self) -> str:
-        """What ``get_prompt_ready`` shows of the recent steps."""
+        """The recent steps of the prompt."""
         with self.peek():
             prompt = self._composed()
         return prompt.sections[-1].text(prompt.fitted[-1], self.count, heading=False)
@@ -239,7 +238,7 @@ class LayeredMemory(MemoryModule):
         return ""
 
     def budget_report(self) -> BudgetReport:
-        """What a prompt would show now, and what it would leave out; leaves no trace."""
+        """The lines that a prompt would show and leave out now; leaves no trace."""
         self.settle()
         with self.peek(), self.exclusive():
             return self._composed().report
@@ -266,7 +265,7 @@ class LayeredMemory(MemoryModule):
         return prompt
 
     def _section(self, layer: Layer, found: dict[str, RecallResult]) -> Section:
-        """What a layer would show."""
+        """The section of a layer."""
         stream = isinstance(layer, EventStream)
         section = Section.of(
             layer,
@@ -303,7 +302,7 @@ class LayeredMemory(MemoryModule):
         )
 
     def _verbatim(self) -> list[Line]:
-        """What is shown word for word: recent steps, and conversations that go on."""
+        """The verbatim lines: recent steps, and conversations under way."""
         turns, steps = recent_turns(self.layers), self.recent()
         if not turns:
             return steps
@@ -335,7 +334,7 @@ class LayeredMemory(MemoryModule):
         until: float | None = None,
         subject: Any = None,
     ) -> list[ScoredRecord]:
-        """What comes to mind, best first; see ``EpisodicMemory``.
+        """The recalled records, best first; see ``EpisodicMemory``.
 
         The first stream of events is asked, or else the first layer that can recall;
         without any, all current records are ranked by their words.
@@ -353,7 +352,7 @@ class LayeredMemory(MemoryModule):
         return arecall(self, self._asked(), query, k, **given)
 
     def _asked(self) -> list[RecallService]:
-        """Who recalls, the first of all first."""
+        """The layers that recall, in the order in which they are asked."""
         streams = [stream.name for stream in self._streams]
         return [self._recalls[name] for name in [*streams, *self._recalls]]
 

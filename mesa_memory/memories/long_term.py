@@ -73,7 +73,7 @@ class LongTermMemory(MemoryModule):
         return self._summary.shown()
 
     def get_prompt_ready(self) -> str:
-        """The summary, and what has happened since."""
+        """The summary, and recent steps."""
         return (
             f"Long term memory:\n{self.format_long_term()}\n\n"
             f"Short term memory:\n{self.format_short_term()}"

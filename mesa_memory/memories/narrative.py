@@ -113,7 +113,7 @@ class NarrativeMemory(MemoryModule):
         return "\n\n".join(parts)
 
     def get_prompt_ready(self) -> str:
-        """The chapters, the story so far, and what has happened since."""
+        """The chapters, the story so far, and recent steps."""
         known = self.format_long_term()
         before = f"{known}\n\n" if known else ""
         return f"{before}Short term memory:\n{self.format_short_term()}"

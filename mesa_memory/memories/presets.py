@@ -47,7 +47,7 @@ def unimatrix() -> list[Layer]:
 
 
 def story_engine() -> list[Layer]:
-    """What a character of the story engine knows, and the story so far.
+    """The knowledge of a character of the story engine, and the story so far.
 
     At most 10 facts and a summary of three to five sentences, renewed by one request a
     step; over 1,500 tokens of story all but the last 4 steps are merged into the story
@@ -64,7 +64,7 @@ def session() -> list[Layer]:
     """A session of 20 steps whose front half goes into a summary, and long-term facts.
 
     A fact is kept if it is one, stable, and useful later. All are shown while they have
-    less than 2,000 tokens, then those that come to mind.
+    less than 2,000 tokens, then the recalled ones.
     """
     window = Window(None)
     summary = RunningSummary(window, Consolidation(20, None, FrontHalf(20, 0.5)))
@@ -75,7 +75,7 @@ def generative_agent() -> list[Layer]:
     """The memory stream of *Generative Agents* (Park et al. 2023), by steps.
 
     Importance from 1 to 10, once, when an event comes; recency 0.99 to the power of the
-    steps since an event last came to mind; relevance as cosine; each brought to 0..1
+    steps since an event was last recalled; relevance as cosine; each brought to 0..1
     over the candidates, weights 1; up to 3 insights from the last 20 records once 30 of
     importance have come together.
     """

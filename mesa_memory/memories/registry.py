@@ -64,7 +64,7 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
         own: further memories of the program that asks, by name.
 
     Raises:
-        UnknownMemory: if there is none, or what is found there is no memory.
+        UnknownMemory: if the name is unknown, or does not lead to a memory.
     """
     known = {**OURS, **(own or {})}
     if name in known:
@@ -82,7 +82,7 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
     if not offers:
         listed = names(own)
         raise UnknownMemory(
-            f"there is no memory {name!r}: choose from {', '.join(listed)}; or give a "
+            f"the memory {name!r} is unknown: choose from {', '.join(listed)}; or give a "
             "class as module:class, such as mypackage:MoodMemory.",
             names=listed,
         )
@@ -90,7 +90,7 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
 
 
 def _loaded(name: str, entry: EntryPoint) -> Any:
-    """What an entry point leads to."""
+    """The object that an entry point names."""
     try:
         return pkgutil.resolve_name(f"{entry.module}:{entry.attr}")
     except (ImportError, AttributeError) as error:

@@ -1,4 +1,4 @@
-"""What an agent does with its own memory by its own decision: search it, and save.
+"""Tools with which an agent searches its own memory and saves notes in it.
 
 ``add_memory_tools(agent)`` offers both to the agent's language model, in all of
 Mesa-LLM's ways of reasoning. Each call is bound to the agent that makes it.
@@ -93,7 +93,7 @@ def _check_text(name: str, text: Any) -> None:
 
 
 def _found(memory: Any, query: str, count: int) -> list[MemoryRecord]:
-    """What a query finds, best first.
+    """The records that a query finds, best first.
 
     A memory that recalls what it has made, such as facts, has other records besides, such
     as what was saved just now: those are found by their words, one of each by turns.

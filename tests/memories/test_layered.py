@@ -361,7 +361,7 @@ def test_a_budget_that_is_none_is_refused():
 @pytest.mark.parametrize(
     ("shares", "told"),
     [
-        ({"sumary": 1}, "'sumary', which is no layer of this memory; its layers are"),
+        ({"sumary": 1}, "shares has no layer 'sumary'; the layers are"),
         ({"summary": 0}, "must be above 0"),
         ({"summary": float("nan")}, "must be above 0"),
     ],

@@ -43,7 +43,7 @@ type Around = Callable[[Any], AbstractContextManager[Any]]
 
 
 class LLMPlace:
-    """Takes the place of an agent's ``llm``; what it does not do itself, that one does.
+    """Takes the place of an agent's ``llm`` and delegates the rest to it.
 
     Raises:
         HostChanged: if Mesa-LLM makes messages in another way.
@@ -76,7 +76,7 @@ class LLMPlace:
         return list(self._inner._build_messages(prompt, system))
 
     def options(self, given: dict[str, Any]) -> dict[str, Any]:
-        """What ``generate`` is given beyond what each version has, for the provider.
+        """The provider options for arguments that only some versions of ``generate`` have.
 
         Raises:
             HostChanged: if it is something unknown.
@@ -219,7 +219,7 @@ class _Choosing(_OfAgent):
 
 
 class _Acting(_OfAgent):
-    """An agent acting: the first time it must have chosen, else nobody saw the memory."""
+    """An agent acting: unless it chose an action first, its request showed no memory."""
 
     def __init__(self, agent: Any, name: str, choosing: _Choosing) -> None:
         super().__init__(agent, name)

@@ -1,4 +1,4 @@
-"""Mesa: the agents of a model, and what a text calls them."""
+"""The agents of a model and their names in a text."""
 
 import weakref
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ NAME_CHARS = 60
 
 
 class Names:
-    """The agents of one model by unique id; those that have left keep their names.
+    """The agents of one model by unique id; an agent that has left keeps its name.
 
     Called with a unique id, it gives what a text calls that agent: ``Ada (Agent 4)`` if
     the agent has an attribute ``name`` with a text in it, else ``Agent 4``. The id
@@ -48,7 +48,7 @@ class Names:
         return names
 
     def __call__(self, unique_id: Any) -> str:
-        """What a text calls the agent."""
+        """The name of the agent in a text."""
         if not is_id(unique_id):
             return self._text(unique_id)
         known = self._agents.get(unique_id)
@@ -60,7 +60,7 @@ class Names:
         return self._call(unique_id, given)
 
     def _call(self, unique_id: Any, given: Any) -> str:
-        """What a text calls an agent whose ``name`` is this; both are noted."""
+        """The text for an agent whose ``name`` is this; both are cached."""
         text = self._text(unique_id)
         if given is None or type(given) is str:  # anything else may hold the agent
             self._called[unique_id] = (given, text)
@@ -73,7 +73,7 @@ class Names:
         return f"{name} ({plain})"
 
     def name(self, unique_id: Any) -> str:
-        """The agent's own name; empty if it has none."""
+        """The agent's own name; empty without one."""
         if not is_id(unique_id):
             return ""
         known = self._agents.get(unique_id)
@@ -209,7 +209,7 @@ def _looks(agent: Any) -> tuple[Any, Any, bool]:
 
 
 def own_name(agent: Any) -> str:
-    """An agent's ``name`` on one line; empty if it has none."""
+    """An agent's ``name`` on one line; empty without one."""
     name = _attribute(agent, "name")
     if not isinstance(name, str):
         return ""
@@ -224,7 +224,7 @@ def _agents_of(model: Any) -> list:
 
 
 def _count_of(model: Any) -> int:
-    """How many agents there are; asked for with each unknown name, so quick."""
+    """The number of agents."""
     try:
         return len(_attribute(model, "agents") or ())
     except TypeError:

@@ -1,9 +1,9 @@
-"""How Mesa-LLM's reasoning words its requests, and the same request laid out anew.
+"""Requests of Mesa-LLM's reasoning, and their layout for prompt caches.
 
 Providers cache the beginning of a prompt, as far as it is the same as that of an earlier
 one. Mesa-LLM puts memory and observation before the instructions, and its task last. Laid
 out, a request says the same in the order of how seldom it changes: instructions, persona
-and task; what is known beyond the recent steps; recent steps; what comes to mind; the
+and task; the summary; recent steps; recalled events; the
 observation; the question.
 """
 
@@ -43,7 +43,7 @@ class CacheLayout:
 def cache_layout(
     messages: Messages, read: Mapping[str, str], steady: bool, task: str | None
 ) -> CacheLayout | None:
-    """A request of Mesa-LLM's CoT, ReAct or ReWOO; None if it is none of them.
+    """A request of Mesa-LLM's CoT, ReAct or ReWOO; None for another request.
 
     Args:
         messages: as Mesa-LLM made them.
@@ -117,7 +117,7 @@ def _parts(
 
 
 def _steps(recent: str, begins: int) -> list[int]:
-    """Where the steps begin; the last of them may still grow, so it is the last edge."""
+    """The places where steps begin; the last step may grow, so it is the last edge."""
     found = [match.start() + begins for match in _STEP.finditer(recent)]
     return [place for place in found if place > 0]
 

@@ -1,4 +1,4 @@
-"""What a memory takes over of an earlier life: some of its layers, from a recorded run.
+"""Layers that go on in a memory as they ended in a recorded run.
 
 The steps of the other run become steps before this one: its last one is now. Records are
 copied under new ids, so that nothing here depends on where they came from.
@@ -46,7 +46,7 @@ class PastMemory:
     told: Mapping[str, Any]
 
     def name_of(self, record: MemoryRecord) -> str:
-        """What a record of that run is called in this one."""
+        """The id in this run for a record of that run."""
         return f"{self.source}:{record.id}"
 
 
@@ -121,15 +121,15 @@ def _check_empty(memory: MemoryModule, layers: Iterable[Layer]) -> None:
 
 @dataclass(frozen=True)
 class _LayerState:
-    """The state of a layer of the past, encoded, and the records that it goes by."""
+    """The state of a layer of the past, encoded, and the records in it."""
 
     state: Any
     records: Mapping[str, MemoryRecord]
 
 
 def _held(layer: Layer, past: PastMemory) -> _LayerState:
-    """The layer itself finds out which records are its own; what it shows of them
-    besides, such as what a window has let go of, belongs to that run.
+    """The layer itself finds its records. Evicted entries that a window still shows
+    stay in that run.
     """
     part = {k: v for k, v in past.parts[layer.name].items() if k != "trail"}
     state = decode(part, past.records)
@@ -202,7 +202,7 @@ def _renamed(state: Any, names: Mapping[str, str]) -> Any:
 
 
 class _OfLayer(InMemoryRecords):
-    """The copies of what one layer held; it may name those of others."""
+    """The copies of one layer's records; the layer may name those of others."""
 
     def __init__(
         self, copies: Mapping[str, MemoryRecord], own: Mapping[str, MemoryRecord]

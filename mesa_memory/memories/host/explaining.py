@@ -11,7 +11,7 @@ PARTS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
 
 
 def as_table(found: RecallResult, title: str, names: Naming) -> Table:
-    """What was recalled, with the parts of each score, as a table to print with rich."""
+    """The recalled records, with the parts of each score, as a table for rich."""
     parts = (*PARTS, *(term.name for term in getattr(found.scoring, "terms", ())))
     table = Table(title=title, caption=found.note or None)
     for heading in ("rank", "score", *parts, "step"):

@@ -1,4 +1,4 @@
-"""What a researcher does to an agent's memory between two steps, and asks of it.
+"""Interventions in an agent's memory between two steps, and questions to it.
 
 ``implant``, ``erase``, ``edit`` and ``swap`` change a live memory and are recorded as
 what they are; ``probe`` asks an agent something and leaves no trace in its memory.
@@ -46,7 +46,7 @@ def implant(
         importance: the grade, on the memory's scale; None leaves it to the memory.
 
     Raises:
-        TypeError: if content is no dict, or the memory is of another package.
+        TypeError: if content is not a dict, or the memory is of another package.
         ValueError: for a grade outside the scale.
     """
     memory = _changing(agent)
@@ -199,7 +199,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
 
     Raises:
         LLMError: if there is no answer, or none that fits the schema.
-        TypeError: if the memory is of another package, or the schema is no pydantic class.
+        TypeError: if the memory is of another package, or the schema is not a pydantic class.
         ValueError: if the question is empty.
     """
     memory = _memory(agent)
@@ -306,7 +306,7 @@ def _restore(
 ) -> None:
     """Lets the memory go by these records; its own numbers go on.
 
-    What a window has let go of is shown no more: it might say what was taken out.
+    Evicted entries are no longer shown: they might contain what was taken out.
     """
     shelf = InMemoryRecords(records)
     parts = {
@@ -321,7 +321,7 @@ def _restore(
 
 
 def _recalled(memory: MemoryModule, question: str) -> list[str]:
-    """What the question brings to mind, in memories that can recall."""
+    """The events recalled for the question, in memories that can recall."""
     recall = getattr(memory, "recall", None)
     if recall is None:
         return []

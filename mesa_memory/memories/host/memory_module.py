@@ -169,7 +169,7 @@ class MemoryModule(MemoryReads):
             content: copied as plain data, see ``content.plain``.
 
         Raises:
-            TypeError: if content is no dict.
+            TypeError: if content is not a dict.
         """
         self.arrive(type, content)
 
@@ -205,7 +205,7 @@ class MemoryModule(MemoryReads):
 
         Raises:
             LLMError: if the memory's work met a fault that will not pass.
-            MemoryStalled: if nobody answered for too many steps.
+            MemoryStalled: if no request was answered for too many steps.
         """
         self._settle_all()
         services = self.services
@@ -245,7 +245,7 @@ class MemoryModule(MemoryReads):
                 layer.step_ends(now)
 
     def remember(self) -> Flow[None]:
-        """Lets all layers think, one after the other; one failing lets the others be.
+        """Lets all layers think in turn; a failing layer does not stop the others.
 
         Called after each batch, and again after a failure: what is due must follow
         from the memory's state alone.

@@ -1,4 +1,4 @@
-"""What an agent reads of its memory: recent steps, messages, sections of a prompt."""
+"""The reads of a memory: recent steps, messages, sections of a prompt."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
@@ -61,13 +61,13 @@ class MemoryReads(Memory):
     additive_event_types = Delegate("layer_context", "Kinds that accumulate in a step.")
 
     def __init_subclass__(cls, **given: Any) -> None:
-        """Makes each read whole and known to the recorder, in users' classes, too."""
+        """Prepares the reads of a class, also of a user's."""
         super().__init_subclass__(**given)
         prepare_reads(cls)
 
     @property
     def step_content(self) -> dict:
-        """What arrived since the agent's step began: kind -> content or contents."""
+        """The events since the agent's step began: kind -> content or contents."""
         return by_kind(self.layer_context.inbox.arrived(), self.additive_event_types)
 
     @step_content.setter
@@ -96,9 +96,9 @@ class MemoryReads(Memory):
         return render.section(blocks, self.section_chars)
 
     def recent(self) -> list[Line]:
-        """What the short-term section shows: of all layers, then what is pending.
+        """The lines of the short-term section: of all layers, then pending events.
 
-        What one layer shows, those after it leave out.
+        An event that two layers show is in the first of them.
         """
         found: list[Line] = []
         shown: set[str] = set()
@@ -109,7 +109,7 @@ class MemoryReads(Memory):
         return found
 
     def format_long_term(self) -> str:
-        """What is remembered beyond the recent steps; empty if there is nothing."""
+        """The sections of the layers beyond the recent steps; empty without any."""
         self.settle()
         layers = sorted(self.layers, key=lambda layer: layer.volatility)
         sections = [Section.of(layer, list(layer.summary())) for layer in layers]
@@ -159,7 +159,7 @@ class MemoryReads(Memory):
     def messages(
         self, last: int | None = None, with_agent: Any = None
     ) -> list[Message]:
-        """Who said what, when: the messages heard and sent, oldest first.
+        """The messages heard and sent, oldest first.
 
         Args:
             last: only the newest ``last`` of them.
@@ -207,16 +207,16 @@ class MemoryReads(Memory):
         return self._state.current()
 
     def held_records(self) -> list[MemoryRecord]:
-        """All records that this memory goes by, oldest first, closed ones too."""
+        """All records that this memory uses, oldest first, closed ones too."""
         return self._state.held()
 
     @property
     def journal(self) -> RecordLog:
-        """What makes and numbers the records of this memory; for who records a run."""
+        """The log that makes and numbers the records of this memory, for a recorder."""
         return self.layer_context.log
 
     def recount(self, observer: Observer) -> None:
-        """Tells an observer that comes late of all that this memory goes by."""
+        """Tells a late observer of all records that this memory uses."""
         for record in self._state.held():
             observer.opened(record)
             if not record.current:

@@ -1,4 +1,4 @@
-"""A memory that can be asked what comes to mind."""
+"""Recall, for memories that have it."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -45,7 +45,7 @@ class RecallMixin:
         until: float | None = None,
         subject: Any = None,
     ) -> list[ScoredRecord]:
-        """What comes to mind, best first, with the parts of its score.
+        """The recalled records, best first, with the parts of their scores.
 
         Args:
             query: what it is about; None takes the memory's focus: with episodic memory

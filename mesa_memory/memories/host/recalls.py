@@ -48,7 +48,7 @@ class RecallService:
         scoring: Scoring | None = None,
         **filters: Any,
     ) -> RecallResult:
-        """What comes to mind now; the recorder is told."""
+        """The records recalled now; the recorder is told."""
         self.ranker.index.refresh()
         if filters.get("subject") is not None:
             names = self._memory.layer_context.names

@@ -1,4 +1,4 @@
-"""A search in whatever a memory holds, by words: for memories that cannot recall."""
+"""A search by words in all records of a memory, for memories that cannot recall."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def by_words(
     scoring: Scoring | None = None,
     **filters: Any,
 ) -> list[ScoredRecord]:
-    """The current records of a memory that have most to do with a text, best first.
+    """The current records of a memory that match a text best, best first.
 
     Args:
         memory: one of this package.

@@ -1,4 +1,4 @@
-"""What a memory holds at this moment, and its snapshot."""
+"""The records that a memory holds, and its snapshot."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -101,7 +101,7 @@ class MemoryState:
         return sorted(found, key=lambda record: record.order)
 
     def held(self) -> list[MemoryRecord]:
-        """All records that the memory goes by, oldest first, closed ones too."""
+        """All records that the memory uses, oldest first, closed ones too."""
         layers = self._memory.layers
         found = [
             *held(self._memory.snapshot()),

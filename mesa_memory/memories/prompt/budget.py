@@ -1,4 +1,4 @@
-"""What of several sections fits into a prompt: shares of one budget, in tokens.
+"""The lines of several sections that fit into a prompt, in tokens.
 
 Each section has a share. What it does not need goes to the others. Within a section the
 lowest rank goes first, of equal ranks the oldest. A record that two sections hold is
@@ -49,7 +49,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Fitted:
-    """What is shown of a section, as places among its items.
+    """The lines of a section that are shown, as places among its items.
 
     Attributes:
         shown: in order.
@@ -65,7 +65,7 @@ class Fitted:
 
 
 def fit(shares: Sequence[Share], total: int) -> list[Fitted]:
-    """What is shown of each section; together at most ``total`` tokens.
+    """The lines of each section that are shown, at most ``total`` tokens together.
 
     Args:
         shares: the first shows a record that others hold, too.
@@ -138,7 +138,7 @@ class _Filling:
         self.queue = sorted(places, key=lambda p: (items[p].rank, p))
 
     def hungry(self) -> bool:
-        """True if it has lines that nobody shows."""
+        """True if it has lines that no section shows."""
         while self.queue and self._known(self.queue[-1]):
             self.queue.pop()
         return bool(self.queue)
@@ -159,7 +159,7 @@ class _Filling:
             self.used += cost
 
     def result(self) -> Fitted:
-        """What came of it."""
+        """The lines that are shown."""
         if not self.open:
             return Fitted(left_out=self._left_out())
         cut = (self.queue[-1], self.room) if self.room and self.hungry() else None

@@ -1,4 +1,4 @@
-"""Layers as parts of one prompt: which belong together, and what each of them shows."""
+"""Layers as sections of one prompt."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -16,7 +16,7 @@ type Found = tuple[Sequence[Line], RecallResult | None]
 
 
 def recollection_of(layer: Layer) -> Recollection | None:
-    """What ranks the records of a layer; None if it does not recall."""
+    """The ranker of a layer's records; None if it does not recall."""
     if isinstance(layer, EventStream | Conversations):
         return layer.recollection
     return layer.lines.recollection if isinstance(layer, Facts) else None
@@ -35,7 +35,7 @@ def has_section(layer: Layer) -> bool:
 
 
 def lines_of(layer: Layer, recalls: RecallService | None) -> Found:
-    """What a layer shows beyond recent steps; of a stream, what comes to mind."""
+    """The lines of a layer beyond recent steps; of a stream, the recalled events."""
     if isinstance(layer, EventStream) and recalls is not None:
         return _recalled(layer, recalls)
     if isinstance(layer, Conversations) and recalls is not None:
@@ -56,7 +56,7 @@ def recent_turns(layers: Sequence[Layer]) -> list[Line]:
 
 
 def _called_for(layer: Conversations, recalls: RecallService) -> Found:
-    """The summaries that the dialogue calls for, and then the newest."""
+    """The summaries recalled for the dialogue, and then the newest."""
     found = layer.bring_to_mind(recalls.vector_of)
     records = [each.record for each in found.records] if found else []
     earlier = sorted(records, key=lambda record: record.order)
@@ -66,7 +66,7 @@ def _called_for(layer: Conversations, recalls: RecallService) -> Found:
 
 
 def _recalled(stream: EventStream, recalls: RecallService) -> Found:
-    """The events that come to mind, oldest first, with their score as rank."""
+    """The recalled events, oldest first, with their score as rank."""
     index = stream.index
     index.refresh()
     listed = [event for entry in stream.ungraded() for event in entry.events]

@@ -85,7 +85,7 @@ class Section:
         return f"{self.heading}:\n{said}" if said else ""
 
     def text(self, fitted: Fitted, count: Counter, heading: bool = True) -> str:
-        """What is shown of it; empty if there is no room for anything."""
+        """Its text; empty if there is no room for a line."""
         if not self.lines:
             return self.bare() if heading else self.problem or self.empty
         lines = [self.lines[place] for place in fitted.shown]
@@ -133,7 +133,7 @@ class Section:
 
 @dataclass(frozen=True)
 class SectionReport:
-    """What became of one section.
+    """A report on one section.
 
     Attributes:
         name: of the layer.
@@ -155,7 +155,7 @@ class SectionReport:
 
 @dataclass(frozen=True)
 class BudgetReport:
-    """What became of a prompt.
+    """A report on a prompt.
 
     Attributes:
         budget: the most tokens that it may have.
@@ -174,7 +174,7 @@ class BudgetReport:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What is recorded of it; of the records left out, the newest are named."""
+        """The report as it is recorded; of the records left out, the newest are named."""
         return {
             "budget": self.budget,
             "tokens": self.tokens,
@@ -262,7 +262,7 @@ def compose(sections: Sequence[Section], budget: int, count: Counter) -> Prompt:
 def _fitted(
     sections: Sequence[Section], shares: Sequence[Share], room: int
 ) -> list[Fitted]:
-    """What is shown of each section, where steps leave in blocks if that is so."""
+    """The lines shown of each section; steps leave in blocks if a section says so."""
     shares = list(shares)
     while True:
         fitted = fit(shares[::-1], room)[::-1]
@@ -284,7 +284,7 @@ def joined(texts: Sequence[str]) -> str:
 def _reported(
     section: Section, fitted: Fitted, tokens: int, share: float
 ) -> SectionReport:
-    """What became of a section; a line of which a part is shown is shown."""
+    """The report on a section; a line that is shown in part counts as shown."""
     cut = {fitted.cut[0]} if fitted.cut is not None else set()
     shown = [section.lines[place] for place in sorted({*fitted.shown, *cut})]
     left_out = [section.lines[p] for p in fitted.left_out if p not in cut]
