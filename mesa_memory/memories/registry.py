@@ -82,7 +82,7 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
     if not offers:
         listed = names(own)
         raise UnknownMemory(
-            f"the memory {name!r} is unknown: choose from {', '.join(listed)}; or give a "
+            f"no memory has the name {name!r}: choose from {', '.join(listed)}; or give a "
             "class as module:class, such as mypackage:MoodMemory.",
             names=listed,
         )
