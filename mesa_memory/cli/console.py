@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mesa_memory.cli.progress import told_if_slow
 from mesa_memory.core.render import one_line, shorten
 from mesa_memory.core.text.redaction import cause, scrub
 from mesa_memory.errors import MesaMemoryError
@@ -66,7 +65,7 @@ def opened(given: str) -> Iterator["Run"]:
         from mesa_memory.runs import open_run
         from mesa_memory.stores.open import split_run
 
-        with told_if_slow("Reading the run"), open_run(*split_run(given)) as run:
+        with open_run(*split_run(given)) as run:
             yield run
 
 

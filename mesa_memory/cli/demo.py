@@ -22,8 +22,8 @@ INTRODUCTION = (
     type=options.MemoryName(),
     default="stlt",
     show_default=True,
-    help=f"Everyone's memory: {', '.join(MEMORIES)}, reflective (episodic, with "
-    "conclusions drawn), one that an installed package offers, or a class of your own.",
+    help=f"Everyone's memory: {', '.join(MEMORIES)}, a memory of an installed package, "
+    "or a class of your own.",
 )
 @options.agents
 @options.steps(25, "Days played first; the page has buttons to go on.")

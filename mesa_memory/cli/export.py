@@ -10,7 +10,6 @@ from mesa_memory.cli.console import (
     plain_console,
     run_argument,
 )
-from mesa_memory.cli.progress import told_if_slow
 
 
 @click.command()
@@ -51,7 +50,7 @@ def copy(store: str, target: str) -> None:
     steps are often not in the file itself, but in files beside it.
     """
     console = plain_console()
-    with one_line_errors(2), told_if_slow("Copying"):
+    with one_line_errors(2):
         from mesa_memory.stores.copying import copy_file
 
         console.print(f"Wrote {copy_file(store, target)}", soft_wrap=True)

@@ -4,7 +4,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer
 
 import click
 
@@ -23,18 +22,6 @@ def say_loading() -> None:
     """Says that packages are loaded, unless they are loaded already."""
     if "mesa_llm" not in sys.modules:
         say("Loading Mesa and Mesa-LLM ...")
-
-
-@contextmanager
-def told_if_slow(what: str) -> Iterator[None]:
-    """Names the work if it takes longer than a second."""
-    timer = Timer(SILENT_S, say, (f"{what} ...",))
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
 
 
 @contextmanager

@@ -104,12 +104,9 @@ def results(
             write_csv(frame, out)
             plain_console().print(f"Wrote {out}", soft_wrap=True)
             return
-        columns = [str(name) for name in frame.columns]
-        rows = [
-            {str(n): None if _missing(v) else v for n, v in row.items()}
-            for row in frame.to_dict("records")
-        ]
-        output.table(table, f"{table} of {file}", dict(zip(columns, columns)), rows)
+        known = frame.rename(columns=str).astype(object)
+        rows = known.where(known.notna(), None).to_dict("records")
+        output.table(table, f"{table} of {file}", {n: n for n in known.columns}, rows)
     output.end()
 
 
@@ -184,7 +181,3 @@ def _columns(rows: list[dict[str, Any]]) -> dict[str, str]:
     names = list(rows[0]) if rows else []
     tier = any(row.get("tier") for row in rows)
     return {n: COSTS.get(n, n) for n in names if tier or n != "tier"}
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)

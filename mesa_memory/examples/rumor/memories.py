@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from mesa_memory import EpisodicMemory, MemoryModule
-from mesa_memory.layers import Reflection
+from mesa_memory import MemoryModule
 from mesa_memory.memories import registry
 
 
@@ -17,15 +16,8 @@ class NoMemory(MemoryModule):
         return ""
 
 
-class ReflectiveMemory(EpisodicMemory):
-    """An episodic memory that draws conclusions, each with its evidence."""
-
-    def __init__(self, agent: Any) -> None:
-        super().__init__(agent, reflection=Reflection.direct())
-
-
 #: known here besides the memories of the package and of installed ones
-OWN = {"none": NoMemory, "reflective": ReflectiveMemory}
+OWN = {"none": NoMemory}
 
 
 def names() -> tuple[str, ...]:

@@ -1,0 +1,20 @@
+"""No code looks into the interpreter or changes the classes of other packages."""
+
+import re
+
+from tests.house.layout import FILES, place
+
+TRICKS = re.compile(
+    r"sys\._getframe|\bimport dis\b|\bdis\.|gc\.get_referents|gc\.set_threshold"
+    r"|os\.environ\._data|\.__class__ = |\.__new__ = |\.__init__ = "
+)
+#: file -> why it may, and no other way was found
+EXCEPTIONS = {
+    "hosts/mesa/arguments.py": "Mesa has no hook that sees what a model is made with",
+    "hosts/wire.py": "litellm makes clients of its own that have no limits",
+}
+
+
+def test_no_file_looks_into_the_interpreter_or_changes_foreign_classes():
+    found = {place(path) for path in FILES if TRICKS.search(path.read_text("utf-8"))}
+    assert found <= EXCEPTIONS.keys()
