@@ -13,7 +13,7 @@ _SUMS = {
     "failures": "failed", "kept_calls": "kept answers",
 }  # fmt: skip
 #: those of ``runs.calls``, which would load the database for a line of help
-KEYS = (
+COST_KEYS = (
     "purpose", "agent", "step", "model", "cached", "finish", "tier", "kept", "client",
     "form",
 )  # fmt: skip
@@ -26,7 +26,7 @@ _WHERE_KNOWN = ("tokens_cached", "kept_calls")
 @click.option(
     "--by",
     multiple=True,
-    type=click.Choice(KEYS),
+    type=click.Choice(COST_KEYS),
     default=("purpose",),
     show_default=True,
     help="What to sum by; may be given several times.",

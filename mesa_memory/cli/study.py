@@ -8,7 +8,7 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors, plain_console
-from mesa_memory.cli.estimate import COSTS, shown
+from mesa_memory.cli.estimate import COSTS, columns_of, shown
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 from mesa_memory.runs.spreadsheet import write_csv
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from mesa_memory.experiments.studies.study import Study
 
 #: tables of results
-TABLES = ("runs", "steps", "agents", "calls", "answers")
+RESULT_TABLES = ("runs", "steps", "agents", "calls", "answers")
 
 file_argument = click.argument("file", metavar="FILE")
 
@@ -82,7 +82,7 @@ def status(file: str, limit: int | None, as_json: bool) -> None:
 @file_argument
 @click.option(
     "--table",
-    type=click.Choice(TABLES),
+    type=click.Choice(RESULT_TABLES),
     default="runs",
     show_default=True,
     help="Which table.",
@@ -147,7 +147,8 @@ def estimate(
             ("totals", "All missing runs", totals),
         ):
             if rows or as_json:
-                output.table(key, title, _columns(rows), rows)
+                names = {n: COSTS.get(n, n) for n in (rows[0] if rows else ())}
+                output.table(key, title, columns_of(names, rows), rows)
     output.end()
 
 
@@ -175,9 +176,3 @@ def _tell(output: Output, found: "Study", status: Any) -> None:
     if status.failed:
         columns = {n: n for n in ("case", "parameters", "seed", "error")}
         output.table("failed", "Failed", columns, status.failed)
-
-
-def _columns(rows: list[dict[str, Any]]) -> dict[str, str]:
-    names = list(rows[0]) if rows else []
-    tier = any(row.get("tier") for row in rows)
-    return {n: COSTS.get(n, n) for n in names if tier or n != "tier"}

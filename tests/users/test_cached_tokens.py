@@ -10,7 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import LongTermMemory, Services, configure, open_run
 from mesa_memory.cli import main
-from mesa_memory.cli.cost import KEYS as OFFERED
+from mesa_memory.cli.cost import COST_KEYS as OFFERED
 from mesa_memory.llm import Reply
 from mesa_memory.llm.cost import pricing
 from mesa_memory.runs.calls import KEYS

@@ -19,7 +19,7 @@ from mesa_memory.runs.spreadsheet import write_csv
 _COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 _DASHES = ("--", "-", (0, (7, 1.5)), (0, (4, 1.5)), "-.", ":", (0, (2, 1)))
 #: colours of Okabe and Ito, which colour-blind readers can tell apart, and dashes
-LINES = cycler(color=_COLOURS) + cycler(linestyle=_DASHES)
+LINE_STYLES = cycler(color=_COLOURS) + cycler(linestyle=_DASHES)
 PANELS = {
     "knows_rumour": "Know the rumour",
     "believes_correction": "Believe the correction",
@@ -96,7 +96,7 @@ def plot(frame: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9.5, 4.4), layout="constrained")
     panels = figure.subplots(1, len(PANELS), sharey=True)
     for axes, (column, title) in zip(panels, PANELS.items()):
-        axes.set_prop_cycle(LINES)
+        axes.set_prop_cycle(LINE_STYLES)
         for memory, runs in frame.groupby("memory", sort=False):
             share = (100 * runs[column] / runs["n_agents"]).groupby(runs["step"])
             mean, deviation = share.mean(), share.std(ddof=0)

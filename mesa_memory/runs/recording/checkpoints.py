@@ -22,11 +22,11 @@ from mesa_memory.tasks import BY_RESEARCHER
 _SEEDS = {"rng", "seed", "scenario"}
 _NUMBER = re.compile(r"-\d+$")
 #: key of the model's own state among those of its agents
-MODEL = ""
+MODEL_KEY = ""
 #: digits of US dollars
 COST_DIGITS = 12
 #: key of the name of a memory's class in its state
-CLASS = "class"
+CLASS_KEY = "class"
 
 
 def memories(model: Any) -> dict[str, Any]:
@@ -53,10 +53,10 @@ def snapshot(model: Any) -> dict[str, Any]:
         "state": None if get_state is None else Opaque(get_state()),
     }
     found = {
-        key: memory.snapshot() | {CLASS: type(memory).__name__}
+        key: memory.snapshot() | {CLASS_KEY: type(memory).__name__}
         for key, memory in memories(model).items()
     }
-    return {MODEL: own, **found}
+    return {MODEL_KEY: own, **found}
 
 
 def warn_of_beside(model: Any, known: set[str]) -> None:
@@ -95,7 +95,7 @@ def restore(
         ValueError: if the model has no agent for a memory.
         MemoryMismatch: if it has another class of memory for it.
     """
-    own = decode(states[MODEL])
+    own = decode(states[MODEL_KEY])
     if own.get("first") is not None and not _SEEDS & given.keys():
         mesa_arguments.begin_with(model, own["first"])
     mesa.advance(model, own)
@@ -106,7 +106,7 @@ def restore(
         model.set_state(own["state"])
     mesa.set_clock(model, own)
     here = memories(model)
-    missing = sorted(states.keys() - here.keys() - {MODEL})
+    missing = sorted(states.keys() - here.keys() - {MODEL_KEY})
     if missing:
         raise ValueError(
             f"the run has memories of agents {missing}, which the new model "
@@ -145,7 +145,7 @@ def _take_up(
     shelf: Callable[[str, str], RecordLookup],
 ) -> None:
     """Puts one memory where it was; ``key`` is its place, see ``memories``."""
-    layer, kept = state.get("layer", memory.layer), state.get(CLASS)
+    layer, kept = state.get("layer", memory.layer), state.get(CLASS_KEY)
     if _kind(layer) != _kind(getattr(type(memory), "layer", memory.layer)):
         raise _mismatch(key, memory, kept or f"a memory of layer {_kind(layer)!r}")
     try:

@@ -20,9 +20,9 @@ from mesa_memory.stores.schema import records, runs, steps
 from mesa_memory.stores.sql import Store
 
 #: rows that are fetched at a time where only the newest are wanted
-PAGE = 200
+PAGE_ROWS = 200
 #: kinds of records whose content is read as a text
-CONCLUDED = (
+CONCLUDED_KINDS = (
     "summary", "impression", "reflection", "fact", "conversation", "story", "chapter",
 )  # fmt: skip
 
@@ -68,7 +68,7 @@ class StoredRecords:
         ended = sa.func.coalesce(records.c.closed_because, "")
         still = self._own.where(ended.not_in(BY_HAND) | self._reopened)
         newest = still.filter_by(kind=kind).order_by(records.c.seq.desc())
-        newest = newest.execution_options(yield_per=PAGE)
+        newest = newest.execution_options(yield_per=PAGE_ROWS)
         with self._store.reading() as on:
             rows = list(islice(_once(on.execute(newest).mappings()), last))
         return [self._record(row) for row in reversed(rows)]
@@ -80,7 +80,7 @@ class StoredRecords:
 
     def _record(self, row: Any) -> MemoryRecord:
         known = self._read.get(row["id"])
-        made = row["kind"] in CONCLUDED and row["origin"] == DERIVED
+        made = row["kind"] in CONCLUDED_KINDS and row["origin"] == DERIVED
         told = not made or (row["content"] or {}).get("text")
         sources = row["sources"] or []
         plain = isinstance(sources, list) and all(isinstance(n, str) for n in sources)

@@ -12,9 +12,9 @@ from mesa_memory.retrieval import overlap
 from mesa_memory.runs.recording.changes import Call, Recall
 
 #: of the requests with which an agent reasons, if they go through the package
-REASONING = "reasoning"
+REASONING_PURPOSE = "reasoning"
 #: of the recalls that are read for such a request
-READ = "prompt"
+READ_PURPOSE = "prompt"
 #: as much of a line is compared
 LINE_CHARS = 2000
 
@@ -28,12 +28,12 @@ def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, st
     read = [
         (recall.place, number, None)
         for number, recall in enumerate(recalls)
-        if recall.whose.get("purpose") == READ
+        if recall.whose.get("purpose") == READ_PURPOSE
     ]
     said = [
         (call.turn, len(recalls), call)
         for call in calls
-        if call.request.purpose == REASONING and call.reply is not None
+        if call.request.purpose == REASONING_PURPOSE and call.reply is not None
     ]
     found: dict[int, list[str]] = {}
     shown: dict[Any, list[int]] = {}  # numbers of what each agent has read last

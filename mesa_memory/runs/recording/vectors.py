@@ -16,7 +16,7 @@ from mesa_memory.stores.schema import vectors
 from mesa_memory.stores.sql import Store
 
 #: not more texts to one query: SQLite before 3.32 allows 999 parameters
-CHUNK = 500
+TEXTS_PER_QUERY = 500
 
 
 class RecordedVectors:
@@ -38,8 +38,8 @@ class RecordedVectors:
         """
         keys = {key_of(name, text): text for text in texts}
         found: dict[str, np.ndarray] = {}
-        for start in range(0, len(keys), CHUNK):
-            part = list(keys)[start : start + CHUNK]
+        for start in range(0, len(keys), TEXTS_PER_QUERY):
+            part = list(keys)[start : start + TEXTS_PER_QUERY]
             query = sa.select(vectors.c.key, vectors.c.vector).filter_by(run=self._run)
             with self._store.reading() as on:
                 rows = on.execute(query.where(vectors.c.key.in_(part))).all()
