@@ -64,7 +64,7 @@ def full_name(thing: Any) -> str:
 
 
 def missing(value: Any) -> dict[str, str]:
-    """What stands for an object that cannot be written down."""
+    """The placeholder of an object that cannot be written down."""
     return {OBJECT: (value if isinstance(value, type) else type(value)).__qualname__}
 
 
@@ -97,7 +97,7 @@ def number_of(text: str) -> int | float:
     """The number that stands under ``NUMBER``.
 
     Raises:
-        ValueError: if the text is no such number.
+        ValueError: if the text is not such a number.
     """
     return float(text) if text in ("inf", "-inf", "nan") else int(text)
 
@@ -122,7 +122,7 @@ def inside(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def lost(value: Any) -> str | None:
-    """Why an encoded value cannot be had back; None if it can."""
+    """The reason that an encoded value cannot be restored; None if it can."""
     for _, part in inside(value):
         mark = mark_of(part)
         if mark == OBJECT and part[OBJECT] == UNKNOWN:

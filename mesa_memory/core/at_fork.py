@@ -1,4 +1,4 @@
-"""What happens around a fork of the process, on systems that fork."""
+"""Functions that are called around a fork of the process."""
 
 import os
 from collections.abc import Callable

@@ -13,7 +13,7 @@ from mesa_memory.core.subjects import subjects
 
 
 def in_talk(content: Any, me: Any) -> tuple[tuple[Any, ...], bool]:
-    """Who else takes part in the talk that a message belongs to, as far as it says.
+    """The other participants of a message's talk, as far as the message says.
 
     Args:
         content: of the message.
@@ -31,7 +31,7 @@ def in_talk(content: Any, me: Any) -> tuple[tuple[Any, ...], bool]:
 
 @dataclass
 class Conversation:
-    """What was said between an agent and the same others.
+    """The messages between an agent and the same others.
 
     Attributes:
         others: unique ids of the other participants, in the order in which they came.

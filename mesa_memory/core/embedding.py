@@ -1,4 +1,4 @@
-"""What memory logic asks of an embedder, and what it gets."""
+"""Requests to an embedder, and their answers."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""What happened to an agent, as plain sentences; whom it is about: see ``subjects``.
+"""Events as plain sentences; see ``subjects`` for the agents in them.
 
 Mesa-LLM's own reasoning leaves observations, plans, their outcomes and actions as Python:
 dictionaries, and the text of its objects. An unexpected form is shown as it is.
@@ -176,7 +176,7 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
 
 
 def _bare(content: Any, limit: float) -> tuple[str, int]:
-    """A content that is no mapping as text; see ``_cut``."""
+    """A content that is not a mapping as text; see ``_cut``."""
     left_out = 0
     if isinstance(content, str):
         content, left_out = ends(content, limit)
@@ -273,10 +273,10 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
 
 
 def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, str]:
-    """Where somebody is, and how; empty if it is not said.
+    """The position and condition in a state; empty if it has none.
 
     Args:
-        said: the keys that are no part of the rest.
+        said: the keys that are not part of the rest.
     """
     where = state.get(place)
     inner = state.get("internal_state")

@@ -1,4 +1,4 @@
-"""Which current records rest on which, so that what rests on a mistake is known."""
+"""Links from current records to their sources, which make stale records known."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -24,7 +24,7 @@ class Evidence:
                 self._resting.setdefault(source, {})[record.id] = record
 
     def move(self, old: str, new: Any) -> None:
-        """What rested on one record rests on another one, which says the same."""
+        """Moves the links of a record to another one that says the same."""
         if old not in self._resting:
             return
         if resting := _before(self._resting.pop(old), new):

@@ -1,4 +1,4 @@
-"""What has arrived at a memory and is not yet remembered, in order of arrival.
+"""Events between their arrival and the end of the step, in order of arrival.
 
 Other agents and tools add events at any time and from any thread. ``freeze`` marks the
 start of the agent's own step, ``take`` ends it. Events keep the step at which they
@@ -60,7 +60,7 @@ class Inbox:
         self._oldest = _oldest(self._events)
 
     def snapshot(self) -> tuple:
-        """What is staged, and how far the agent's step has come."""
+        """The staged events, and the progress of the agent's step."""
         with self.lock:
             return (tuple(self._events), self._frozen, self._began, self._hooked)
 
@@ -86,7 +86,7 @@ class Inbox:
         return self._events.copy()  # in one go, so without the lock
 
     def arrived(self) -> list[MemoryRecord]:
-        """What has come since ``freeze``, oldest first."""
+        """The events since ``freeze``, oldest first."""
         with self.lock:
             return self._events[self._frozen :]
 

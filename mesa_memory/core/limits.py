@@ -1,4 +1,4 @@
-"""Whether an amount of calls, tokens and money is within its limits."""
+"""Compares calls, tokens and money with their limits."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,7 +9,7 @@ def crossed(amount: Mapping[str, Any], limits: Mapping[str, Any]) -> str:
 
     Args:
         amount: by name; None is unknown, which no limit allows.
-        limits: the most of each, by name; None is no limit.
+        limits: the most of each, by name; None does not limit.
     """
     for name, limit in limits.items():
         if limit is None:

@@ -1,4 +1,4 @@
-"""Who writes a run down: what it is told by the memories and by the run's services."""
+"""The recorder's interface to memories and services."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
@@ -60,7 +60,7 @@ class RunRecorder(Observer, Protocol):
         """
 
     def paid_before(self, request: LLMRequest) -> Reply | None:
-        """What a step that was not finished was answered; None if it was not asked."""
+        """The answer in a step that did not finish; None if it did not ask."""
 
     def published(self, values: Mapping[str, Any]) -> None:
         """Answers that hold for many agents were found; None gives one up."""
@@ -72,10 +72,10 @@ class RunRecorder(Observer, Protocol):
         """A researcher changed a memory by hand."""
 
     def measured(self, rows: Iterable[dict[str, Any]]) -> None:
-        """What was measured of the model; rows of the table ``measures``."""
+        """Measurements of the model; rows of the table ``measures``."""
 
     def responded(self, rows: Iterable[dict[str, Any]]) -> None:
-        """What agents answered to a questionnaire; rows of the table ``responses``."""
+        """Agents' answers to a questionnaire; rows of the table ``responses``."""
 
     def checkpoint(self) -> None:
         """Makes sure that the run can go on from the end of its last finished step."""

@@ -50,7 +50,7 @@ class MemoryRecord:
         step: the model's clock when it arrived or was made.
         content: plain data (see ``content.plain``).
         importance: 1 (irrelevant) to 5 (critical); None while not graded.
-        subject: unique id of the one other agent it is about; None if there is none, or
+        subject: unique id of the one other agent it is about; None without one, or
             several.
         sources: ids of the records it was made from, oldest first.
         origin: ``"event"`` if it happened to the agent, ``"derived"`` if a memory made
@@ -91,7 +91,7 @@ class MemoryRecord:
 
     @property
     def series(self) -> str:
-        """What it is numbered among: its kind, or the layer that made it and its kind."""
+        """The series of its number: its kind, or its layer and its kind."""
         return self.id[len(f"{self.agent}/{self.layer}/") :].rpartition("/")[0]
 
     @property
@@ -122,7 +122,7 @@ class Observer(Protocol):
 
 
 class RecordBus:
-    """What the memories of one run share: who observes, and the order of all records.
+    """Shared by the memories of one run: the observers, and the order of all records.
 
     Attributes:
         observers: told of every record opened, graded and closed.
@@ -284,7 +284,7 @@ class RecordLog:
         return record
 
     def _order(self, commit_order: int, part: "Part | None") -> tuple[int, int]:
-        """Where a memory's record stands; parts of one memory follow one another."""
+        """The order of a memory's record; parts of one memory follow one another."""
         name, before = ("", 0) if part is None else (part.name, part.order * PART_SIZE)
         made = self._made[name] = self._made.get(name, 0) + 1
         return (commit_order, before + made)

@@ -1,4 +1,4 @@
-"""What an agent is shown, within limits: events, steps and sections of a prompt."""
+"""Events, steps and sections of a prompt, within their limits."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -93,7 +93,7 @@ def says_nothing(line: str) -> bool:
 
 
 def times(count: int, first: Any) -> str:
-    """What a line says that stands for several, the first of which is of this step."""
+    """The note of a line that stands for several; ``first`` is the step of the oldest."""
     return f" ({count} times, first in step {value_text(first)})"
 
 
@@ -132,7 +132,7 @@ def newest(block: str, limit: int) -> str:
 
 
 def beyond(blocks: Sequence[str], limit: int) -> int:
-    """How many of the oldest blocks ``section`` leaves out."""
+    """The number of oldest blocks that ``section`` leaves out."""
     used = 0
     for left_out in range(len(blocks), 0, -1):
         used += len(blocks[left_out - 1]) + 1

@@ -1,4 +1,4 @@
-"""What memory logic asks of the outside world, how, and the two drivers that answer.
+"""Requests of memory logic, and the two drivers that answer them.
 
 Logic is written once, as *flows*: generators that yield effects, plain data, and receive
 answers: ``text = yield from ask(request)``. ``run`` answers them blocking, ``arun`` with
@@ -64,12 +64,12 @@ class LLMRequest:
 
     @property
     def arguments(self) -> dict[str, Any]:
-        """What is sent to the provider besides the messages."""
+        """The arguments that are sent besides the messages."""
         return {}
 
     @property
     def edges(self) -> tuple[tuple[int, int], ...]:
-        """Where a cache may cut the messages, as (message, characters), in order.
+        """Positions at which a cache may cut, as (message, characters), in order.
 
         Up to the first one, the agent's requests of this purpose are all the same; up to
         the last one, they only grow.
@@ -138,7 +138,7 @@ class ChatRequest(LLMRequest):
 
 @dataclass(frozen=True)
 class Route:
-    """How a request went to its model.
+    """The way of a request to its model.
 
     Attributes:
         client: ``"direct"`` or ``"litellm"``.
@@ -202,7 +202,7 @@ class Reply:
 
     @property
     def route(self) -> "Route | None":
-        """How it was asked for; None if unknown."""
+        """The way of its request; None if unknown."""
         return Route(self.client, self.form, self.without) if self.client else None
 
 
@@ -231,7 +231,7 @@ class SharedAnswers:
         known: key -> value.
         ours: keys this asker must ``PublishShared``; the performer gives back those that
             a failed flow leaves open.
-        others: keys that somebody else is finding now; ``AwaitShared`` them.
+        others: keys that another agent is finding now; ``AwaitShared`` them.
     """
 
     known: dict[str, Any]
@@ -248,7 +248,7 @@ class PublishShared:
 
 @dataclass(frozen=True)
 class AwaitShared:
-    """Waits for somebody else's claim; answered with its value, None if it failed."""
+    """Waits for another agent's request; answered with its value, None if it failed."""
 
     key: str
 

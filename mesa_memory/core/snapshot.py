@@ -1,4 +1,4 @@
-"""What a memory or a model goes on from, as plain JSON that refers to records by id.
+"""Snapshots of a memory or a model, as plain JSON that refers to records by id.
 
 A snapshot is taken between two steps and holds the records themselves; ``encode`` puts
 references in their place, ``decode`` puts records back. Text of agents is data: a
@@ -26,7 +26,7 @@ class RecordLookup(Protocol):
         """The record with this id; always the same object.
 
         Raises:
-            KeyError: if there is none.
+            KeyError: without one.
         """
 
     def current(self) -> list[MemoryRecord]:
@@ -96,7 +96,7 @@ class SnapshotPart:
     """An immutable part of a memory that says later what it holds."""
 
     def kept(self) -> Any:
-        """What a snapshot holds of it."""
+        """The data that a snapshot keeps."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Whom an event is about, as Mesa-LLM writes events."""
+"""The agents that an event is about, as Mesa-LLM writes events."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any

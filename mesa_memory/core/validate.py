@@ -82,7 +82,7 @@ def check_agent(agent: Any, memory: str) -> None:
         memory: name of the memory's class.
 
     Raises:
-        TypeError: if it is no agent of a model.
+        TypeError: if it is not an agent of a model.
     """
     if hasattr(agent, "model") and hasattr(agent, "unique_id"):
         return

@@ -21,7 +21,7 @@ class Archived(NamedTuple):
 class EventArchive:
     """The events from which a summary can be made anew.
 
-    Where there is no more room, the least important are left out, of those the oldest. An
+    Where the room is used up, the least important are left out, of those the oldest. An
     event without a grade is rated by its kind and words.
 
     Args:

@@ -88,7 +88,7 @@ class Layer:
         return []
 
     def summary(self) -> list[Line]:
-        """What it has made of the past, as lines."""
+        """Its account of the past, as lines."""
         return []
 
     def records(self) -> Iterable[MemoryRecord]:
@@ -103,11 +103,11 @@ class Layer:
         return ()
 
     def entries(self) -> Sequence[Any]:
-        """What it keeps in the form of Mesa-LLM's entries, oldest first."""
+        """Its content as Mesa-LLM's entries, oldest first."""
         return ()
 
     def snapshot(self) -> dict[str, Any]:
-        """What its records do not say of its state; by default the ``state``."""
+        """Its state besides its records; by default the ``state``."""
         return declared_state(self)
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
@@ -145,7 +145,7 @@ class Layer:
         """The checked reply to a task: ``reply = yield from self.ask(TASK, …)``.
 
         Raises:
-            LLMError: if there is no usable reply.
+            LLMError: if there is not a usable reply.
         """
         return self.context.ask(task, **inputs)
 
@@ -180,7 +180,7 @@ class Layer:
         """Puts a new record in the place of an old one, which is its first source.
 
         Args:
-            old: is closed as superseded; None if there is none yet.
+            old: is closed as superseded; None without one yet.
             same: what the old one says still holds, so what rests on it is not stale.
         """
         before = [old] if old is not None else []
@@ -269,5 +269,5 @@ def _check_read(layer: Layer, layers: Sequence[Layer]) -> None:
 
 
 def entries_of(layers: Iterable[Layer]) -> list[Any]:
-    """What layers keep in Mesa-LLM's form, oldest first."""
+    """The entries of layers in Mesa-LLM's form, oldest first."""
     return [entry for layer in layers for entry in layer.entries()]

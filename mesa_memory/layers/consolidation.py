@@ -1,4 +1,4 @@
-"""When short-term entries go into the running summary, and how.
+"""Policies: the time at which entries go into the running summary.
 
 A policy is a value with one method: of the entries held, oldest first, how many of the
 oldest are due now.
@@ -19,7 +19,7 @@ class Policy(Protocol):
     """Decides how many of the oldest entries to consolidate."""
 
     def due(self, tokens: Sequence[int], capacity: int) -> int:
-        """How many of the oldest entries are due now.
+        """The number of oldest entries that are due now.
 
         Args:
             tokens: the size of each entry held, oldest first.
@@ -97,7 +97,7 @@ def check(policy: Policy) -> Policy:
 
 
 class Consolidation:
-    """When entries of a window go into a summary: a policy, and what nobody would see.
+    """Makes entries due by a policy, or when the section lacks room for them.
 
     Attributes:
         capacity: how many entries the window is meant to keep.
@@ -109,7 +109,7 @@ class Consolidation:
         self.capacity, self.size, self.policy = capacity, size, policy
 
     def __call__(self, window: Window) -> int:
-        """How many of the oldest entries are due."""
+        """The number of oldest entries that are due."""
         policy = self.policy or (_every(self.size) if self.size else None)
         if policy is None:
             window.keep(max(0, self.capacity))
@@ -125,7 +125,7 @@ _every = lru_cache(maxsize=None, typed=True)(EveryBatch)
 
 
 def unseen(window: Window, chars: Sequence[int]) -> int:
-    """How many of the oldest entries the next step will push out of the section.
+    """The number of oldest entries that the next step will push out of the section.
 
     That step is taken to be as long as the newest one.
 

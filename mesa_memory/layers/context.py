@@ -1,4 +1,4 @@
-"""What a memory gives its layers: whose they are, the time, records, and thoughts."""
+"""The context of a memory's layers: their agent, time, records and requests."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from mesa_memory.layers.history import MessageHistory
 
 
 class LayerRuntime(Protocol):
-    """What stands behind a memory: who is asked, and who is told."""
+    """Performs a memory's requests and informs the recorder."""
 
     @property
     def memory(self) -> Any:
@@ -35,7 +35,7 @@ class LayerRuntime(Protocol):
 
     @property
     def bus(self) -> RecordBus:
-        """What all memories of the run share."""
+        """The bus of all memories of the run."""
 
     def target(self) -> tuple[str | None, str | None]:
         """The model that is asked, and the provider's address."""
@@ -60,7 +60,7 @@ def settle(context: "LayerContext", commit: Commit) -> None:
 
 
 class LayerContext:
-    """What all layers of one memory share.
+    """Shared by all layers of one memory.
 
     Attributes:
         agent: the agent that remembers; set by the memory.
@@ -72,7 +72,7 @@ class LayerContext:
         history: the messages heard and sent.
         display: whether new entries are printed.
         shared: several layers hold the same events, and think at the same time.
-        leaving: why and when a layer has let go of a record that another one holds, by id.
+        leaving: why and when a layer has evicted a record that another one holds, by id.
         filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
@@ -104,7 +104,7 @@ class LayerContext:
 
     @property
     def block(self) -> int:
-        """How many steps leave a laid-out request at a time; 1 if there is none."""
+        """The number of steps that leave a laid-out request together; 1 without one."""
         block = getattr(getattr(self.agent, "llm", None), "block", 1)
         return block if isinstance(block, int) else 1
 
@@ -126,7 +126,7 @@ class LayerContext:
 
     @property
     def history_capacity(self) -> int:
-        """How many messages the history keeps."""
+        """The number of messages that the history keeps."""
         return self.history.capacity
 
     @history_capacity.setter
@@ -260,7 +260,7 @@ class LayerContext:
             self.log.close(old, self.now, SUPERSEDED, by=new, same=same)
 
     def pending(self) -> list[Group]:
-        """What has come and is not admitted yet, by step, oldest step first."""
+        """Events that are not admitted yet, by step, oldest step first."""
         steps: dict[float, list[MemoryRecord]] = {}
         for step, events in (g for c in self.runtime.waiting() for g in c.groups):
             steps.setdefault(step, []).extend(events)
@@ -279,7 +279,7 @@ class LayerContext:
             self._end(record)
 
     def _held(self) -> list[MemoryRecord]:
-        """What the inbox, the queue and the layers hold, in any order."""
+        """The records that inbox, queue and layers hold, in any order."""
         held = self.inbox.events()
         for commit in self.runtime.waiting():
             for _, events in commit.groups:
@@ -319,7 +319,7 @@ class LayerContext:
         )
 
     def scope_of(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """What of a request does not depend on its prompt: who is asked, and how."""
+        """The model, address and system text of a request."""
         model, api_base = self.runtime.target()
         return f"{model}|{api_base}|{self._system(task, inputs)}"
 
@@ -331,11 +331,11 @@ class LayerContext:
         """The checked reply to a task; see ``Layer.ask``.
 
         Raises:
-            LLMError: if there is no usable reply.
+            LLMError: if there is not a usable reply.
         """
         return task.ask(self.request_for(task, **inputs))
 
     def whose(self, **more: Any) -> dict[str, Any]:
-        """Whose memory this is, and when, for the recorder."""
+        """The agent, the memory and the step, for the recorder."""
         agent = self.agent.unique_id
         return {"agent": agent, "layer": self.layer, "step": self.now, **more}

@@ -101,7 +101,7 @@ class Entry(MemoryEntry, SnapshotPart):
 
     @cached_property
     def content(self) -> dict:  # type: ignore[override]
-        """Put together once somebody looks: what is left of a long step changes often."""
+        """Put together once it is read: what is left of a long step changes often."""
         return by_kind(self.events, self._additive)
 
     @cached_property
@@ -157,7 +157,7 @@ class Entry(MemoryEntry, SnapshotPart):
 
     def display(self) -> None:
         """Prints the entry, if its agent's memory displays, under its own step."""
-        if MemoryEntry.display is not _ORIGINAL_DISPLAY:  # somebody has replaced it
+        if MemoryEntry.display is not _ORIGINAL_DISPLAY:  # a user has replaced it
             return MemoryEntry.display(self)
         if self.agent is None or not getattr(self.agent.memory, "display", False):
             return None
@@ -189,7 +189,7 @@ Entry.agent = property(_agent_of)  # type: ignore[misc]
 
 @dataclass(frozen=True)
 class Message:
-    """Who said what to whom, and when.
+    """A message with its sender, recipients and step.
 
     Attributes:
         step: the model's clock when it arrived.

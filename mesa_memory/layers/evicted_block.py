@@ -1,8 +1,8 @@
-"""What a window has let go of, and requests that providers cache still show.
+"""Evicted entries that requests with a cached prefix still show.
 
-A window lets go of one step after the other, so the text of its recent steps begins
+A window evicts one step after the other, so the text of its recent steps begins
 anew in each step, and no provider can read its beginning from a cache. A laid-out
-request (see ``MemoryReads.cache_layout``) lets go of steps in blocks: those whose numbers,
+request (see ``MemoryReads.cache_layout``) evicts steps in blocks: those whose numbers,
 divided by the size of a block, are the same. Until the whole block has left the window,
 its steps are shown word for word, at most a block less one more than the window holds.
 """
@@ -14,7 +14,7 @@ from mesa_memory.core import render
 
 
 class EvictedBlock:
-    """The entries of the block that a window has let go of in part, oldest first.
+    """The entries of the block that a window has evicted in part, oldest first.
 
     Attributes:
         entries: as they were in the window.
@@ -31,14 +31,14 @@ class EvictedBlock:
             held: the window's entries, oldest first.
             block: how many steps there are in a block.
         """
-        if not held or held[0] is not self._next:  # somebody has changed the window
+        if not held or held[0] is not self._next:  # a user has changed the window
             return []
         first = block_of(held[0].step, block)
         same = [e for e in self.entries if block_of(e.step, block) == first]
         return same[max(0, len(same) - (block - 1)) :]
 
     def add(self, entry: Any, held: Sequence[Any], block: int) -> None:
-        """Takes up the oldest entry of a window, which lets go of it.
+        """Takes up the oldest entry of a window, which evicts it.
 
         Args:
             held: what the window still holds.
@@ -65,7 +65,7 @@ def block_of(step: Any, block: int) -> int:
 
 
 def beyond(texts: Sequence[tuple[Any, str]], limit: int, block: int) -> int:
-    """How many of the oldest texts are left out so that the others fit a limit.
+    """The number of oldest texts to leave out so that the others fit a limit.
 
     Args:
         texts: (step, text), oldest first; those of one block leave together, but at

@@ -52,7 +52,7 @@ LAID_OUT = ContextFlag("laid out")
 
 @dataclass
 class Layout:
-    """How a memory shows itself in requests whose beginning providers cache.
+    """The layout of a memory in requests with a cached prefix.
 
     Attributes:
         block: how many steps leave the recent steps at a time.

@@ -22,7 +22,7 @@ class MessageHistory:
 
     @property
     def capacity(self) -> int:
-        """How many are kept."""
+        """The number of messages that are kept."""
         return self.log.maxlen or 0
 
     @capacity.setter
@@ -62,10 +62,10 @@ class MessageHistory:
 
 
 def as_text(messages: Iterable[Message], context: Any, block: int = 1) -> str:
-    """Messages as text, one line each; empty if there are none.
+    """Messages as text, one line each; empty without any.
 
     Args:
-        block: number of steps that leave together when there is no room.
+        block: number of steps that leave together when room is lacking.
     """
     messages = list(messages)
     lines = [

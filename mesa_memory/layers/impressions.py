@@ -1,4 +1,4 @@
-"""What one agent thinks of each other agent it has met."""
+"""An agent's impressions of the agents it has met."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Impressions(Layer):
         most: agents in one request.
 
     Raises:
-        ValueError: if no kind counts, or a kind is no text.
+        ValueError: if no kind counts, or a kind is not a text.
     """
 
     name, heading = "impressions", "Impressions of those present"
@@ -154,7 +154,7 @@ class Impressions(Layer):
             yield from known.revisions
 
     def snapshot(self) -> dict[str, Any]:
-        """Whom it knows, and what happened since."""
+        """The agents it knows, and the interactions since the last impression."""
         return {"known": [(s, k.since.copy()) for s, k in self.known.items()]}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
@@ -187,7 +187,7 @@ class Impressions(Layer):
         return list(dict.fromkeys([*seen, *heard]))
 
     def _told(self, subject: Any, since: Sequence[MemoryRecord]) -> dict[str, Any]:
-        """What a request says of another agent; see ``IMPRESS``."""
+        """The part of a request about another agent; see ``IMPRESS``."""
         known = self.known[subject].current
         told = [(e.step, [(e.kind, self._evidence(e, subject))]) for e in since]
         lines = [
@@ -212,7 +212,7 @@ class Impressions(Layer):
         )
 
     def _evidence(self, event: MemoryRecord, subject: Any) -> str:
-        """What an event says of another agent, on one line."""
+        """The part of an event about another agent, on one line."""
         content, limit = (
             evidence(event.kind, event.content, subject),
             self.context.event_chars,
@@ -251,7 +251,7 @@ def _kinds(counts: Iterable[str]) -> tuple[str, ...]:
     """The kinds of events that count, each once.
 
     Raises:
-        ValueError: if there is none, or one is no text.
+        ValueError: without one, or one is not a text.
     """
     several = isinstance(counts, list | tuple | set | frozenset)
     kinds = tuple(counts) if several else ()

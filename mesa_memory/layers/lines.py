@@ -1,4 +1,4 @@
-"""What an agent is shown of its memory, line by line, with the records behind it."""
+"""Lines of a memory, with the records behind them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class Line:
         kind: of the event, such as ``"message"``, if the line is the event itself: it is
             shown by one layer only, and folded where it repeats. Empty for what a layer
             says of its records, which may stand beside them.
-        rank: what is left out first if there is no room: the lowest.
+        rank: what is left out first if room is lacking: the lowest.
     """
 
     text: str
@@ -69,13 +69,13 @@ def of_entries(entries: Iterable[Any], limit: int) -> list[Line]:
 
 
 def pending_entries(context: LayerContext) -> list[Entry]:
-    """What has come and is not admitted yet, by step, oldest first."""
+    """Entries of events that are not admitted yet, oldest first."""
     agent, additive = context.agent, context.additive_event_types
     return [Entry.of(agent, step, ev, additive) for step, ev in context.pending()]
 
 
 def pending(context: LayerContext) -> list[Line]:
-    """What has come and is not admitted yet, a line each."""
+    """Events that are not admitted yet, one line each."""
     return of_entries(pending_entries(context), context.event_chars)
 
 

@@ -1,4 +1,4 @@
-"""Whom a memory has met, found by what a text calls them."""
+"""Finds agents that a memory has met by their names in a text."""
 
 import re
 from collections.abc import Iterable
@@ -55,5 +55,5 @@ class NameResolver:
         return found[0] if len(found) == 1 else None
 
     def label(self, who: Any) -> str:
-        """What a text calls an agent, or somebody who is not one."""
+        """The name of an agent, or of another person, in a text."""
         return self.context.names(who)

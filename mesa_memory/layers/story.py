@@ -10,7 +10,7 @@ class Story(RunningSummary):
     """Merges the oldest entries of a window into a story of fewer than five sentences.
 
     Once the window has more than ``tokens`` tokens, all but its last ``keep_last``
-    entries go into the story. So do the oldest that the section has no room for.
+    entries go into the story. So do the oldest that the section lacks room for.
 
     Args:
         window: the newest steps, word for word.

@@ -35,7 +35,7 @@ class Due(Protocol):
     """Says how much of a window goes into the summary now."""
 
     def __call__(self, window: Window) -> int:
-        """How many of its oldest entries; 0 if none."""
+        """The number of its oldest entries; 0 if none are due."""
 
 
 def held_entries(window: Window) -> int:
@@ -46,7 +46,7 @@ def held_entries(window: Window) -> int:
 class RunningSummary(Layer):
     """Folds the oldest entries of a window into one summary, all or nothing.
 
-    The window lets go of an entry only when the summary has it. What a doubtful summary
+    The window evicts an entry only when the summary has it. What a doubtful summary
     covers stays in ``window.covered``: it is shown, and covered again by the next
     summary, until one is not doubtful. From ``COVERED_CHARS``, or what the section
     has room for, the oldest leave all the same: the doubtful summary has them.
@@ -54,8 +54,8 @@ class RunningSummary(Layer):
     A summary of summaries drifts: what one leaves out, no later one has. With
     ``refresh_every`` it is made from the events anew from time to time: from those that
     are still held (``EventArchive``), the most important first, in one request that is
-    no longer than any other may be. What somebody has written by hand stays: no
-    earlier event is told again. If there is no usable reply, it goes on as ever.
+    no longer than any other may be. What a user has written by hand stays: no
+    earlier event is told again. If there is not a usable reply, it goes on as ever.
 
     Args:
         window: what is full hands over its oldest.
@@ -319,7 +319,7 @@ class RunningSummary(Layer):
         told = [(event.step, [(event.kind, line(event))]) for event in before]
         told += [(entry.step, entry_told(entry, limit)) for entry in entries]
         blocks = render.folded(told)
-        # Only a summary that somebody has put there by hand is longer.
+        # Only a summary that a user has put there by hand is longer.
         known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
         inputs = {
             "summary": known,
@@ -359,7 +359,7 @@ def ask_for_summary(
         summary is not doubtful.
 
     Raises:
-        LLMError: if there is no usable reply.
+        LLMError: if there is not a usable reply.
     """
     doubtful: list[tuple[str, str]] = []
 

@@ -37,7 +37,7 @@ class Window(Layer):
         covered: older entries that only a doubtful summary has, see ``RunningSummary``;
             they are shown before those held.
         ahead: an entry in ``held`` of events that are not admitted yet.
-        trail: what it has let go of, and laid-out requests still show.
+        trail: what it has evicted, and laid-out requests still show.
     """
 
     name = "window"
@@ -119,7 +119,7 @@ class Window(Layer):
             return
         if self.held and self.held[-1] is self.ahead:
             self.held.pop()
-        else:  # somebody has changed them by hand
+        else:  # a user has changed them by hand
             self.held = deque(self.entries())
         self.ahead = None
 
@@ -234,7 +234,7 @@ class Window(Layer):
 
 
 def _fitting(lengths: Iterable[int], chars: int) -> int:
-    """How many of the first fit, at least one."""
+    """The number of first lengths that fit, at least one."""
     used = 0
     for count, length in enumerate(lengths):
         used += length + 1

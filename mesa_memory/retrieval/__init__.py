@@ -1,4 +1,4 @@
-"""Which records come to mind, in which order, and why."""
+"""Ranking of records for a query, and the parts of each score."""
 
 from typing import Any
 

@@ -54,7 +54,7 @@ def words(text: str) -> list[str]:
 
 
 def spans(text: str) -> list[tuple[int, int]]:
-    """Where the words, numbers and pictograms in ``text`` begin and end."""
+    """The spans of the words, numbers and pictograms in ``text``."""
     return [found.span() for found in _WORD.finditer(text)]
 
 
@@ -81,7 +81,7 @@ def _phrase(name: Sequence[str]) -> tuple[str, ...]:
 
 
 def _stands(phrase: tuple[str, ...], document: tuple[str, ...] | None) -> bool:
-    """Whether the terms follow each other in a document."""
+    """True if the terms follow each other in a document."""
     if document is None:
         return False
     if len(phrase) == 1:
@@ -112,7 +112,7 @@ class LexicalIndex:
         self._damping: np.ndarray | None = None  # made anew after each change
 
     def __len__(self) -> int:
-        """How many documents are not removed."""
+        """The number of documents that are not removed."""
         return self._living
 
     def add(self, text: str) -> int:
@@ -202,7 +202,7 @@ class LexicalIndex:
         return np.array(found, dtype=np.intp)
 
     def _damped(self) -> np.ndarray:
-        """What is added to a term's count below the line, for each document."""
+        """The addend to a term's count in the denominator, for each document."""
         damping = self._damping
         if damping is None:
             mean = self._total / self._living or 1.0

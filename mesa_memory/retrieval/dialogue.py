@@ -1,4 +1,4 @@
-"""Who speaks beside whom: records of one step, side by side, are a dialogue or a crowd.
+"""Dialogues and crowds: neighbouring records of one step, by their speakers.
 
 In a dialogue of two, turns lean on each other, and a name is mostly a word of address.
 In a crowd, what stands beside a remark is by chance, and who is named is spoken of.
@@ -19,7 +19,7 @@ class DialogueContext(NamedTuple):
         run: for each record, the number of its run, shape (n,), ascending.
         crowd: for each run, whether more than two speak in it.
         joined: for each record but the first, 1 if it belongs to the one before: both
-            are in one run that is no crowd; else 0. Shape (n - 1,), float32; None if
+            are in one run that is not a crowd; else 0. Shape (n - 1,), float32; None if
             none does.
     """
 
@@ -42,7 +42,7 @@ class DialogueContext(NamedTuple):
         return cls(run, crowd, joined.astype(np.float32) if joined.any() else None)
 
     def named(self, speaks: np.ndarray, mentions: np.ndarray) -> np.ndarray:
-        """Where somebody who is asked for by name speaks or is spoken of.
+        """Positions of the records by or about a speaker whom the query names.
 
         Args:
             speaks, mentions: for each record, whether it is theirs, and whether their

@@ -32,7 +32,7 @@ SCORE_PARTS = ("relevance", "importance", "recency", "time_match", "dense", "lex
 
 
 class ScoredRecord(NamedTuple):
-    """A record that came to mind, and why.
+    """A record that was recalled, and why.
 
     Attributes:
         score: the weighted sum of relevance, importance, recency, time_match and the terms
@@ -67,7 +67,7 @@ class RecordIndex(RecordTable):
         self._names = NamedRecords(self)
 
     def body(self, query: str, scoring: Scoring) -> str:
-        """What of a query to embed: what a recall does not count in another way.
+        """The part of a query to embed: the rest counts in another way.
 
         Without the names of speakers, if ``speaker_boost`` counts them, and without words of
         time, if ``time_match`` does. Never empty unless the query is.
@@ -90,7 +90,7 @@ class RecordIndex(RecordTable):
         without: Collection[MemoryRecord] = (),
         dumps: bool = True,
     ) -> list[ScoredRecord]:
-        """What comes to mind, best first; ties by step, then by order of arrival.
+        """The best records, best first; ties by step, then by order of arrival.
 
         Args:
             query: what it is about; None leaves relevance out.
@@ -188,7 +188,7 @@ class RecordIndex(RecordTable):
         columns: list[list[float]],
         added: Sequence[str],
     ) -> list[ScoredRecord]:
-        """What is told of the best: of each the parts of its score, as ``columns`` have them.
+        """The best records with the parts of their scores, as ``columns`` have them.
 
         Args:
             added: the names of the scoring's own terms, which follow the first four parts.

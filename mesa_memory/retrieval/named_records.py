@@ -1,4 +1,4 @@
-"""Whom a query names among those who speak in one agent's records, and what of it."""
+"""Records by or about the speakers whom a query names."""
 
 from collections.abc import Sequence
 
@@ -32,7 +32,7 @@ class NamedRecords:
         return [code for code in named if (alive & (who == code)).any()]
 
     def dialogue(self, slots: Slots) -> DialogueContext:
-        """Which of the candidates belong together, as parts of one conversation."""
+        """The runs of candidates that are parts of one conversation."""
         places, who = (
             self._table.columns["place"][slots],
             self._table.columns["who"][slots],

@@ -1,4 +1,4 @@
-"""Which recalled lines a reply used, by the words that both have; no model is asked.
+"""Finds the recalled lines that a reply used, by shared words, without a model.
 
 A line counts as used if enough of what tells it from the other lines stands in the
 reply. Each term weighs ``ln((n + 1) / df)``, with ``df`` of the ``n`` lines that have
@@ -20,7 +20,7 @@ MIN_OVERLAP = 0.45
 
 
 def overlaps(lines: Sequence[str], reply: str) -> list[float]:
-    """How much of each line stands in a reply, from 0 to 1.
+    """The share of each line that stands in a reply, from 0 to 1.
 
     Args:
         lines: what was shown together.
@@ -38,7 +38,7 @@ def overlaps(lines: Sequence[str], reply: str) -> list[float]:
 
 
 def used(lines: Sequence[str], reply: str) -> list[bool]:
-    """Which of the lines a reply used."""
+    """True for each line that a reply used."""
     return [overlap >= MIN_OVERLAP for overlap in overlaps(lines, reply)]
 
 

@@ -1,4 +1,4 @@
-"""How well records fit a query: cosine and BM25 as one, and what stands beside it.
+"""Relevance of records: cosine and BM25 as one number, with their neighbours'.
 
 ``(1 - share) · min_max(cosine) + share · min_max(BM25)``, plus shares of that of the
 record before and of the one after, if they belong together (see ``dialogue``).

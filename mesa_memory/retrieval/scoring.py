@@ -1,4 +1,4 @@
-"""How what an agent remembers is ranked: the weights, and the parts of a score.
+"""The weights of a ranking, and the parts of a score.
 
 score = w_relevance · relevance + w_importance · importance + w_recency · recency
         + w_time_match · time_match + w_term · term of each term that a user adds
@@ -51,7 +51,7 @@ class Scoring:
 
     Raises:
         ValueError: for a value outside these ranges, or two terms of one name.
-        TypeError: for a term that is no ``Term``.
+        TypeError: for a term that is not a ``Term``.
     """
 
     relevance: float = 1.0
@@ -115,7 +115,7 @@ class Scoring:
         """A preset by its name, one of ``PRESET_NAMES``.
 
         Raises:
-            ValueError: if there is none of this name.
+            ValueError: without one of this name.
         """
         if name not in PRESET_NAMES:
             raise ValueError(f"scoring must be one of {PRESET_NAMES}, got {name!r}")
@@ -142,7 +142,7 @@ class Scoring:
 
     @classmethod
     def relevance_only(cls) -> "Scoring":
-        """What fits the query best, however old or trivial."""
+        """Relevance alone; age and importance do not count."""
         return cls(importance=0.0, recency=0.0, time_match=0.0)
 
     @classmethod
@@ -193,7 +193,7 @@ def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarr
 
 
 def checked_k(k: Any) -> int | None:
-    """How many are asked for; None is all.
+    """The number of records that are wanted; None is all.
 
     Raises:
         TypeError: if it is not a whole number; True does not count as one.

@@ -1,4 +1,4 @@
-"""Who speaks in an agent's records, by the names that a query would use."""
+"""The speakers of an agent's records, by the names that a query would use."""
 
 import re
 import unicodedata

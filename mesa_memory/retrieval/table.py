@@ -51,7 +51,7 @@ class RecordTable:
         self.speakers = Speakers()
 
     def __len__(self) -> int:
-        """How many records are live."""
+        """The number of live records."""
         return len(self._slots)
 
     def __contains__(self, record: MemoryRecord) -> bool:
@@ -193,7 +193,7 @@ class RecordTable:
         without: Collection[MemoryRecord],
         dumps: bool = True,
     ) -> Slots:
-        """Where the records asked for are; a slice, which copies nothing, if all."""
+        """The slots of the wanted records; a slice, which copies nothing, if all."""
         count, columns = len(self.records), self.columns
         filters = (kinds, since, until, subject)
         whole = not without and filters == (None,) * 4

@@ -1,4 +1,4 @@
-"""What a question says of the time that it asks about, apart from what it asks.
+"""Reads the time that a question asks about, apart from its subject.
 
 English only; a question in another language has no cues and is taken as it is.
 
@@ -48,7 +48,7 @@ class TimeConstraint(NamedTuple):
         said: the words and numbers of the question, but those of ``before``.
         step: what it asks for is what was so at this step; None if no step is named.
         present: whether it asks for what is so now.
-        before: the words of what ended the time it asks for; empty if there are none.
+        before: the words of what ended the time it asks for; empty without any.
     """
 
     body: str
@@ -94,7 +94,7 @@ _read_before = lru_cache(maxsize=1000)(_read)
 
 
 def _split(query: str) -> tuple[str, str]:
-    """What is asked, and what ended the time it is asked for."""
+    """The question, and the event that ended the time in question."""
     found = _BEFORE.search(query)
     if not found:
         return query, ""

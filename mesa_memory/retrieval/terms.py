@@ -23,7 +23,7 @@ RESERVED_NAMES = frozenset({
 
 
 class Question(NamedTuple):
-    """What a recall is about.
+    """The query and the clock of a recall.
 
     Attributes:
         query: the text to find memories for; None if importance and recency count
@@ -80,7 +80,7 @@ class Term(ABC):
 
     @abstractmethod
     def value(self, record: MemoryRecord, question: Question) -> float:
-        """What a record is worth for a question, usually 0 to 1; a finite number."""
+        """The value of a record for a question, usually 0 to 1; a finite number."""
 
     def values(
         self, records: Sequence[MemoryRecord], question: Question
@@ -93,7 +93,7 @@ def checked_terms(terms: Any) -> tuple[Term, ...]:
     """Terms with names of their own, as a tuple.
 
     Raises:
-        TypeError: if one is no ``Term``.
+        TypeError: if one is not a ``Term``.
         ValueError: if two have the same name.
     """
     several = (terms,) if isinstance(terms, Term) else tuple(terms)

@@ -220,7 +220,7 @@ class _Filter(logging.Filter):
 
 
 def _parts(value: str) -> set[str]:
-    """What of a secret's value can be told from an ordinary word."""
+    """The parts of a secret's value that are unlike ordinary words."""
     found = {value.strip(), *_passwords(value)}
     for scheme in _SCHEMES:
         if value.lower().startswith(scheme):

@@ -83,7 +83,7 @@ _NOTHING = ("", "none", "null", "na", "empty", "nothing", "undefined")
 
 
 class Unusable(ValueError):
-    """Why a reply cannot be used; worded for the model that sent it."""
+    """The reason that a reply is refused, worded for the model that sent it."""
 
 
 class Filtered(Unusable):
@@ -147,7 +147,7 @@ def read(reply: Any, schema: type[BaseModel], max_chars: int) -> Any:
 
 
 def repair_prompt(problem: str) -> str:
-    """What the model is told about its refused reply."""
+    """The request to repair a refused reply."""
     return (
         f"{_AGAIN}: {problem}. "
         "Answer again, with only the JSON object that was asked for."
@@ -245,7 +245,7 @@ def _wrapped(values: list[Any], depth: int = 3) -> list[Any]:
 
 
 def _repaired(text: str) -> list[Any]:
-    """The JSON values of a text that is almost JSON; none if it has no end."""
+    """The JSON values of a text that is almost JSON; none if it does not end."""
     start, end = _JSON_LIKE.search(text), max(text.rfind("}"), text.rfind("]"))
     part = text[start.start() : end + 1] if start else ""
     size = part.count("{") + part.count("[")

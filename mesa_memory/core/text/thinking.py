@@ -64,7 +64,7 @@ def decision(text: str, own: bool) -> str:
 
 
 def thinks_only(text: str) -> bool:
-    """True for thinking that has no end."""
+    """True for thinking that does not end."""
     start = text.lstrip()
     return bool(_OPENED.match(start)) and not _CLOSED.search(start)
 

@@ -1,4 +1,4 @@
-"""What earlier conversations the dialogue of the moment brings to mind."""
+"""Recalls earlier conversations for the current dialogue."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -19,7 +19,7 @@ class Talks(Protocol):
 
 
 class DialogueRecall(Recollection):
-    """What earlier conversations the words of the moment bring to mind.
+    """Recalls earlier conversations by the newest lines of dialogue.
 
     Args:
         talks: the conversations.

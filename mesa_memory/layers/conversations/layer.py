@@ -184,7 +184,7 @@ class Conversations(Layer):
         return talk.closed is not None and talk.closed >= self.now
 
     def _due(self) -> list[Due]:
-        """What is to be summarised now, as much of each conversation as fits."""
+        """Messages to summarise now, as many of each conversation as fit."""
         now, found = self.now, []
         for talk in self.talks:
             over = talk.closed is not None or talk.silent(now) > self.idle_steps

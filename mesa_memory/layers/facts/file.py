@@ -27,7 +27,7 @@ class FactFile:
 
     Attributes:
         statements: in the order of the file.
-        summary: None if there is none.
+        summary: None without one.
         says_empty: True for the file of a memory without facts: the title alone in
             Markdown, an empty list ``facts`` in YAML.
     """
@@ -182,7 +182,7 @@ def _without_comments(text: str) -> str:
     """Markdown without its comments.
 
     Raises:
-        ValueError: if a comment has no end.
+        ValueError: if a comment does not end.
     """
     kept, *rest = text.split("<!--")
     parts, inside = [kept], False

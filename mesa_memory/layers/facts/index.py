@@ -78,5 +78,5 @@ class FactIndex(EmbeddedIndex):
 
 
 def text_of(record: MemoryRecord) -> str:
-    """What a fact says, to be found by."""
+    """The text by which a fact is found."""
     return render.one_line(str(record.content["text"]))

@@ -1,4 +1,4 @@
-"""What an agent knows of its world as facts, each with its evidence and its speakers."""
+"""An agent's knowledge as facts, each with its evidence and its speakers."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -165,7 +165,7 @@ class Facts(Layer):
         yield from self.table.records()
 
     def snapshot(self) -> dict[str, Any]:
-        """What is unread or under way; the facts are records."""
+        """Unread events and requests under way; the facts are records."""
         refused = [self._refused, self._given_up]
         return {
             "unread": list(self.unread),
@@ -235,7 +235,7 @@ class Facts(Layer):
     # -- by hand ------------------------------------------------------------------------
 
     def file(self) -> tuple[str, str | None, list[tuple[FactStatement, str]]]:
-        """Whose facts these are, the summary, and the facts, for a file."""
+        """The title, the summary and the facts of a file."""
         title = f"What {self.reader.resolver.label(self.agent.unique_id)} knows"
         brief = None if self.brief is None else str(self.brief.content["text"])
         told = [(self.table.of(r), self.lines.told(r)) for r in self.table.current()]
@@ -295,7 +295,7 @@ class Facts(Layer):
             self.brief = self.revise(self.brief, "summary", content, sources)
 
     def _introduce(self, who: Any) -> None:
-        """What was known of a mere name is known of the agent that has it."""
+        """Moves the facts about a name to the agent that has the name."""
         name = self.context.names.name(who)
         if not name or self.reader.resolver.find(name) != who:
             return
@@ -350,7 +350,7 @@ class Facts(Layer):
         return self._renew(record, stronger, sources)
 
     def _withdraw(self, record: MemoryRecord, statement: FactStatement) -> None:
-        """Who says something else now does not stand for what it said before."""
+        """Takes speakers away from a fact that they now contradict."""
         known = self.table.of(record)
         left = tuple(who for who in known.speakers if who not in statement.speakers)
         if statement.since < known.since or not statement.contradicts(known):

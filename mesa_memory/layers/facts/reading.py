@@ -34,7 +34,7 @@ UNKNOWN_SPEAKER = "somebody"
 
 @dataclass
 class Reading(SnapshotPart):
-    """What was found in events, before a judge has spoken.
+    """Statements found in events, before a judge has answered.
 
     Attributes:
         events: oldest first.
@@ -98,7 +98,7 @@ class FactReader:
     def read(
         self, unread: Sequence[MemoryRecord], summary: str | None
     ) -> Flow[Reading]:
-        """What the oldest of the events state, as many as fit one request.
+        """Reads the oldest events, as many as fit one request.
 
         Args:
             summary: the one so far, empty before the first; None if none is wanted.
@@ -195,7 +195,7 @@ class FactReader:
         }
 
     def _said(self, event: MemoryRecord, line: str) -> tuple[str, str]:
-        """Who said it, empty if nobody, and the words."""
+        """The speaker, empty without one, and the words."""
         content, limit = event.content, self.context.event_chars
         if _speaker(event) is None or not isinstance(content, Mapping):
             text = content.get("text") if isinstance(content, Mapping) else None
@@ -273,7 +273,7 @@ class FactReader:
         return replace(placed, several=True) if self.table.plural(placed) else placed
 
     def _witness(self, given: Candidate) -> Any:
-        """Whose words an event is that is no message; None if the agent saw it."""
+        """The speaker of an event that is not a message; None if the agent saw it."""
         if not given.speaker:
             return None
         who = self.resolver.find(given.speaker)
@@ -281,7 +281,7 @@ class FactReader:
         return None if me else render.one_line(given.speaker) if who is None else who
 
     def _quoted(self, given: Candidate, heard: Sequence[Any]) -> str:
-        """Whom the sender of a message quotes: nobody else's word stands for its own."""
+        """The person that the sender of a message quotes; empty without one."""
         if not heard or not given.speaker:
             return ""
         who = self.resolver.find(given.speaker)

@@ -1,4 +1,4 @@
-"""How facts are shown: all of them while they are few, then those that come to mind."""
+"""Facts as lines: all while they are few, then the most relevant ones."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -60,7 +60,7 @@ class FactLines:
     # -- as lines -----------------------------------------------------------------------
 
     def shown(self) -> list[Line]:
-        """What a prompt shows of them."""
+        """The lines of a prompt."""
         lines = self.of_groups(self.table.groups())
         if self._tokens(lines) <= self.direct_tokens:
             return lines
@@ -76,7 +76,7 @@ class FactLines:
         return [note, *self.of_groups(kept)]
 
     def find(self, query: str | None, count: int | None) -> RecallResult:
-        """The facts that come to mind, best first; see ``Recollection.find``."""
+        """The facts that are recalled, best first; see ``Recollection.find``."""
         self._index.refresh()
         return self.recollection.find(query, count, self.vector_of)
 
@@ -136,7 +136,7 @@ class FactLines:
         return self.table.current()
 
     def _strength(self, record: MemoryRecord) -> float:
-        """How much a fact weighs: what may not hold any more weighs least."""
+        """The weight of a fact; a stale fact weighs least."""
         if record.stale_since is not None:
             return 0.0
         return self.table.of(record).strength

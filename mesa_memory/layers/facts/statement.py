@@ -1,4 +1,4 @@
-"""What is said of somebody or something: by whom, since when, how often."""
+"""A statement about a subject, with its speakers, steps and strength."""
 
 import math
 import re
@@ -53,7 +53,7 @@ class FactStatement:
 
     @classmethod
     def of(cls, record: MemoryRecord) -> Self:
-        """The statement of a record; what somebody has put there by hand is read as text."""
+        """The statement of a record; what a user has put there by hand is read as text."""
         return cls.of_content(record.content, record.subject, record.step)
 
     @classmethod
@@ -89,7 +89,7 @@ class FactStatement:
 
     @property
     def content(self) -> dict[str, Any]:
-        """What its record holds."""
+        """The content of its record."""
         negation = "" if self.holds else "not "
         return {
             "text": f"{self.subject}: {self.attribute}: {negation}{self.value}",
@@ -109,7 +109,7 @@ class FactStatement:
 
     @property
     def topic(self) -> tuple[Any, ...]:
-        """What it is about: statements of one topic are the same or exclude each other."""
+        """Its topic; statements of one topic are the same or exclude each other."""
         who = ("agent", self.about) if self.about is not None else bare(self.subject)
         value = [bare(self.value)] * self.several
         return (who, canonical(self.attribute), *value)
@@ -123,7 +123,7 @@ class FactStatement:
 
     @property
     def says(self) -> tuple[str, bool]:
-        """What it says of its topic: the same statement made twice says the same."""
+        """Its value and whether it holds; a repeated statement has the same."""
         return bare(self.value), self.holds
 
     @property

@@ -43,7 +43,7 @@ class EmbeddedIndex(ABC):
         """Brings the index in line with the layer."""
 
     def embed_now(self, without: Container[str] = ()) -> None:
-        """Embeds the records that have no vector, with those of other memories.
+        """Embeds the records that lack a vector, with those of other memories.
 
         Args:
             without: ids of records that are embedded later.

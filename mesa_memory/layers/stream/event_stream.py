@@ -130,7 +130,7 @@ class EventStream(Layer):
             yield from self._take_up()
 
     def recent(self) -> list[Line]:
-        """What is not yet graded or admitted, by step; all else is recalled."""
+        """Events without a grade or not admitted yet, by step; the others are recalled."""
         steps: dict[float, list[MemoryRecord]] = {}
         for entry in self.ungraded():
             steps.setdefault(entry.step or 0, []).extend(entry.events)
@@ -174,7 +174,7 @@ class EventStream(Layer):
     # -- its state ----------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """What of the stream is not its current records."""
+        """The state of the stream besides its current records."""
         strangers = [
             (position, entry_snapshot(entry))
             for position, entry in enumerate(self.held)

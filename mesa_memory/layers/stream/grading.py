@@ -58,7 +58,7 @@ type Request = Callable[[list[int], bool], LLMRequest]
 
 @dataclass(frozen=True)
 class Doubts:
-    """What earlier replies say of how to ask now.
+    """Experience with earlier replies that decides the form of a request.
 
     Attributes:
         hard: places of events that got no grade when they were asked for alone.
@@ -76,10 +76,10 @@ NO_DOUBTS = Doubts()
 
 @dataclass
 class Graded:
-    """What came of grading some events.
+    """The result of grading some events.
 
     Attributes:
-        grades: by place; events that are not in it have no grade yet.
+        grades: by place; events that are not in it are not graded yet.
         hard: places of events that got no grade, though asked for alone.
         problem: why some have none: the last ``BadReply``, or what ended the asking.
         misfits: see ``Doubts``.
@@ -344,7 +344,7 @@ class _Asking:
 
 
 def _keys(scope: str, lines: Iterable[str]) -> list[str]:
-    """What shared grades of lines are kept under; short, as many are kept."""
+    """Short keys of the shared grades of lines."""
     begun = hashlib.sha256(f"{scope}|".encode())
     keys = []
     for line in lines:

@@ -153,7 +153,7 @@ class EventIndex(EmbeddedIndex):
         return self._text_of(self.entry_of[record.id])
 
     def body_of(self, entry: Any) -> str:
-        """What was said or done, to be embedded: who and when would blur it.
+        """The words or deeds of an event, to embed without speaker and step.
 
         The state of all things in sight has words for every query, so of an
         observation only those in sight count.

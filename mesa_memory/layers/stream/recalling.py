@@ -1,4 +1,4 @@
-"""What of a stream of events comes to mind, for a query or for the step's own focus.
+"""Recalls events of a stream for a query, or for the step's own focus.
 
 Both are embedded. Where the embedder is elsewhere, agents in an event loop await it, so
 that the read that follows has its vector already. The ranking is that of a run without
@@ -38,7 +38,7 @@ type VectorOf = Callable[[str, bool], Embedded | None]
 
 
 class RecallResult(NamedTuple):
-    """What a recall found, and for what query and scoring.
+    """The result of a recall, with its query and scoring.
 
     Attributes:
         note: what else there is to say of it; empty if nothing.
@@ -90,7 +90,7 @@ class Recollection:
         scoring: Scoring | None = None,
         **filters: Any,
     ) -> RecallResult:
-        """The events that come to mind, of those that are in the index.
+        """The events that are recalled, of those that are in the index.
 
         Args:
             query: what it is about; None takes the focus.
@@ -118,7 +118,7 @@ class Recollection:
         return RecallResult(text or None, scoring, found, note)
 
     def to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
-        """What of a recall at this moment would be embedded; None if nothing."""
+        """The text that a recall would embed now; None if it embeds nothing."""
         self.index.refresh()
         return self._dense_body(*self._meant(query, scoring))
 
@@ -148,7 +148,7 @@ class Recollection:
         return (EMBEDDED.of(self) or self._asked.get(must)) == (text, None)
 
     def scoring_of(self, text: str) -> Scoring:
-        """How a recall about a text scores if it does not say."""
+        """The default scoring of a recall about a text."""
         if self.scoring:
             return self.scoring
         if text:
@@ -161,7 +161,7 @@ class Recollection:
         return seen[-1] if seen else None
 
     def _meant(self, query: Any, scoring: Any) -> tuple[str, Scoring]:
-        """What a recall is about, and how it scores."""
+        """The text and the scoring of a recall."""
         if not isinstance(query, str | None):
             raise TypeError(f"query must be a text or None, got {query!r}")
         if not isinstance(scoring, Scoring | None):
@@ -173,7 +173,7 @@ class Recollection:
         return text, scoring
 
     def _dense_body(self, text: str, scoring: Scoring) -> str | None:
-        """What of it is embedded; None if its words alone are asked for, or nothing."""
+        """The text to embed; None if the recall needs no embedding."""
         if text and scoring.relevance and scoring.lexical_share < 1:
             return self.index.ranking.body(text, scoring)
         return None
@@ -194,7 +194,7 @@ class Recollection:
         return events + self.context.inbox.events()
 
     def _noticed(self, event: MemoryRecord) -> str:
-        """What of an observation brings something to mind: of a state, few people."""
+        """The part of an observation in the focus: of a state, a few people."""
         if not is_state(event.kind, event.content):
             return self.context.line(event)
         me = self.context.agent.unique_id

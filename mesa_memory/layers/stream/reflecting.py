@@ -38,7 +38,7 @@ class Reflector:
             together. Alone, it means ``Reflection.direct()``.
 
     Raises:
-        TypeError: if the plan is no ``Reflection``.
+        TypeError: if the plan is not a ``Reflection``.
         ValueError: if the threshold is not above 0.
     """
 
@@ -62,7 +62,7 @@ class Reflector:
         self._open: list[str | None] = []
 
     def snapshot(self) -> dict[str, Any]:
-        """How far the next reflection is."""
+        """The progress towards the next reflection."""
         return {"gathered": self.gathered, "open": list(self._open)}
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
@@ -184,7 +184,7 @@ class Reflector:
         newest: Sequence[MemoryRecord],
         stale: Sequence[MemoryRecord],
     ) -> Sequence[MemoryRecord]:
-        """What an insight may rest on."""
+        """The records that an insight may rest on."""
         if question:
             return self._bring_to_mind(question, vector)
         if question is None:
@@ -218,7 +218,7 @@ class Reflector:
     def _bring_to_mind(
         self, question: str, vector: tuple[object, str] | None
     ) -> list[MemoryRecord]:
-        """What a question recalls, oldest first."""
+        """The records that a question recalls, oldest first."""
         assert self.plan is not None
         row, source = vector or (None, "")
         index = self.recollection.index

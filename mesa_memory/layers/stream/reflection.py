@@ -1,4 +1,4 @@
-"""How an agent reflects, and when: settings, as values.
+"""Settings of reflection, as values.
 
 Reflection is due once the events since the last one have gathered enough importance
 (Park et al. 2023, section 4.2).
@@ -14,7 +14,7 @@ REFLECTION_THRESHOLD = 30.0
 
 @dataclass(frozen=True)
 class Reflection:
-    """How an agent reflects; made by ``direct`` or ``questions``.
+    """Settings of reflection; made by ``direct`` or ``questions``.
 
     Attributes:
         last: how many of the newest records are looked at.
