@@ -1,4 +1,4 @@
-"""What a person can do with the run that a page shows, besides looking at it."""
+"""Actions on the run that a page shows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import solara
 
 @dataclass(frozen=True)
 class Actions:
-    """What views may offer as a button.
+    """Actions that views offer as buttons.
 
     Attributes:
         step: makes one step of the model; None for a run that is only read.
@@ -31,5 +31,5 @@ def provide_actions(actions: Actions) -> None:
 
 
 def use_actions() -> Actions:
-    """What can be done with the run that is shown."""
+    """The actions on the run that is shown."""
     return solara.use_context(_actions)

@@ -92,7 +92,7 @@ def test_a_step_without_a_request_leads_to_one_with_some(window):
     window.page.get_by_role("button", name="where it did").click()
     window.until(lambda: "Context window" in window.text())
     window.open("?view=contents&agent=1&contents=facts", see=".mm-empty")
-    window.page.get_by_role("button", name="Go to agent 2").click()
+    window.page.get_by_role("button", name="Show agent 2").click()
     window.until(lambda: "Facts known to agent 2" in window.text())
 
 

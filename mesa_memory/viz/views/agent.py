@@ -30,7 +30,7 @@ def AgentView(focus: Focus) -> Any:
 
 @solara.component
 def Changes(focus: Focus) -> Any:
-    """The records that the step added to the memory, and those that it ended."""
+    """The records that the step added to the memory or ended."""
     rows = data.changed(focus.past, focus.source.steps, focus.step)
     with Section(
         f"Agent {focus.name}, step {number(focus.step)}", hint="changes in this step"

@@ -6,6 +6,7 @@ import solara
 
 from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.selection import Selection
+from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Empty, number
 
 
@@ -29,6 +30,28 @@ def SeeMemories(selection: Selection, text: str, icon: str) -> Any:
         button="See the agent's memory",
         on_click=lambda: selection.choose(view="agent"),
     )
+
+
+@solara.component
+def OtherAgent(
+    focus: Focus, text: str, icon: str, found: tuple[Any, float] | None, none: str
+) -> Any:
+    """The agent has no data for a view; the button leads to an agent that has.
+
+    Args:
+        focus: the agent at the step.
+        text: the reason.
+        icon: of Material Design Icons.
+        found: an agent and a step with data; None without one.
+        none: a sentence for a run in which no agent has data.
+    """
+    selection = focus.selection
+    if found is None:
+        SeeMemories(selection, f"{text} {none}", icon)
+        return
+    who, when = found
+    button = f"Show agent {focus.source.called(who)}"
+    Empty(text, icon, button, lambda: selection.choose(agent=who, step=when))
 
 
 @solara.component

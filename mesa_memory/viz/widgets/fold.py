@@ -12,7 +12,7 @@ def _OpenIfWide() -> None: ...
 
 @solara.component
 def Fold(title: str, children: Sequence[Any] = ()) -> Any:
-    """What is less often needed; use it with ``with``.
+    """A part that is less often needed; use it with ``with``.
 
     Args:
         title: always to be seen; opens and closes the rest.

@@ -1,4 +1,4 @@
-"""What is missing in the page around a dashboard: Solara's own, or Mesa's."""
+"""Additions to the page around a dashboard: Solara's own, or Mesa's."""
 
 import solara
 

@@ -1,4 +1,4 @@
-"""Texts to be read one below the other, each with what is to be known of it."""
+"""Texts one below the other, each with marks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import solara
 
 @dataclass(frozen=True)
 class PassageMark:
-    """A word about a text, such as what became of it.
+    """A word about a text, such as the state of its record.
 
     Attributes:
         icon: of Material Design Icons; what it means stands in the text, too.
@@ -45,7 +45,7 @@ def _Passages(
 
 @solara.component
 def Passages(texts: Sequence[Passage], *, label: str) -> Any:
-    """Texts as a list; whatever agents have written is shown as text.
+    """Texts as a list; the words of agents are shown as text.
 
     Args:
         label: describes the list to screen readers.

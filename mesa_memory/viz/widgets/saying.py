@@ -1,4 +1,4 @@
-"""What a page says: headings, facts, texts of agents, what is missing, what failed."""
+"""Headings, facts, texts of agents, empty views and errors."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,7 +32,7 @@ def Section(title: str, children: Sequence[Any] = (), hint: str = "") -> Any:
 
 @solara.component
 def Fact(label: str, value: str) -> Any:
-    """A number and what it is."""
+    """A number with its label."""
     number = solara.v.Html(tag="strong", children=[value])
     name = solara.v.Html(tag="span", children=[label])
     return solara.v.Html(tag="div", class_="mm-fact", children=[number, name])
@@ -78,7 +78,7 @@ def Empty(
     button: str = "",
     on_click: Callable[[], None] | None = None,
 ) -> Any:
-    """Says that there is nothing yet, why, and what to do.
+    """A view without content: the reason, and what to do.
 
     Args:
         text: a sentence or two.
@@ -95,7 +95,7 @@ def Empty(
 
 @solara.component
 def Failure(error: BaseException) -> Any:
-    """Says what went wrong; other views go on."""
+    """The message of an error; other views go on."""
     known = isinstance(error, MesaMemoryError | ValueError)
     text = str(error) if known else f"{type(error).__name__}: {error}"
     return Note(scrub(text), "error")

@@ -18,7 +18,7 @@ NEUTRAL = "#B5B5B5"
 
 @dataclass(frozen=True)
 class Legend:
-    """What the colours of a picture mean.
+    """The meaning of the colours of a picture.
 
     Attributes:
         label: what they show.
@@ -34,7 +34,7 @@ class Legend:
 
 @dataclass(frozen=True)
 class Ground:
-    """Where the agents are.
+    """The places of the agents.
 
     Attributes:
         box: least x, least y, greatest x, greatest y.
@@ -51,13 +51,13 @@ class Ground:
 
 @dataclass(frozen=True, eq=False)
 class Reel:
-    """What pictures are of; the page does not look into it.
+    """The steps and agents of pictures; the page does not read it.
 
     Attributes:
         version: another one makes the browser forget the pictures that it has.
         steps: names of all steps.
         agents: their names.
-        bare: places of those who have no memory.
+        bare: places of the agents without a memory.
     """
 
     version: str
@@ -101,10 +101,10 @@ def Stage(
 
     Args:
         reel: the same object while nothing in it changes.
-        frames: pictures, see ``data.frames``; what was given before is kept. The same
+        frames: pictures, see ``data.frames``; earlier ones are kept. The same
             object while there are no new ones.
         begin: place of the step that is shown at first; then it is the slider's.
-        selected: place of the one who stands out; -1 for nobody.
+        selected: place of the agent that stands out, or -1.
         ground: where they are, at ``begin``.
         legend: of the values in the pictures.
         on_need: called with the place of a step of which it needs the picture.
@@ -126,12 +126,7 @@ def Stage(
         begin=begin,
         selected=selected,
         ground=held,
-        legend={
-            "label": legend.label,
-            "classes": list(legend.classes),
-            "low": legend.low,
-            "high": legend.high,
-        },
+        legend=asdict(legend),
         pictures=pictures,
         colours=list(COLOURS),
         neutral=NEUTRAL,

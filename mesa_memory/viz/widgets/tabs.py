@@ -1,4 +1,4 @@
-"""The tabs of a page: rows that wrap, and a menu where there is no room for them."""
+"""The tabs of a page: rows that wrap, or a menu on a narrow page."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -49,7 +49,7 @@ def TabRow(
 def Panel(
     label: str, children: Sequence[Any] = (), panel: str = PANEL, shows: str = ""
 ) -> Any:
-    """What the chosen tab shows; use it with ``with``.
+    """The content of the chosen tab; use it with ``with``.
 
     Args:
         label: of the chosen tab.

@@ -11,9 +11,9 @@ from mesa_memory.viz.views.contents.chapters import StoryPage
 from mesa_memory.viz.views.contents.facts import FactsPage
 from mesa_memory.viz.views.conversations import ConversationsPage
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import SeeMemories
+from mesa_memory.viz.views.nothing import OtherAgent
 from mesa_memory.viz.views.requests.budget import BudgetPage
-from mesa_memory.viz.widgets import Choose, Empty, Section
+from mesa_memory.viz.widgets import Choose, Section
 
 
 @dataclass(frozen=True)
@@ -81,17 +81,13 @@ def ContentsView(focus: Focus) -> Any:
 @solara.component
 def NoPage(focus: Focus, chosen: str) -> Any:
     """The agent's memory has no such page; the button leads to one that has."""
-    page, icon = PAGES[chosen], "mdi-file-remove-outline"
+    page = PAGES[chosen]
     other = focus.source.of(data.who_has, chosen)
-    text = f"Agent {focus.name} {page.lacks}."
     with Section(f"{page.label} of agent {focus.name}"):
-        if other is None or other == focus.agent:
-            more = "No agent of this run has this page."
-            SeeMemories(focus.selection, f"{text} {more}", icon)
-            return
-        Empty(
-            text,
-            icon,
-            f"Go to agent {focus.source.called(other)}",
-            lambda: focus.selection.choose(agent=other),
+        OtherAgent(
+            focus,
+            f"Agent {focus.name} {page.lacks}.",
+            "mdi-file-remove-outline",
+            None if other in (None, focus.agent) else (other, focus.step),
+            "No agent of this run has this page.",
         )

@@ -11,8 +11,8 @@ from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as asked
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_request
-from mesa_memory.viz.views.nothing import SeeMemories
-from mesa_memory.viz.widgets import Empty, Fact, Note, Section, Table, number
+from mesa_memory.viz.views.nothing import OtherAgent
+from mesa_memory.viz.widgets import Fact, Note, Section, Table, number
 from mesa_memory.viz.widgets.tree import Tree
 
 #: characters of a conclusion in the list; the tree has more
@@ -66,23 +66,14 @@ def Conclusions(focus: Focus, made: list[data.Row], chosen: str) -> Any:
 @solara.component
 def NoConclusions(focus: Focus) -> Any:
     """The agent has concluded nothing yet; the button leads to a conclusion."""
-    text = (
-        f"Agent {focus.name} had concluded nothing by then: no summary, reflection or "
-        "impression."
-    )
-    icon = "mdi-lightbulb-off-outline"
     own = focus.source.of(leads.first_conclusion, focus.agent)
-    found = own or focus.source.of(leads.first_conclusion)
-    if found is None:
-        more = "No memory of this run makes any; STLTMemory and ImpressionMemory do."
-        SeeMemories(focus.selection, f"{text} {more}", icon)
-        return
-    who, when = found
-    Empty(
-        f"{text} Go to a later step, or to an agent whose memory makes some.",
-        icon,
-        button=f"Show agent {focus.source.called(who)} at step {number(when)}",
-        on_click=lambda: focus.selection.choose(agent=who, step=when),
+    OtherAgent(
+        focus,
+        f"Agent {focus.name} had concluded nothing by then: no summary, reflection or "
+        "impression.",
+        "mdi-lightbulb-off-outline",
+        own or focus.source.of(leads.first_conclusion),
+        "No memory of this run makes any; STLTMemory and ImpressionMemory do.",
     )
 
 

@@ -11,11 +11,10 @@ from mesa_memory.viz.data import wording
 from mesa_memory.viz.data.contents import impressions as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep, SeeMemories
+from mesa_memory.viz.views.nothing import NotAtThisStep, OtherAgent, SeeMemories
 from mesa_memory.viz.widgets import (
     Chart,
     Choose,
-    Empty,
     Fact,
     Note,
     Plain,
@@ -161,13 +160,13 @@ def Pair(focus: Focus, found: data.Opinions, chosen: tuple[Any, Any]) -> Any:
     )
     with Section("One pair over time"):
         if not there:
-            first = found.all[0].observer
-            Empty(
+            OtherAgent(
+                focus,
                 f"Agent {who} has no impressions: its memory makes none, or it met no "
-                "agent often enough. Choose another agent above.",
+                "agent often enough.",
                 ICON,
-                button=f"Show agent {source.called(first)}",
-                on_click=lambda: focus.selection.choose(agent=first),
+                (found.all[0].observer, focus.step),
+                "",
             )
             return
         subjects = {str(one): source.called(one) for one in found.of(observer)}

@@ -11,7 +11,7 @@ from mesa_memory.viz.data import leads
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep, SeeMemories
+from mesa_memory.viz.views.nothing import NotAtThisStep, OtherAgent
 from mesa_memory.viz.views.recall.chart import bars, change
 from mesa_memory.viz.widgets import (
     Chart,
@@ -78,20 +78,13 @@ def NoRecall(focus: Focus) -> Any:
         text = f"Agent {focus.name} recalled nothing in this step."
         NotAtThisStep(selection, text, icon, to, "where it did")
         return
-    text = (
+    OtherAgent(
+        focus,
         f"Agent {focus.name} never recalled anything by score. Memories that rank "
-        "their records do, such as EpisodicMemory"
-    )
-    other = source.of(leads.first_recall)
-    if other is None:
-        SeeMemories(selection, f"{text}; no agent of this run has one.", icon)
-        return
-    who, when = other
-    Empty(
-        f"{text}; choose another agent.",
+        "their records do, such as EpisodicMemory.",
         icon,
-        button=f"Show agent {source.called(who)}",
-        on_click=lambda: selection.choose(agent=who, step=when),
+        source.of(leads.first_recall),
+        "No agent of this run has one.",
     )
 
 
