@@ -15,7 +15,7 @@ import numpy as np
 from mesa_memory.core.content import plain
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
-from mesa_memory.core.text.addresses import is_address
+from mesa_memory.core.text.addresses import is_address_name
 from mesa_memory.core.text.redaction import secret_name
 from mesa_memory.errors import UndeclaredState
 
@@ -109,7 +109,7 @@ def _records_in(value: Any) -> Iterator[MemoryRecord]:
 def _check_name(name: str) -> None:
     if secret_name(name):
         raise _NotKeptError("it is a secret, and secrets are not recorded")
-    if is_address("x", name):
+    if is_address_name(name):
         raise _NotKeptError("it is an address, and addresses are not taken from a file")
 
 

@@ -167,7 +167,7 @@ def test_a_missing_package_names_the_extra_that_brings_it(monkeypatch):
 
 
 def test_an_address_that_is_none_is_a_wrong_argument():
-    with pytest.raises(ValueError, match="no address"):
+    with pytest.raises(ValueError, match="not the address"):
         open_store("postgresql://[::")
 
 

@@ -1,7 +1,4 @@
-"""Addresses: what names a place in a network, or where to find such a name.
-
-A file from somebody else must not say where requests, and the keys in them, are sent.
-"""
+"""Addresses of model servers, and names of attributes that hold an address."""
 
 import re
 from functools import lru_cache
@@ -17,48 +14,19 @@ _AROUND = " \t\r\n\xa0\u200b\ufeff'\"`<>"
 #: the ends of an address that its clients add themselves
 _ENDPOINT = re.compile(r"/(?:chat/completions|completions|embeddings)/*$")
 _BETWEEN = re.compile(r"[^a-zA-Z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
-#: an argument with such a word in its name holds an address, if it holds a text
+#: an attribute with such a word in its name holds an address
 _WORDS = frozenset(
     {"url", "urls", "uri", "uris", "endpoint", "endpoints", "host", "hosts", "hostname"}
     | {"server", "servers", "proxy", "proxies", "dsn", "webhook", "domain", "baseurl"}
     | {"gateway", "upstream", "apibase", "address", "addresses"}
 )
 _PAIRS = frozenset({("api", "base"), ("base", "path"), ("api", "root")})
-#: what a provider's client puts into the name of a host
-_PARTS = frozenset({"region", "location", "zone", "account", "resource", "instance"})
-_PARTS |= {"subdomain", "tenant", "workspace"}
-_BREAKS_OUT = re.compile(r"[/\\?#@:\s]")
-_NUMBERS = r"\d{1,3}(?:\.\d{1,3}){3}"
-_HOST = rf"(?:localhost|{_NUMBERS}|(?:[a-z0-9_-]+\.)+[a-z]{{2,}})"
-_TEXTS = [
-    re.compile(pattern, re.IGNORECASE)
-    for pattern in (
-        r"[a-z][a-z0-9+.-]*:/?/",  # a scheme
-        r"^\s*(?:postgres|postgresql|mysql|sqlite|file|unix)[+\w]*:",
-        r"^\s*(?://|\\\\)",  # //host, \\host
-        rf"(?:^|[\s/@=,:'\"(]){_HOST}:\d+",  # host:port
-        rf"(?:^|[\s/@=,:'\"(])(?:localhost|{_NUMBERS})(?:[\s/?#,'\")]|$)",
-        r"(?:^|[\s/@=,:'\"(])(?:[a-z0-9_-]+\.)+[a-z]{2,}[/?#\\]",  # host and path
-        r"\[[0-9a-f:.]*:[0-9a-f:.]*\]",  # [::1]
-        r"\bos\.environ\b|\$\{?[A-Za-z_]\w*|%[A-Za-z_]\w*%",  # a variable's value
-        r"(?:^|\s)(?:host|hostaddr|server)\s*=\s*\S",  # a DSN of keywords
-    )
-]
 
 
-def is_address(text: str, name: str = "") -> bool:
-    """True for a text that is an address, or has one in it.
-
-    Args:
-        text: any.
-        name: of what holds it; under some, such as ``api_base``, any text is one.
-    """
+def is_address_name(name: str) -> bool:
+    """True for a name such as ``api_base``, whose value says where requests are sent."""
     words = [word.lower() for word in _BETWEEN.split(name) if word]
-    if _WORDS & set(words) or _PAIRS & set(pairwise(words)):
-        return bool(text)
-    if _PARTS & set(words) and _BREAKS_OUT.search(text):
-        return True
-    return any(pattern.search(text) for pattern in _TEXTS)
+    return bool(_WORDS & set(words) or _PAIRS & set(pairwise(words)))
 
 
 @lru_cache
