@@ -30,7 +30,7 @@ from benchmarks.tables import show
 from mesa_memory import Services, configure, register_policy
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments.estimates.forecast import EFFORT, estimate
+from mesa_memory.experiments.estimates.forecast import EFFORT_AGENT_STEPS, estimate
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.memories.registry import OURS
@@ -200,7 +200,7 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--memory", default=",".join(OURS))
     parser.add_argument("--world", default=",".join(WORLDS))
-    parser.add_argument("--effort", type=int, default=EFFORT)
+    parser.add_argument("--effort", type=int, default=EFFORT_AGENT_STEPS)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--json", action="store_true")

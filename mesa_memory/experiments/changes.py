@@ -1,4 +1,4 @@
-"""What changes in the middle of a run: an intervention, or another class of memory."""
+"""Changes in the middle of a run: an intervention, or another class of memory."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

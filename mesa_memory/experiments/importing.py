@@ -1,4 +1,4 @@
-"""What a name in a file or a command leads to."""
+"""Objects by their names in files and commands."""
 
 import pkgutil
 import sys
@@ -17,7 +17,7 @@ def importable(folder: Path) -> None:
 
 
 def named(where: str, folder: Path) -> Any:
-    """What ``module:name`` leads to; the module may lie in ``folder``.
+    """The object at ``module:name``; the module may be in ``folder``.
 
     Raises:
         ValueError: if it cannot be loaded.

@@ -135,7 +135,7 @@ def test_an_estimate_knows_a_model_by_the_same_names_as_a_study():
         ),
         ("model = 'flu'\nsteps = 3", "give module:name, or rumor"),
         ("model = 'mesa_memory:Nothing'\nsteps = 3", "cannot be loaded"),
-        ("model = ", "is no TOML"),
+        ("model = ", "is not valid TOML"),
         (
             "model = 'rumor'\nsteps = 3\nfactors.memory = ['stl']",
             "choose from short_term",
@@ -155,7 +155,7 @@ def test_what_is_no_study_ends_in_one_line(tmp_path):
     (tmp_path / "no_study_here.py").write_text("study = 3")
     for file, said in (
         ("no_study_here.py", "must have a variable study"),
-        ("gone.py", "there is no file"),
+        ("gone.py", "was not found"),
     ):
         result = call("run", tmp_path / file)
         assert result.exit_code == 2

@@ -165,8 +165,8 @@ def test_a_model_that_stops_by_itself_is_finished(file):
 @pytest.mark.parametrize(
     "factors, error, said",
     [
-        ({"memory": []}, EmptyDesign, "the factor 'memory' has no values"),
-        ([], EmptyDesign, "the design has no rows"),
+        ({"memory": []}, EmptyDesign, "the factor 'memory' has an empty list"),
+        ([], EmptyDesign, "the design is a table without rows"),
         ({"colour": 1}, TypeError, "Street has no argument 'colour': it takes n, mem"),
         ({"n": [object()]}, TypeError, "has no name that could stand in a table"),
         ("stlt", TypeError, "a design is a dict of factors"),

@@ -17,12 +17,12 @@ from mesa_memory.llm.cost.price import FREE, Price
 from mesa_memory.llm.doubles.policy import PROVIDER, PolicyInput
 
 #: names of a model's argument for the number of agents, the likeliest first
-AGENTS = (
+AGENT_ARGUMENTS = (
     "n_agents", "num_agents", "number_of_agents", "agents", "n_people", "people",
     "population", "population_size", "n", "N",
 )  # fmt: skip
 #: agents times steps of both pilots together
-EFFORT = 3000
+EFFORT_AGENT_STEPS = 3000
 #: number of pilots; steps and agents that a shortened pilot still has
 PILOTS, MIN_STEPS, MIN_AGENTS = 2, 50, 8
 
@@ -40,7 +40,7 @@ def estimate(
     runs: int = 1,
     prices: Mapping[str, Any] | None = None,
     policy: Callable[[PolicyInput], Any] | None = None,
-    effort: int = EFFORT,
+    effort: int = EFFORT_AGENT_STEPS,
     seed: int = 0,
     since: int = 0,
     change: Callable[[Any], Any] | None = None,
@@ -59,7 +59,7 @@ def estimate(
         replies: tokens of a reply by purpose, where you know better than the pilot: a
             language model may say more than the offline answers do.
         agents: number of agents, in the first of the model's arguments that is in
-            ``AGENTS``; None is what ``parameters`` say. A model without such an argument
+            ``AGENT_ARGUMENTS``; None is what ``parameters`` say. A model without such an argument
             has all its agents in the pilots.
         runs: number of runs, one for each seed.
         prices: prices of models that litellm's list does not have, by name: a ``Price``
@@ -109,7 +109,7 @@ def _agents(
 ) -> tuple[str | None, int | None]:
     """The argument for the number of agents, and the number; None if unknown."""
     takes = arguments_of(model_class)
-    for name in AGENTS:
+    for name in AGENT_ARGUMENTS:
         default = takes[name].default if name in takes else None
         value = given.get(name, default) if count is None else count
         if name in takes and isinstance(value, int) and value > 0:
@@ -117,7 +117,7 @@ def _agents(
     if count is not None:
         raise ValueError(
             f"agents={count!r} must be at least 1 for a model with an argument of one of "
-            f"the names {', '.join(AGENTS)}; this model takes {', '.join(takes)}"
+            f"the names {', '.join(AGENT_ARGUMENTS)}; this model takes {', '.join(takes)}"
         )
     return None, None
 

@@ -1,4 +1,4 @@
-"""What the runs of a study that are still missing will cost, arm by arm."""
+"""The cost of a study's missing runs, arm by arm."""
 
 import inspect
 import json
@@ -32,7 +32,7 @@ class StudyEstimate:
 
     @property
     def runs(self) -> int:
-        """How many runs are missing."""
+        """The number of missing runs."""
         return sum(arm.runs for arm in self.arms)
 
     @property

@@ -1,4 +1,4 @@
-"""What the agents of a model remember at this moment, read without any trace."""
+"""The records that the agents of a model hold now, read without any trace."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ PENDING = "pending"
 
 
 @dataclass(frozen=True)
-class Holding:
+class HeldRecord:
     """One record that one layer of one agent's memory holds.
 
     Attributes:
@@ -40,14 +40,14 @@ def minds(model: Any) -> Iterator[tuple[Any, str, MemoryModule]]:
                 yield agent, place, memory
 
 
-def holdings(model: Any) -> list[Holding]:
+def holdings(model: Any) -> list[HeldRecord]:
     """All current records that are held, by agent and layer, each in order of making."""
-    found: list[Holding] = []
+    found: list[HeldRecord] = []
     for agent, place, memory in minds(model):
         before = f"{place}." if place else ""
         for layer, records in _by_layer(memory).items():
             found += [
-                Holding(
+                HeldRecord(
                     agent.unique_id, before + layer, record, text_of(memory, record)
                 )
                 for record in records
@@ -56,7 +56,7 @@ def holdings(model: Any) -> list[Holding]:
 
 
 def text_of(memory: MemoryModule, record: MemoryRecord) -> str:
-    """What a record says, as its owner reads it."""
+    """The text of a record, as its owner reads it."""
     content = record.content
     if record.origin == DERIVED and isinstance(content, dict) and "text" in content:
         return str(content["text"])
@@ -64,7 +64,7 @@ def text_of(memory: MemoryModule, record: MemoryRecord) -> str:
 
 
 def texts(model: Any) -> dict[Any, list[str]]:
-    """What each agent with a memory remembers, a text for each record, by unique id."""
+    """The texts of the records of each agent with a memory, by unique id."""
     found: dict[Any, dict[str, str]] = {
         agent.unique_id: {} for agent, _, _ in minds(model)
     }

@@ -17,13 +17,13 @@ import numpy as np
 import pandas as pd
 
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.experiments.measures.holdings import Holding, holdings, minds, texts
+from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
 from mesa_memory.experiments.measures.similarity import (
     answers_of,
     mean_jaccard,
     same_answers,
 )
-from mesa_memory.experiments.measures.survival import FORGOTTEN, survival
+from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, survival
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.layers.facts.statement import KIND as FACT
 from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
@@ -51,7 +51,7 @@ type Truth = Callable[[Any, MemoryRecord, str], bool | None]
 
 
 def layers(model: Any) -> pd.DataFrame:
-    """What each agent's memory holds, layer by layer; a table for each step.
+    """The size and age of each layer of each agent's memory, as a table.
 
     Returns:
         Columns ``agent`` (unique id), ``layer`` (its name; ``"pending"`` is what no layer
@@ -60,7 +60,7 @@ def layers(model: Any) -> pd.DataFrame:
     """
     now, held = clock(model), holdings(model)
     columns = ["agent", "layer", "records", "characters", "age"]
-    found: dict[tuple[Any, str], list[Holding]] = {}
+    found: dict[tuple[Any, str], list[HeldRecord]] = {}
     for each in held:
         found.setdefault((each.agent, each.layer), []).append(each)
     rows = [
@@ -75,34 +75,30 @@ def layers(model: Any) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=columns)
 
 
-def size(model: Any) -> float:
-    """How many records an agent holds, each counted once; the mean over agents, >= 0."""
-    return _size(None, model)
+def size(model: Any, layer: str | None = None) -> float:
+    """The number of records of an agent, each counted once; the mean over agents, >= 0.
 
-
-def size_of(layer: str) -> Measure:
-    """``size`` of one layer, such as ``"window"``; see ``layers`` for their names."""
-    return partial(_size, _layer(layer))
-
-
-def age(model: Any) -> float:
-    """The mean age of all records that agents hold, in steps, >= 0."""
-    return _age(None, model)
-
-
-def age_of(layer: str) -> Measure:
-    """``age`` of one layer, such as ``"window"``; see ``layers`` for their names."""
-    return partial(_age, _layer(layer))
-
-
-def _size(layer: str | None, model: Any) -> float:
+    Args:
+        layer: None is all layers; see ``layers`` for their names.
+    """
     owners = {agent.unique_id for agent, _, _ in minds(model)}
     return len(_held(layer, model)) / len(owners) if owners else math.nan
 
 
-def _age(layer: str | None, model: Any) -> float:
+def size_of(layer: str) -> Measure:
+    """``size`` of one layer, such as ``"window"``; see ``layers`` for their names."""
+    return partial(size, layer=_layer(layer))
+
+
+def age(model: Any, layer: str | None = None) -> float:
+    """The mean age of all records that agents hold, in steps, >= 0; see ``size``."""
     now, records = clock(model), _held(layer, model)
     return float(np.mean([now - r.step for r in records])) if records else math.nan
+
+
+def age_of(layer: str) -> Measure:
+    """``age`` of one layer, such as ``"window"``; see ``layers`` for their names."""
+    return partial(age, layer=_layer(layer))
 
 
 def _held(layer: str | None, model: Any) -> list[MemoryRecord]:
@@ -120,7 +116,7 @@ def _layer(layer: Any) -> str:
 
 
 def holders(fact: Fact) -> Measure:
-    """How many agents remember a fact; 0 to the number of agents.
+    """The number of agents who remember a fact; 0 to the number of agents.
 
     Args:
         fact: a text: one record must have all of its words, in any form, function words
@@ -169,7 +165,7 @@ def _has_words(wanted: frozenset[str], text: str) -> bool:
 
 
 def agreement(model: Any) -> float:
-    """How alike the agents' memories are: mean Jaccard similarity of words, 0 to 1.
+    """The mean Jaccard similarity of the words of the agents' memories, 0 to 1.
 
     See ``similarity.mean_jaccard``. It grows with the square of the number of agents.
     """
@@ -194,7 +190,7 @@ def _agreement_on(question: Callable[[Any], Hashable | None], model: Any) -> flo
 
 
 def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
-    """What each agent thinks of each other one; a matrix for each step.
+    """The impressions that agents have of each other, as a matrix.
 
     Args:
         value: ``"sentiment"``, -1 (hostile) to 1 (friendly), or ``"familiarity"``, 0 (a
@@ -220,7 +216,7 @@ def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
 
 
 def reciprocity(model: Any, value: str = "sentiment") -> float:
-    """Whether liking is returned: the correlation of impressions within pairs, -1 to 1.
+    """The correlation of impressions within pairs, -1 to 1: returned liking.
 
     Of all pairs of agents who have an impression of each other, each counted in both
     directions (Kenny 1994, "Interpersonal Perception"). NaN for fewer than two such pairs,
@@ -254,14 +250,14 @@ def _mutual(matrix: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def forgetting(
-    source: Any, forgotten: Collection[str] = FORGOTTEN, kinds: Any = None
+    source: Any, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
 ) -> pd.DataFrame:
     """The forgetting curve of a recorded run or model; see ``survival.survival``."""
     return survival(source, forgotten, kinds)
 
 
 def retention(
-    age: float, forgotten: Collection[str] = FORGOTTEN, kinds: Any = None
+    age: float, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
 ) -> Measure:
     """The share of events that are still held ``age`` steps after they happened, 0 to 1.
 
@@ -321,56 +317,47 @@ def _fact_holds(
 # -- what it costs ---------------------------------------------------------------------
 
 
-def calls(model: Any) -> int:
+def calls(model: Any, purposes: tuple[str, ...] = ()) -> int:
     """Requests to language models since the run began, >= 0; failed ones count.
 
     Waits until the memories have finished their work, as do ``tokens`` and ``cost``.
-    What a researcher asks (``probe``, questionnaires) is left out
-    here, in ``tokens`` and in ``cost``, so that asking changes no measure;
-    ``calls_for("probe")`` counts it.
+
+    Args:
+        purposes: such as ``"grade"``; empty is all but the researcher's (``probe``,
+            questionnaires), so that questions change no measure.
     """
-    return _used((), model).calls
+    return _used(purposes, model).calls
 
 
-def tokens(model: Any) -> int:
+def tokens(model: Any, purposes: tuple[str, ...] = ()) -> int:
     """Tokens in and out since the run began, >= 0; see ``calls``."""
-    return _used((), model).tokens
+    return _used(purposes, model).tokens
 
 
-def cost(model: Any) -> float:
+def cost(model: Any, purposes: tuple[str, ...] = ()) -> float:
     """US dollars since the run began, >= 0; NaN if a price is unknown. See ``calls``."""
-    return _dollars(_used((), model))
+    used = _used(purposes, model)
+    # Rounded, as calls end in any order, and so are their prices added.
+    return math.nan if used.cost is None else round(used.cost, 9)
 
 
 def calls_for(*purposes: str) -> Measure:
     """``calls`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
-    return partial(_calls, _purposes(purposes))
+    return partial(calls, purposes=_purposes(purposes))
 
 
 def tokens_for(*purposes: str) -> Measure:
     """``tokens`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
-    return partial(_tokens, _purposes(purposes))
+    return partial(tokens, purposes=_purposes(purposes))
 
 
 def cost_for(*purposes: str) -> Measure:
     """``cost`` for these purposes, such as ``"grade"`` or ``"reasoning"``."""
-    return partial(_cost, _purposes(purposes))
-
-
-def _calls(purposes: tuple[str, ...], model: Any) -> int:
-    return _used(purposes, model).calls
-
-
-def _tokens(purposes: tuple[str, ...], model: Any) -> int:
-    return _used(purposes, model).tokens
-
-
-def _cost(purposes: tuple[str, ...], model: Any) -> float:
-    return _dollars(_used(purposes, model))
+    return partial(cost, purposes=_purposes(purposes))
 
 
 def _used(purposes: tuple[str, ...], model: Any) -> Usage:
-    """What was used for these purposes; for none of them, by all but the researcher."""
+    """The usage for these purposes; without a purpose, all but the researcher's."""
     if not Services.exist(model):
         return Usage()
     services = Services.of(model)
@@ -378,11 +365,6 @@ def _used(purposes: tuple[str, ...], model: Any) -> Usage:
     by_purpose = services.ledger.of_run()
     chosen = purposes or [each for each in by_purpose if each not in BY_RESEARCHER]
     return sum((by_purpose[p] for p in chosen if p in by_purpose), Usage())
-
-
-def _dollars(used: Usage) -> float:
-    # Rounded, as calls end in any order, and so are their prices added.
-    return math.nan if used.cost is None else round(used.cost, 9)
 
 
 def _purposes(purposes: tuple[Any, ...]) -> tuple[str, ...]:

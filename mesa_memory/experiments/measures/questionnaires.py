@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 logger = logger_of(__name__)
 
 #: agents that are asked at the same time, where answers take their time
-MOST_AT_ONCE = 32
+MAX_AGENTS_AT_ONCE = 32
 COLUMNS = ("step", "agent", "question", "value", "error")
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one agent said to one question.
+    """The answer of one agent to one question.
 
     Attributes:
         step: the model's clock.
@@ -127,13 +127,15 @@ class Questionnaire:
         if hasattr(services.llm, "complete") or all(map(_instant, chosen)):
             found = [self._asked(agent, now) for agent in chosen]
         else:
-            with ThreadPoolExecutor(min(MOST_AT_ONCE, max(1, len(chosen)))) as threads:
+            with ThreadPoolExecutor(
+                min(MAX_AGENTS_AT_ONCE, max(1, len(chosen)))
+            ) as threads:
                 found = list(threads.map(lambda agent: self._asked(agent, now), chosen))
         return [answer for answers in found for answer in answers]
 
     @property
     def description(self) -> dict[str, Any]:
-        """What is asked and when, as plain data."""
+        """The questions and their schedule, as plain data."""
         asked = [question.description for question in self.questions]
         return {"questions": asked, "every": self.every, "at": list(self.at)}
 
@@ -167,7 +169,7 @@ def checked(given: Any) -> tuple[Questionnaire, ...]:
 
 
 def described(questionnaires: Iterable[Questionnaire]) -> dict[str, Any]:
-    """What a study's fingerprint says of its questionnaires; nothing if it has none."""
+    """The questionnaires of a study for its fingerprint; empty without one."""
     asked = [questionnaire.description for questionnaire in questionnaires]
     return {"questionnaires": asked} if asked else {}
 

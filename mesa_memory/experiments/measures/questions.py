@@ -17,7 +17,7 @@ _NUMBERS = {"integer": (int, "a whole number"), "float": (float, "a number")}
 
 @dataclass(frozen=True)
 class Question:
-    """What agents are asked, and what kind of answer counts.
+    """A question to agents, and the kind of answer that counts.
 
     Args:
         name: of the item; the column ``question`` of the answers.
@@ -72,7 +72,7 @@ class Question:
 
     @property
     def description(self) -> dict[str, Any]:
-        """What is asked, as plain data."""
+        """The question as plain data."""
         plain = {f: getattr(self, f) for f in ("name", "text", "kind", "least", "most")}
         schema = None if self.schema is None else self.schema.model_json_schema()
         return plain | {"choices": list(self.choices), "schema": schema}

@@ -1,4 +1,4 @@
-"""How much the memories of several agents have in common."""
+"""The similarity of the memories of several agents."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from itertools import combinations
@@ -42,6 +42,6 @@ def same_answers(answers: Sequence[Hashable]) -> float:
 
 
 def answers_of(model: Any, question: Callable[[Any], Any]) -> list[Any]:
-    """What a function says of each agent, without those of whom it says None."""
+    """The values of a function of each agent, without None."""
     found = [question(agent) for agent in model.agents]
     return [answer for answer in found if answer is not None]

@@ -1,4 +1,4 @@
-"""How long what happened to agents stays in their memories."""
+"""The lifetimes of events in memories."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -12,11 +12,11 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.stores.schema import records
 
 #: endings after which an event is in no memory, in any form
-FORGOTTEN = (EVICTED,)
+FORGETTING_REASONS = (EVICTED,)
 
 
 def survival(
-    source: Any, forgotten: Collection[str] = FORGOTTEN, kinds: Any = None
+    source: Any, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
 ) -> pd.DataFrame:
     """The share of events that are still remembered, by their age in steps.
 

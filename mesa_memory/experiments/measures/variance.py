@@ -1,4 +1,4 @@
-"""What of the spread of results is due to the seed, and what to the language model."""
+"""The shares of seed and language model in the variance of results."""
 
 from dataclasses import dataclass
 
@@ -8,7 +8,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class VarianceComponents:
-    """Where the variance of a result comes from; in the square of its unit.
+    """The components of a result's variance, in the square of its unit.
 
     Attributes:
         seed: variance between seeds: worlds and chances differ.

@@ -1,4 +1,4 @@
-"""What is measured of a case's model, at the end of each step and of the run."""
+"""Measures of a case's model, at the end of each step and of the run."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

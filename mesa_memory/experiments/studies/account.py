@@ -13,7 +13,7 @@ logger = logger_of(__name__)
 
 
 class StudyAccount:
-    """What a run takes from the budget of its study; see ``llm.ledger.Account``.
+    """A run's account in the budget of its study; see ``llm.cost.account.Account``.
 
     Args:
         spending: the account of the run's case.

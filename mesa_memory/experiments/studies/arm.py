@@ -1,4 +1,4 @@
-"""How the model of a case is made: its arguments, its memories, its services."""
+"""Makes the model of a case: its arguments, memories and services."""
 
 import inspect
 import sys

@@ -1,4 +1,4 @@
-"""Which runs a study wants: factors crossed, rows of a table, or Mesa's scenarios."""
+"""The runs of a study: factors crossed, rows of a table, or Mesa's scenarios."""
 
 import hashlib
 import itertools
@@ -99,7 +99,7 @@ class Design:
             )
         if not given:
             raise EmptyDesign(
-                "the design has no rows, so there is nothing to run: give a table with "
+                "the design is a table without rows: give a table with "
                 "at least one row."
             )
         return cls((), tuple(map(_row, given)), seeds, replicates)
@@ -178,11 +178,13 @@ class Design:
 def _seeds(seeds: Any) -> tuple[Any, ...]:
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):
         raise TypeError(
-            f"seeds must be several, such as range(10) or [1, 2, 3], got {seeds!r}"
+            f"seeds must be a list of seeds, such as range(10) or [1, 2, 3], got {seeds!r}"
         )
     found = tuple(seeds)
     if not found:
-        raise EmptyDesign("there are no seeds, so there is nothing to run.")
+        raise EmptyDesign(
+            "seeds is empty, so no run can be made: give at least one, such as seeds=[1]."
+        )
     return found
 
 

@@ -1,4 +1,4 @@
-"""Who makes the cases of a study: processes of this machine, or any executor."""
+"""Makes the cases of a study: in processes of this machine, or any executor."""
 
 import pickle
 import threading
@@ -19,27 +19,27 @@ from mesa_memory.experiments.studies.processes import Processes
 from mesa_memory.experiments.studies.worker import (
     LOST_WORKER,
     Job,
-    Outcome,
+    JobOutcome,
     run_apart,
     run_job,
 )
 
 #: jobs that an executor of somebody else has at a time
-AHEAD = 1000
+MAX_QUEUED_JOBS = 1000
 SERIAL = "serial"
 
 
 class Workers(Protocol):
     """Makes jobs and gives their outcomes as they come."""
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
+    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """Each job has one outcome."""
 
 
 class Serial:
     """One run after the other, in this process."""
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
+    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """See ``Workers``."""
         try:
             for job in jobs:
@@ -58,7 +58,7 @@ class Futures:
     def __init__(self, executor: Any) -> None:
         self.executor = executor
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
+    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """See ``Workers``."""
         waiting, under_way = iter(jobs), {}
         stop, make = threading.Event(), run_apart
@@ -66,7 +66,7 @@ class Futures:
         if here:  # only what runs in this process can be told to stop
             make = partial(run_job, stopping=stop.is_set)
         try:
-            for job in islice(waiting, AHEAD):
+            for job in islice(waiting, MAX_QUEUED_JOBS):
                 under_way[self.executor.submit(make, job)] = job
             while under_way:
                 ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
@@ -83,8 +83,8 @@ class Futures:
                 stores.close()
 
 
-def _outcome(future: Any, job: Job) -> Outcome:
-    """What a future says; a worker that has died is an outcome, too."""
+def _outcome(future: Any, job: Job) -> JobOutcome:
+    """The outcome of a future; a worker that has died is an outcome, too."""
     error = future.exception()
     if error is None:
         return future.result()
@@ -92,7 +92,7 @@ def _outcome(future: Any, job: Job) -> Outcome:
         f"WorkerLost: the worker that made this run is gone ({type(error).__name__}: "
     )
     advice = "). What was recorded is kept, and study.run() goes on from there."
-    return Outcome(job.number, LOST_WORKER, f"{said}{error}{advice}")
+    return JobOutcome(job.number, LOST_WORKER, f"{said}{error}{advice}")
 
 
 def workers_of(executor: Any) -> Workers:
@@ -142,7 +142,7 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
 
 
 def _packing(workers: Workers) -> Callable[[Any], bytes] | None:
-    """What packs a job for workers in other processes; None if all of them take any."""
+    """Packs a job for workers in other processes; None if they take any object."""
     executor = workers.executor if isinstance(workers, Futures) else None
     if isinstance(workers, Processes) or isinstance(executor, ProcessPoolExecutor):
         return pickle.dumps

@@ -11,7 +11,7 @@ from mesa_memory.experiments.changes import ChangeAfter
 
 
 @dataclass(frozen=True)
-class Level:
+class FactorLevel:
     """One value of a factor.
 
     Attributes:
@@ -34,7 +34,7 @@ class Factor:
     """
 
     name: str
-    levels: tuple[Level, ...]
+    levels: tuple[FactorLevel, ...]
 
     @classmethod
     def of(cls, name: str, values: Any) -> "Factor":
@@ -52,12 +52,12 @@ class Factor:
         if not isinstance(name, str):
             raise TypeError(f"a factor's name must be a text, got {name!r}")
         if isinstance(values, Mapping):
-            levels = [Level(str(label), value) for label, value in values.items()]
+            levels = [FactorLevel(str(label), value) for label, value in values.items()]
         else:
-            levels = [Level(label_of(name, v), v) for v in _listed(values)]
+            levels = [FactorLevel(label_of(name, v), v) for v in _listed(values)]
         if not levels:
             raise EmptyDesign(
-                f"the factor {name!r} has no values, so there is nothing to run: give "
+                f"the factor {name!r} has an empty list of values: give "
                 "at least one, or leave the factor out."
             )
         found = {repr(level.label): level for level in levels}
@@ -80,7 +80,7 @@ class Factor:
 
 
 def label_of(name: str, value: Any) -> Any:
-    """What a value is called: itself if it is plain data, ``module:name`` of a class.
+    """The label of a value: itself if it is plain data, ``module:name`` of a class.
 
     Raises:
         TypeError: for an object without a name of its own.

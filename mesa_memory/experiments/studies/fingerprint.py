@@ -18,7 +18,7 @@ from mesa_memory.core.text.redaction import hide
 from mesa_memory.runs.recording.config import versions
 
 #: hexadecimal digits of each hash
-DIGITS = 16
+HASH_DIGITS = 16
 #: parts of a fingerprint, in the order of a list of differences
 PARTS = ("code", "prompts", "configuration", "versions")
 _PACKAGE = Path(tasks.__file__).absolute().parents[1]
@@ -103,7 +103,9 @@ def _changed(part: str, name: str, old: Mapping[str, str], new: Mapping) -> str:
 
 
 def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGITS]
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[
+        :HASH_DIGITS
+    ]
 
 
 def _hashes(texts: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which runs of a study begin as a copy of another one, and after which step.
+"""The runs of a study that begin as a copy of another one, and the step of the fork.
 
 Runs that are the same until something changes in one of them share all steps before it.
 One of them makes these steps, and the others take them over: what is shared is paid for
@@ -21,7 +21,7 @@ type Checkpoints = Mapping[int, Mapping[float, bool]]
 
 @dataclass(frozen=True)
 class Fork:
-    """Where a run leaves another one.
+    """The point at which a run leaves another one.
 
     Attributes:
         case: number of the case that it begins as.

@@ -1,4 +1,4 @@
-"""Where a study is kept."""
+"""The location of a study's store."""
 
 import os
 from pathlib import Path

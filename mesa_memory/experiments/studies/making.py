@@ -20,7 +20,7 @@ from mesa_memory.experiments.studies.worker import (
     LOST,
     LOST_WORKER,
     Job,
-    Outcome,
+    JobOutcome,
 )
 from mesa_memory.stores.studies import FAILED, Studies
 
@@ -108,7 +108,7 @@ def _code_changed(job: Job, found: Sequence[str]) -> StudyChanged:
     )
 
 
-def _take(studies: Studies, job: Job, outcome: Outcome) -> None:
+def _take(studies: Studies, job: Job, outcome: JobOutcome) -> None:
     """Raises for an outcome that ends the study.
 
     Args:

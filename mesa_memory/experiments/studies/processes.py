@@ -26,7 +26,7 @@ from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.experiments.studies.worker import (
     LOST_WORKER,
     Job,
-    Outcome,
+    JobOutcome,
     run_apart,
     steps_done,
 )
@@ -34,9 +34,9 @@ from mesa_memory.experiments.studies.worker import (
 #: what a worker says when it has loaded what it needs; and is told when it is to end
 READY, STOP = b"ready", b"stop"
 #: deaths of its workers without a further step, after which a case counts as failed
-DEATHS = 3
+MAX_WORKER_DEATHS = 3
 #: workers in a row that end before they are ready, after which the study ends
-STARTS = 3
+MAX_FAILED_STARTS = 3
 #: seconds that workers have to end their step after an interrupt
 GRACE_S = 60.0
 
@@ -59,7 +59,7 @@ class Processes:
             checked_int("workers", self.workers)
         checked_int("runs_at_once", self.runs_at_once)
 
-    def outcomes(self, jobs: Sequence[Job]) -> Iterator[Outcome]:
+    def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """Makes all jobs; gives each outcome as it comes.
 
         Raises:
@@ -103,20 +103,20 @@ class _Pool:
         """True if nothing is left to make."""
         return not self.waiting and not any(worker.jobs for worker in self.workers)
 
-    def next(self) -> list[Outcome]:
+    def next(self) -> list[JobOutcome]:
         """Waits for something to happen; what has ended by then."""
         for free in range(self.runs_at_once):
             for worker in self.workers:  # the runs are spread over all of them
                 if self.waiting and len(worker.jobs) <= free:
                     worker.give(self.waiting.popleft())
-        found: list[Outcome] = []
+        found: list[JobOutcome] = []
         heard = wait([worker.connection for worker in self.workers])
         for place, worker in enumerate(self.workers):
             if worker.connection in heard:
                 found += self._heard(place, worker)
         return found
 
-    def _heard(self, place: int, worker: "_Worker") -> list[Outcome]:
+    def _heard(self, place: int, worker: "_Worker") -> list[JobOutcome]:
         try:
             said = worker.connection.recv_bytes()
         except (EOFError, OSError):
@@ -128,7 +128,7 @@ class _Pool:
         worker.jobs.pop(outcome.number, None)
         return [outcome]
 
-    def _died(self, place: int, worker: "_Worker") -> list[Outcome]:
+    def _died(self, place: int, worker: "_Worker") -> list[JobOutcome]:
         """Puts another worker in its place; its runs are gone on with, or given up."""
         code = worker.end()
         if not worker.ready:
@@ -143,17 +143,17 @@ class _Pool:
             if done > self.reached.get(number, -1.0):  # it does get on
                 self.reached[number], self.deaths[number] = done, 0
             self.deaths[number] += 1
-            if self.deaths[number] < DEATHS:
+            if self.deaths[number] < MAX_WORKER_DEATHS:
                 self.waiting.appendleft(job)
             else:
-                given_up.append(Outcome(number, LOST_WORKER, _killed(code)))
+                given_up.append(JobOutcome(number, LOST_WORKER, _killed(code)))
         return given_up
 
     def _not_started(self, code: int | None) -> None:
         """Raises if another worker would not start either."""
         self.lost_starts += 1
         killed = code is None or code < 0
-        if self.lost_starts >= STARTS or not (killed or self.began):
+        if self.lost_starts >= MAX_FAILED_STARTS or not (killed or self.began):
             raise WorkerLost(_not_ready(code, self.lost_starts))
 
     def end(self) -> None:
@@ -254,7 +254,7 @@ def serve(connection: Connection, runs_at_once: int) -> None:
         stopping.set()
 
 
-def _made(said: bytes, stopping: threading.Event) -> Outcome:
+def _made(said: bytes, stopping: threading.Event) -> JobOutcome:
     job: Any = pickle.loads(said)  # noqa: S301 - of our own study
     return run_apart(job, stopping.is_set)
 
@@ -281,7 +281,7 @@ def _end(code: int | None) -> str:
 
 def _killed(code: int | None) -> str:
     return (
-        f"WorkerLost: {DEATHS} workers ended while they made this run (the last by "
+        f"WorkerLost: {MAX_WORKER_DEATHS} workers ended while they made this run (the last by "
         f"{_end(code)}), most often because the machine has no memory left. Give it fewer "
         "workers: study.run(Processes(workers=…)). What was recorded is kept, and "
         "study.run() goes on from there."

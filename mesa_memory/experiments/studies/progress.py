@@ -3,7 +3,7 @@
 import sys
 from typing import Any
 
-from mesa_memory.experiments.studies.worker import Outcome
+from mesa_memory.experiments.studies.worker import JobOutcome
 from mesa_memory.stores.studies import FINISHED
 
 
@@ -28,7 +28,7 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         self.bar.close()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: JobOutcome) -> None:
         """A run has ended."""
         cost = outcome.usage.get("cost", 0.0)
         self.cost = None if None in (cost, self.cost) else self.cost + cost

@@ -1,4 +1,4 @@
-"""What came out of a study, as tables: one row for each run, step, agent or call."""
+"""The results of a study as tables: one row for each run, step, agent or call."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class Results:
 
     @classmethod
     def of(cls, studies: Studies, study: StudyRow) -> "Results":
-        """What a store has of a study."""
+        """The results of a study in a store."""
         return cls(
             studies.cases(study.id),
             study,

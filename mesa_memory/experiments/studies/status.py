@@ -1,4 +1,4 @@
-"""How far a study is: which cases are finished, waiting or failed, and what it cost."""
+"""The progress of a study: its cases by state, and its cost."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -16,12 +16,12 @@ from mesa_memory.stores.studies import (
 )
 
 #: failed cases that a printed status names
-SHOWN = 5
+MAX_LISTED_FAILURES = 5
 
 
 @dataclass(frozen=True)
 class Status:
-    """How far a study is.
+    """The progress of a study.
 
     Attributes:
         name: of the study.
@@ -84,13 +84,13 @@ class Status:
         lines = [f"study {self.name!r}: {counts}; {self.calls} calls {cost}"]
         if self.forecast is not None:
             lines.append(f"  forecast before the first run: {_told(self.forecast)}")
-        for each in self.failed[:SHOWN]:
+        for each in self.failed[:MAX_LISTED_FAILURES]:
             given = ", ".join(f"{n}={v!r}" for n, v in each["parameters"].items())
             lines.append(
                 f"  case {each['case']} ({given}, seed {each['seed']}): {each['error']}"
             )
-        if len(self.failed) > SHOWN:
-            lines.append(f"  and {len(self.failed) - SHOWN} more")
+        if len(self.failed) > MAX_LISTED_FAILURES:
+            lines.append(f"  and {len(self.failed) - MAX_LISTED_FAILURES} more")
         return "\n".join(lines)
 
 

@@ -185,13 +185,13 @@ class Study:
         return status
 
     def status(self) -> Status:
-        """How far the study is, as the store says."""
+        """The progress of the study, as the store has it."""
         with closing(self._reading()) as store:
             studies = Studies(store)
             return self._status(studies, self._row(studies))
 
     def results(self) -> Results:
-        """What came out so far, as tables.
+        """The results so far, as tables.
 
         Raises:
             StudyError: if the store does not have this study.
@@ -224,7 +224,7 @@ class Study:
         return {key: fork.step for key, fork in self._forks(rows, checkpoints).items()}
 
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
-        """What the missing runs will cost, before they are paid; nothing is sent.
+        """The cost of the missing runs, before they are paid; nothing is sent.
 
         If this study has no runs yet, ``run`` keeps the totals of the forecast, and
         ``status()`` and ``methods()`` show them beside what was counted.
@@ -255,7 +255,7 @@ class Study:
 
     @property
     def fingerprint(self) -> fingerprints.Fingerprint:
-        """With what the runs are made, by part; see ``fingerprint.fingerprint``."""
+        """Hashes of code, prompts, configuration and versions; see ``fingerprint``."""
         parts = [part for _, arm in self._arms().values() for part in arm.parts]
         objects = [value for _, value in [*parts, *parts_of(self.questionnaires)]]
         objects += [*self.measures.values(), *self.outcomes.values()]
@@ -322,7 +322,7 @@ class Study:
 
     @property
     def _design(self) -> dict[str, Any]:
-        """What the store says of the design, besides the cases."""
+        """The design for the store, besides the cases."""
         return {
             "factors": [f.name for f in self.design.factors if len(f.levels) > 1],
             "measures": sorted(self.measures),

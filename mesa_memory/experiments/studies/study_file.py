@@ -35,7 +35,7 @@ def read_study(path: str | Path) -> "Study":
     """
     file = Path(path)
     if not file.is_file():
-        raise FileNotFoundError(f"there is no file {file}")
+        raise FileNotFoundError(f"{file} was not found")
     if file.suffix == ".py":
         return _of_python(file)
     if file.suffix == ".toml":
@@ -70,7 +70,7 @@ def _of_toml(file: Path) -> "Study":
     try:
         said = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"{file} is no TOML: {error}") from error
+        raise ValueError(f"{file} is not valid TOML: {error}") from error
     unknown = [key for key in said if key not in KEYS]
     if unknown:
         raise ValueError(

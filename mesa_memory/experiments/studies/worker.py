@@ -88,12 +88,12 @@ class Job:
 
     @property
     def run_name(self) -> str:
-        """What the run is called: the study's name and the number of the case."""
+        """The name of the run: the study's name and the number of the case."""
         return f"{self.study_name}/{self.number}"
 
     @property
     def info(self) -> RunInfo:
-        """What is known of the run before its first step."""
+        """The facts of the run before its first step."""
         return RunInfo(
             model=full_name(self.arm.model),
             parameters={**self.labels, "seed": encode(self.seed)},
@@ -104,8 +104,8 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """How a case ended, as a worker tells it.
+class JobOutcome:
+    """The end of a case, as its worker reports it.
 
     Attributes:
         state: finished, stopped or failed; ``"busy"`` if another process makes it,
@@ -125,18 +125,18 @@ class Outcome:
     differences: tuple[str, ...] = ()
 
 
-def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
+def run_apart(job: Job, stopping: Callable[[], bool] = lambda: False) -> JobOutcome:
     """``run_job`` in another process, if that has the study's code.
 
     A worker that starts while the study runs loads the files as they are by then.
     """
     changed = changed_code(job.compared, [value for _, value in job.parts])
     if changed:
-        return Outcome(job.number, CHANGED, differences=tuple(changed))
+        return JobOutcome(job.number, CHANGED, differences=tuple(changed))
     return run_job(job, stopping)
 
 
-def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
+def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> JobOutcome:
     """Makes a case as far as it is wanted; errors become an outcome.
 
     Args:
@@ -147,13 +147,13 @@ def run_job(job: Job, stopping: Callable[[], bool] = lambda: False) -> Outcome:
         try:
             case, new = studies.claim(job.study, job.number, job.info)
         except RunInUse as error:
-            return Outcome(job.number, BUSY, str(error))
+            return JobOutcome(job.number, BUSY, str(error))
         if not case.due:
-            return Outcome(job.number, FINISHED, usage=case.usage)
+            return JobOutcome(job.number, FINISHED, usage=case.usage)
         return _CaseRun(job, studies, case, stopping).made(new)
     except StoreError as error:
         stores.forget(job.location)
-        return Outcome(job.number, LOST, _told(error))
+        return JobOutcome(job.number, LOST, _told(error))
 
 
 class _CaseRun:
@@ -170,7 +170,7 @@ class _CaseRun:
         self.rows: list[dict[str, Any]] = []  # of a run that is not recorded
         self.responses: list[dict[str, Any]] = []
 
-    def made(self, new: bool) -> Outcome:
+    def made(self, new: bool) -> JobOutcome:
         """Makes the run and writes how it ended."""
         model, job = None, self.job
         try:
@@ -184,7 +184,7 @@ class _CaseRun:
             return self._settle(FINISHED, model)
         except RunInUse as error:  # another process has taken the run over
             self._let_go(model)
-            return Outcome(job.number, BUSY, str(error))
+            return JobOutcome(job.number, BUSY, str(error))
         except StoreError as error:
             self._let_go(model)
             return self._settle(FAILED, None, _told(error))
@@ -262,13 +262,13 @@ class _CaseRun:
             recorder.responded(self._asked(model))
 
     def _asked(self, model: Any) -> list[dict[str, Any]]:
-        """What agents answer at this step, after all was measured."""
+        """The agents' answers at this step, after all was measured."""
         last = clock(model) >= self.job.steps or not model.running
         return responses(self.job.questionnaires, model, last)
 
     def _settle(
         self, state: str, model: Any, error: str | None = None, budget: bool = False
-    ) -> Outcome:
+    ) -> JobOutcome:
         """Ends the run, and writes how the case ended."""
         if model is not None and state != FINISHED:
             _join(model)
@@ -279,7 +279,7 @@ class _CaseRun:
             values["ended"] = not model.running
         values["fingerprint"] = self.job.fingerprint
         self.studies.settle(self.job.study, self.job.number, **values)
-        return Outcome(self.job.number, state, error, usage, budget)
+        return JobOutcome(self.job.number, state, error, usage, budget)
 
     def _end(self, state: str, model: Any, done: float | None) -> dict[str, Any]:
         """Ends the run; what it used."""
