@@ -6,7 +6,7 @@ from mesa_memory import Services
 from mesa_memory.interventions import erase
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import conversations
-from mesa_memory.viz.data.agent import Past, cells, columns, past
+from mesa_memory.viz.data.agent import Past, cell, columns, past
 from mesa_memory.viz.data.contents import chapters, contents, facts
 from mesa_memory.viz.data.requests import budget
 from tests.support.recorded_minds import HOSTILE
@@ -220,5 +220,5 @@ def test_a_doubtful_summary_is_marked_with_the_reason():
         "doubtful": "tells one of several events"
     }
     assert "doubtful" in columns(rows)
-    assert "tells one" in str(cells(rows, ["doubtful"])[0])
+    assert "tells one" in cell(rows[0], "doubtful")
     recorder.close()
