@@ -133,7 +133,7 @@ def test_a_kept_answer_uses_nothing_and_is_told_apart(tmp_path):
         (total,) = run.cost((), as_records=True)
         assert total["kept_calls"] == total["calls"] == used.calls
         assert (total["tokens_in"], total["cost"]) == (0, 0.0)
-        assert viewed.spent(run).counts["kept"].sum() == used.calls
+        assert viewed.spent(run).counts["kept_calls"].sum() == used.calls
         assert viewed.latencies(run) == []
     told = CliRunner().invoke(main, ["cost", file])
     assert "kept" in told.output
