@@ -16,7 +16,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import EpisodicMemory, LongTermMemory, Services, configure, open_run
 from mesa_memory.core.fault_table import BUSY
 from mesa_memory.errors import LLMRejected
-from tests.contracts.test_provider_errors import DOES, behaviour, spoken_here
+from tests.llm.test_provider_errors import DOES, behaviour, spoken_here
 from tests.support.client import warm_up
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here
 from tests.support.openai_server import Behaviour, OpenAIServer

@@ -9,7 +9,7 @@ from mesa_memory.core.requests import Reply
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
 from mesa_memory.errors import BadReply, LLMUnavailable
 from mesa_memory.layers.facts.layer import Facts
-from tests.unit.memories.alone import joined
+from tests.memories.alone import joined
 
 
 class World:

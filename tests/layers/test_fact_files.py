@@ -6,7 +6,7 @@ import pytest
 
 from mesa_memory import Services, open_run, resume
 from mesa_memory.errors import MissingExtra
-from tests.memories.test_staleness import Village, lived, of
+from tests.layers.test_staleness import Village, lived, of
 
 HEARD = [
     (2, "Carl lives at the mill. Carl has a dog. The boat belongs to <!-- Dana -->."),

@@ -1,6 +1,6 @@
 """The same vectors and words are ranked the same, in every process and on every machine.
 
-    python -m tests.unit.retrieval.test_rankings [--write]
+    python -m tests.retrieval.test_rankings [--write]
 
 prints the rankings that ``tests/data/rankings.json`` holds; with ``--write``, it writes
 them there, which is right only after a change that is meant to change rankings.
@@ -97,7 +97,7 @@ def test_rankings_are_those_of_the_golden_file():
 def test_rankings_do_not_depend_on_the_process_hashes_or_threads(hash_seed, threads):
     settings = {"PYTHONHASHSEED": hash_seed, "OPENBLAS_NUM_THREADS": threads}
     answer = subprocess.run(
-        [sys.executable, "-m", "tests.unit.retrieval.test_rankings"],
+        [sys.executable, "-m", "tests.retrieval.test_rankings"],
         env=os.environ | settings,
         cwd=GOLDEN.parents[2],
         capture_output=True,

@@ -532,7 +532,7 @@ def test_the_speed_benchmark_prints_one_object():
     little = ["--sizes", "50", "--turns", "2", "--json"]
     answer = subprocess.run(
         [sys.executable, "-m", "benchmarks.recall.speed", *little],
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[2],
         capture_output=True,
         check=True,
         timeout=600,

@@ -20,7 +20,7 @@ from mesa_memory.layers.archive import ARCHIVE_CHARS, EventArchive
 from mesa_memory.layers.summary import REQUEST_CHARS
 from mesa_memory.layers.window import Window
 from mesa_memory.llm import Reply
-from tests.unit.memories.alone import happens, joined
+from tests.memories.alone import happens, joined
 
 ASKED = []
 

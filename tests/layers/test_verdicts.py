@@ -3,7 +3,7 @@
 import pytest
 
 from mesa_memory import FactMemory, LayeredMemory, ScriptedLLM, Services, open_run
-from tests.memories.test_staleness import Village, lived
+from tests.layers.test_staleness import Village, lived
 
 SAID = {
     1: [("Carl", "home", "the mill", {})],

@@ -12,7 +12,7 @@ from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
-from tests.unit.memories.alone import batch_ends, happens, joined
+from tests.memories.alone import batch_ends, happens, joined
 
 
 def ended(flow, answer):

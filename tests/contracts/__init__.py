@@ -1,1 +1,0 @@
-"""Tests that every backend of a kind must pass."""

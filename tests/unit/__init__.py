@@ -1,1 +1,0 @@
-"""Tests of single modules: ``next`` and ``send``, no model, no thread."""

@@ -1,1 +1,0 @@
-"""Tests of core: data and logic alone."""

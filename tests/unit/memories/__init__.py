@@ -1,1 +1,0 @@
-"""Tests of single layers: ``next`` and ``send``, no memory, no model, no thread."""

@@ -1,1 +1,0 @@
-"""Tests of retrieval: rankings, words, times, names."""
