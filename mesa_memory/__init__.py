@@ -96,7 +96,7 @@ def exported(package: str, places: Mapping[str, str], name: str) -> Any:
         places: module of each public name, without ``mesa_memory.``.
 
     Raises:
-        AttributeError: if the package has no such name.
+        AttributeError: if the package lacks this name.
     """
     if name not in places:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")

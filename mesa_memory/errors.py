@@ -8,7 +8,7 @@
     │   │   └── ContentFiltered the provider's content filter refuses a text
     │   ├── BadReply          the reply is not usable, also after its repair
     │   ├── BudgetExceeded    the call would cross the budget
-    │   └── ReplayMismatch    the recorded run has no answer to it
+    │   └── ReplayMismatch    the recorded run lacks an answer to it
     ├── MemoryStalled         a memory's work kept failing; the run stops here
     ├── EmbedderError         texts could not be turned into vectors
     ├── DuplicatePurpose      another task has the same purpose
@@ -129,7 +129,7 @@ class BudgetExceeded(LLMError):
 
 
 class ReplayMismatch(LLMError):
-    """A recorded run has no answer to this request; the message shows why."""
+    """A recorded run lacks an answer to this request; the message shows why."""
 
 
 class MemoryStalled(MesaMemoryError):
@@ -172,7 +172,7 @@ class ParameterError(MesaMemoryError, ValueError):
 
 
 class DuplicatePurpose(MesaMemoryError, ValueError):
-    """Two tasks have the same purpose, so that nobody could tell them apart.
+    """Two tasks have the same purpose, so that no one could tell them apart.
 
     Attributes:
         purpose: of both.
@@ -211,7 +211,7 @@ class UnknownMemory(MesaMemoryError, ValueError):
     """A name leads to no class of memory; the message says what there is.
 
     Attributes:
-        names: the names there are, if the name was none of them.
+        names: the names there are, if the name was not one of them.
     """
 
     def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
@@ -298,7 +298,7 @@ class StoreUnavailable(StoreError):
 
 
 class StoreCorrupt(StoreError):
-    """What the store holds is damaged, or is no recorded run."""
+    """The store is damaged, or is not a recorded run."""
 
 
 class StoreTooNew(StoreError):
@@ -330,7 +330,7 @@ class NotPicklable(StudyError, TypeError):
 
 
 class StudyChanged(StudyError):
-    """What a study's runs are made with is not what it was; the message says what.
+    """The inputs of a study's runs have changed; the message names them.
 
     Attributes:
         differences: each in words.

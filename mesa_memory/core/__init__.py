@@ -1,1 +1,1 @@
-"""Plain data and pure logic: what every other room knows, and nobody's I/O."""
+"""Plain data and pure logic: what every other room knows, and no one's I/O."""

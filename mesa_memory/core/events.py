@@ -273,7 +273,7 @@ def _state(content: Mapping, naming: Naming, brief: bool = False) -> str:
 
 
 def _condition(state: Mapping, place: str, said: frozenset[str]) -> tuple[str, str]:
-    """The position and condition in a state; empty if it has none.
+    """The position and condition in a state; empty without one.
 
     Args:
         said: the keys that are not part of the rest.
@@ -310,7 +310,7 @@ def id_of(key: Any) -> Any:
 
 
 def _flat(text: Any) -> str:
-    """Own words on one line: their line breaks are no news."""
+    """Own words on one line: their line breaks are not news."""
     flat = " ".join(text.split()) if isinstance(text, str) else text
     return value_text(flat)
 

@@ -39,7 +39,7 @@ class LLMRequest:
         turn: where it stands among the requests of gathered flows, whose replies come
             in any order; empty outside of them.
         accepts: takes the reply and raises ``replies.Unusable`` if it cannot be used,
-            so that it is not kept for others; None if nobody can tell.
+            so that it is not kept for others; None if no one can tell.
     """
 
     purpose: str
@@ -229,8 +229,8 @@ class SharedAnswers:
 
     Attributes:
         known: key -> value.
-        ours: keys this asker must ``PublishShared``; the performer gives back those that
-            a failed flow leaves open.
+        ours: keys this asker must ``PublishShared``; the performer gives back the ones
+            that a failed flow leaves open.
         others: keys that another agent is finding now; ``AwaitShared`` them.
     """
 

@@ -80,7 +80,7 @@ class FilteredRecords:
 
 
 def records_after(lookup: RecordLookup, before: Mapping[str, int]) -> RecordLookup:
-    """The records of one memory, without those that ended before it was swapped.
+    """The records of one memory, without the ones that ended before it was swapped.
 
     Args:
         before: how many of each kind had been made when it was swapped.

@@ -43,7 +43,7 @@ class Embedder(Protocol):
         gives the same row in every batch.
 
         Raises:
-            EmbedderError: if there is no vector for each text.
+            EmbedderError: without a vector for each text.
             TypeError: if ``texts`` is not a sequence of texts.
         """
 

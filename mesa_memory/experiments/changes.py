@@ -15,8 +15,9 @@ SWAP = "swap:"
 class ChangeAfter:
     """A change after a step; before it, the arm is like one without the change.
 
-    As a level of a factor of a study, it leaves the argument out, as None beside it does:
-    runs that are the same until the step share their beginning, which is made once.
+    As a level of a factor of a study, it leaves the argument out, as None beside it
+    does: runs that are the same until the step share their beginning, which is made
+        once.
 
     Attributes:
         step: after this finished step, at least 1.
@@ -27,7 +28,7 @@ class ChangeAfter:
 
     Raises:
         ValueError: for a step below 1, or a text that does not begin with ``"swap:"``.
-        UnknownMemory: if there is no such memory; lists those there are.
+        UnknownMemory: if the memory does not exist; lists those there are.
     """
 
     step: int

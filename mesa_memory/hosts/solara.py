@@ -140,7 +140,7 @@ def server_runs() -> bool:
 
 
 def current_session() -> Any:
-    """The session of this thread; None if it has none.
+    """The session of this thread; None without one.
 
     Raises:
         HostChanged: if a session does not say whether its page is open.

@@ -65,7 +65,7 @@ class Layer:
         self.context = context
 
     def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
-        """Takes up the events of one finished step, oldest first; asks nobody."""
+        """Takes up the events of one finished step, oldest first; asks no one."""
 
     def step_ends(self, now: float) -> None:
         """The agent's own step ends; its events are not admitted yet.

@@ -60,8 +60,8 @@ class Chapters(Layer):
     ``search_memories`` finds in full.
 
     Args:
-        rule: when a chapter is complete. With a number, each has that number of steps; a
-            function is given the chapter's events after each step, oldest first, and
+        rule: when a chapter is complete. With a number, each has that number of steps;
+            a function is given the chapter's events after each step, oldest first, and
             says whether it is; ``"model"`` asks the model every ``judge_every`` steps.
         story: the story so far, which the recap is to be understood from.
         recap_chars: longest accepted recap.
@@ -69,7 +69,7 @@ class Chapters(Layer):
 
     Attributes:
         told: the chapters that have a recap, oldest first.
-        complete: those that are to get one.
+        complete: the ones that are to get one.
         groups: the events of the chapter under way, by step.
         began: the step after which it began.
 
@@ -302,5 +302,5 @@ def checked_rule(rule: Any) -> Rule:
 
 
 def _groups(kept: Sequence[Any]) -> list[Group]:
-    """Events by step again, without those that were erased."""
+    """Events by step again, without the ones that were erased."""
     return [(step, list(events)) for step, events in kept if events]

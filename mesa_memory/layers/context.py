@@ -72,14 +72,15 @@ class LayerContext:
         history: the messages heard and sent.
         display: whether new entries are printed.
         shared: several layers hold the same events, and think at the same time.
-        leaving: why and when a layer has evicted a record that another one holds, by id.
+        leaving: why and when a layer has evicted a record that another one holds, by
+            id.
         filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
         undeclared: attributes that no snapshot keeps, as far as they were reported.
         met: the clock when the model's ``names`` took note of the agent last.
         budget_used: what became of the budget of a text that is being read, for the
-            recorder; None if it has none.
+            recorder; None without one.
     """
 
     agent: Any
@@ -298,7 +299,7 @@ class LayerContext:
 
     @property
     def unnoticed(self) -> bool:
-        """True while somebody reads who must leave no trace."""
+        """True while someone reads who must leave no trace."""
         return bool(UNNOTICED.of(self))
 
     def line(self, event: MemoryRecord) -> str:

@@ -20,10 +20,10 @@ class Line:
     Attributes:
         text: the line, without a mark before it and without a line break.
         records: what it was made of; a line may tell of more than one record.
-        step: the model's clock when it happened; None for what has no step.
-        kind: of the event, such as ``"message"``, if the line is the event itself: it is
-            shown by one layer only, and folded where it repeats. Empty for what a layer
-            says of its records, which may stand beside them.
+        step: the model's clock when it happened; None for what lacks a step.
+        kind: of the event, such as ``"message"``, if the line is the event itself: it
+            is shown by one layer only, and folded where it repeats. Empty for what a
+            layer says of its records, which may stand beside them.
         rank: what is left out first if room is lacking: the lowest.
     """
 
@@ -43,7 +43,7 @@ class Line:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of its records; of a line that has none, nothing that another has."""
+        """Ids of its records; of a line that lacks one, nothing that another has."""
         return [record.id for record in self.records] or [str(id(self))]
 
 

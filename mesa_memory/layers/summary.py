@@ -52,9 +52,9 @@ class RunningSummary(Layer):
     has room for, the oldest leave all the same: the doubtful summary has them.
 
     A summary of summaries drifts: what one leaves out, no later one has. With
-    ``refresh_every`` it is made from the events anew from time to time: from those that
-    are still held (``EventArchive``), the most important first, in one request that is
-    no longer than any other may be. What a user has written by hand stays: no
+    ``refresh_every`` it is made from the events anew from time to time: from the ones
+    that are still held (``EventArchive``), the most important first, in one request
+    that is no longer than any other may be. What a user has written by hand stays: no
     earlier event is told again. If there is not a usable reply, it goes on as ever.
 
     Args:

@@ -32,7 +32,7 @@ def count_tokens(text: str, model: str | None = None) -> int:
 
 @lru_cache(256)
 def _known_name(model: str) -> str | None:
-    """The name by which litellm counts tokens; None if it has no tokenizer for it."""
+    """The name by which litellm counts tokens; None if it lacks a tokenizer for it."""
     if model.partition("/")[0] in _KNOWN:
         return model
     from tiktoken.model import encoding_name_for_model

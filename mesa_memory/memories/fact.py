@@ -159,7 +159,7 @@ class FactMemory(MemoryModule):
             How many facts are ``"new"``, ``"changed"`` and ``"gone"``.
 
         Raises:
-            TypeError, ValueError: if the text is not in that form, or has no facts;
+            TypeError, ValueError: if the text is not in that form, or lacks facts;
                 nothing was changed.
         """
         file = fact_file.of_markdown(text, self.layer_context.now)
@@ -181,7 +181,7 @@ class FactMemory(MemoryModule):
         Raises:
             MissingExtra: if PyYAML is not installed.
             TypeError, ValueError: if the text is not in that form, has anchors, aliases
-                or tags, or has no facts; nothing was changed.
+                or tags, or lacks facts; nothing was changed.
         """
         file = fact_file.of_yaml(text, self.layer_context.now)
         return self._take(file, allow_empty)

@@ -85,7 +85,7 @@ class ImpressionMemory(MemoryModule):
         return self._impressions.current()
 
     def impression_of(self, agent: Any) -> MemoryRecord | None:
-        """The current impression of an agent (or unique id); None if there is none."""
+        """The current impression of an agent (or unique id); None without one."""
         return self.impressions().get(self.layer_context.names.unique_id(agent))
 
     def revisions(self, agent: Any) -> list[MemoryRecord]:

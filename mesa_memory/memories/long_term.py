@@ -69,7 +69,7 @@ class LongTermMemory(MemoryModule):
         return self.instructions(CONSOLIDATE, {})
 
     def format_long_term(self) -> str:
-        """The summary; empty if there is none."""
+        """The summary; empty without one."""
         return self._summary.shown()
 
     def get_prompt_ready(self) -> str:
@@ -100,7 +100,7 @@ class PendingWindow(Window):
     newest: Any = None
 
     def begin(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """Takes what waits for a step as the newest, of a step that has no number."""
+        """Takes what waits for a step as the newest, of a step that lacks a number."""
         self.newest = self.entry(now, waiting)
         self.newest.step = None
 

@@ -89,7 +89,7 @@ class STLTMemory(MemoryModule):
         return self.instructions(CONSOLIDATE, {})
 
     def format_long_term(self) -> str:
-        """The summary; empty if there is none."""
+        """The summary; empty without one."""
         return self._summary.shown()
 
     def get_prompt_ready(self) -> str:
@@ -103,5 +103,5 @@ class STLTMemory(MemoryModule):
         self._window.look_ahead(now, waiting)
 
     def step_ends(self, now: float) -> None:
-        """What waited for the step is seen as what it is."""
+        """Events that waited for the step are shown in their own form."""
         self._window.forget_ahead()

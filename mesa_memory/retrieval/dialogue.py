@@ -13,7 +13,7 @@ NO_SPEAKER = np.iinfo(np.int32).max
 
 
 class DialogueContext(NamedTuple):
-    """Records in order of arrival, as runs of those that have the same place.
+    """Records in order of arrival, as runs of the ones that have the same place.
 
     Attributes:
         run: for each record, the number of its run, shape (n,), ascending.
@@ -29,7 +29,7 @@ class DialogueContext(NamedTuple):
 
     @classmethod
     def of(cls, places: np.ndarray, who: np.ndarray) -> "DialogueContext":
-        """From the place and the speaker's number of each record; 0 is nobody."""
+        """From the place and the speaker's number of each record; 0 is no one."""
         first = np.ones(len(places), dtype=bool)
         np.not_equal(places[1:], places[:-1], out=first[1:])
         starts, run = first.nonzero()[0], first.cumsum() - 1

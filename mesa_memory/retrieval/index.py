@@ -1,4 +1,4 @@
-"""One agent's records as arrays, and which of them come to mind.
+"""One agent's records as arrays, and which of them are recalled.
 
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
 over the candidates by min-max. In a dialogue what was said right before and after
@@ -200,7 +200,7 @@ class RecordIndex(RecordTable):
         return list(map(ScoredRecord._make, zip(records, scores, ranks, explained)))
 
     def _prior(self, slots: Slots, scoring: Scoring, now: float) -> tuple:
-        """What no query changes: importance, recency, their weighted sum, and who is
+        """The terms that no query changes: importance, recency, their weighted sum, and who is
         joined to the one before.
         """
         importance = self.columns["importance"][slots]

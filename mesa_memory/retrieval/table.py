@@ -33,7 +33,7 @@ class RecordTable:
         records: in slots, that is in order of arrival; also some that were removed.
         columns: an array for each of what is known of a record, a row for each slot;
             there may be more rows than slots.
-        vectors: an embedding for each slot, zero where there is none.
+        vectors: an embedding for each slot, zero without one.
         lexical: the words of each slot.
         speakers: who speaks, as numbers, and how a query names them.
     """

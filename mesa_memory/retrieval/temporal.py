@@ -1,12 +1,13 @@
 """Reads the time that a question asks about, apart from its subject.
 
-English only; a question in another language has no cues and is taken as it is.
+English only; a question in another language lacks cues and is taken as it is.
 
-- *Step*: ``step 40``, with ``at``, ``in``, ``around``, ``by``, ``on`` or ``during`` before
-  it or without. Not ``after``, ``since`` or ``from step 40``, and not if several steps
-  are named.
-- *Present*: ``now``, ``right now``, ``nowadays``, ``today``, ``current``, ``currently``,
-  ``at present``, ``presently``, ``these days``, ``at the moment``, ``at this moment``.
+- *Step*: ``step 40``, with ``at``, ``in``, ``around``, ``by``, ``on`` or ``during``
+  before it or without. Not ``after``, ``since`` or ``from step 40``, and not if several
+  steps are named.
+- *Present*: ``now``, ``right now``, ``nowadays``, ``today``, ``current``,
+  ``currently``, ``at present``, ``presently``, ``these days``, ``at the moment``, ``at
+  this moment``.
 - *Before*, if no step is named: ``Where did she live before the mill?``, ``until the
   mill``, ``Before the mill, where did she live?``. ``before step 40`` names the step.
 """

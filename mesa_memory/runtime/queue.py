@@ -269,9 +269,9 @@ class CommitQueue:
     def _passing(self, error: LLMError | EmbedderError) -> None:
         """Counts a failure that waiting may cure.
 
-        A model that answers, though not usably, is no outage: it may be too small, and
-        no waiting makes it larger. So that does not end a run, unless the first failure
-        shall.
+        A model that answers, though not usably, is not an outage: it may be too small,
+        and no waiting makes it larger. So that does not end a run, unless the first
+        failure shall.
 
         Raises:
             MemoryStalled: if there were too many in a row.

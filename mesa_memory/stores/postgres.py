@@ -142,7 +142,7 @@ def embedded(folder: str | None) -> str:
 
 
 def _missing(on: sa.Connection) -> bool:
-    """True if the database has no tables of ours."""
+    """True if the database lacks tables of ours."""
     return "schema_version" not in sa.inspect(on).get_table_names()
 
 

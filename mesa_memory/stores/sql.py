@@ -86,7 +86,7 @@ class Store(ABC):
         """Checks the version and the tables of an existing store; changes nothing.
 
         Raises:
-            StoreCorrupt: if there is no version, or a table lacks a column.
+            StoreCorrupt: without a version, or a table lacks a column.
             StoreTooNew: if a newer version of this package wrote the store.
         """
         query = sa.select(schema.schema_version.c.version)

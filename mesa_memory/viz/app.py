@@ -33,7 +33,7 @@ def make_memory_component(
     Args:
         views: keys of the views to show, such as ``["agent"]``; None is all.
         page: tab of Mesa's page on which it stands.
-        record: record a model in memory that nobody records, from its first step on.
+        record: record a model in memory that no one records, from its first step on.
 
     Returns:
         (component, page), as Mesa's own makers do.
@@ -121,14 +121,15 @@ def MemoryViz(
         views: keys of the views to show; None is all.
         name: title; by default the model's class.
         play_interval: milliseconds between two steps while it plays.
-        record: record a model in memory that nobody records, from its first step on.
+        record: record a model in memory that no one records, from its first step on.
         repeat: Reset plays the new model at once until it is as old as the last one,
             so that the two can be compared; people can change that on the page.
 
     Raises:
-        TypeError: if the model is not a Mesa model, or for another wrong kind of argument.
+        TypeError: if the model is not a Mesa model, or for another wrong kind of
+            argument.
         ValueError: for a view that does not exist, or a model without agents that
-            nobody records.
+            no one records.
     """
     check_shown(model, "MemoryViz")
     check_agents(model, "MemoryViz")

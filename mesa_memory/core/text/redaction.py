@@ -192,7 +192,7 @@ def _secrets() -> tuple[str, ...]:
 
 
 def logger(name: str) -> logging.Logger:
-    """A logger whose messages and tracebacks have no secrets."""
+    """A logger whose messages and tracebacks lack secrets."""
     found = logging.getLogger(name)
     if not any(isinstance(each, _Filter) for each in found.filters):
         found.addFilter(_Filter())

@@ -40,7 +40,7 @@ class StudyEstimate:
         """Runs, calls, tokens and dollars of all arms together.
 
         Of each arm counts the model that is priced first; the cost is None if an arm
-        has none, or its price is unknown.
+        lacks one, or its price is unknown.
         """
         return {
             "runs": self.runs,

@@ -2,9 +2,9 @@
 
 Each is a function of a model, or, where it needs to be told something, a factory that
 gives one: ``{"size": metrics.size, "know": metrics.holders("the well is poisoned")}``.
-They ask nobody, leave no trace in any memory, and give the same for the same model in
-every process; a resumed run goes on with the same values. What has no value, such as the
-mean age of nothing, is NaN. Agents without a memory of this package do not count.
+They ask no one, leave no trace in any memory, and give the same for the same model in
+every process; a resumed run goes on with the same values. What lacks a value, such as
+the mean age of nothing, is NaN. Agents without a memory of this package do not count.
 """
 
 import math
@@ -232,7 +232,7 @@ def reciprocity(model: Any, value: str = "sentiment") -> float:
 def reciprocated(model: Any) -> float:
     """The share of impressions whose subject has one of the observer, too, 0 to 1.
 
-    Wasserman and Faust (1994), "Social Network Analysis". NaN if there is none.
+    Wasserman and Faust (1994), "Social Network Analysis". NaN without one.
     """
     matrix = impressions(model)
     known = int(matrix.notna().to_numpy().sum())

@@ -33,7 +33,7 @@ class Answer:
         step: the model's clock.
         agent: its unique id.
         question: name of the item.
-        value: text, number, or JSON data; None if there is no usable answer.
+        value: text, number, or JSON data; None without a usable answer.
         error: why there is no usable answer; None if there is one.
     """
 

@@ -11,7 +11,8 @@ from mesa_memory.retrieval.bm25 import terms
 
 
 def mean_jaccard(texts: Mapping[Any, Sequence[str]]) -> float:
-    """The mean over all pairs of the share of words that both have, of those that one has.
+    """The mean over all pairs of the share of words that both have, of the ones that
+    one has.
 
     Words are stems without function words and numbers stand for themselves; Jaccard
     (1912), "The distribution of the flora in the alpine zone". Two agents who remember

@@ -45,8 +45,8 @@ class Factor:
                 or one value, such as a text or a number, that is the same in all runs.
 
         Raises:
-            EmptyDesign: if there are no values.
-            TypeError: for a value that needs a label, or a name that is no text.
+            EmptyDesign: without values.
+            TypeError: for a value that needs a label, or a name that is not text.
             ValueError: for two changes of one label.
         """
         if not isinstance(name, str):

@@ -34,7 +34,7 @@ class Fork:
 
 @dataclass
 class _Branch:
-    """A case among those that begin alike.
+    """A case among the ones that begin alike.
 
     Attributes:
         checkpoints: steps after which it has one, and whether that stays.
@@ -66,7 +66,7 @@ class _Branch:
 
     @property
     def order(self) -> tuple[list[float], int]:
-        """Those that change last are made first: the most can be taken from them."""
+        """The ones that change last are made first: the most can be taken from them."""
         steps = sorted(step for step, _, _ in self.changes)
         return [-step for step in (*steps, math.inf)], self.row.number
 
@@ -83,7 +83,7 @@ class _Branch:
 
 
 def check_changes(arms: Iterable[Arm], steps: float, recorded: bool) -> None:
-    """Raises if changes begin too late, or in runs that nobody can leave.
+    """Raises if changes begin too late, or in runs that no one can leave.
 
     Raises:
         ValueError: says which change it is.
@@ -110,7 +110,7 @@ def forks(
 
     Args:
         rows: cases in the store.
-        cases: those that are wanted, by key.
+        cases: the ones that are wanted, by key.
         checkpoints: of their runs.
     """
     alike: dict[str, list[_Branch]] = {}

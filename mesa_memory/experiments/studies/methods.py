@@ -95,7 +95,7 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
 
 
 def _parameters(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What differs between runs, with its values; and what does not."""
+    """The varied parameters with their values, and the constant ones."""
     found: dict[str, list[str]] = {}
     for name in dict.fromkeys(name for each in given for name in each):
         values = (each[name] for each in given if name in each)

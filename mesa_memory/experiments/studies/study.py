@@ -63,7 +63,7 @@ class Study:
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
             answer, and each has its own kept answers (``cache``).
-        name: of the study, by default that of the model; a store may have several.
+        name: of the study, by default the model's; a store may have several.
         record: False keeps no memories and calls, only what is measured; a run that
             was killed then begins anew.
 
@@ -277,7 +277,7 @@ class Study:
         return arms
 
     def _forks(self, rows: list[CaseRow], checkpoints: Checkpoints) -> dict[str, Fork]:
-        """How cases begin as another one, by key."""
+        """The cases that begin as a copy of another one, by key."""
         if not self.design.changing:
             return {}
         return forks(rows, {case.key: case for case in self.design.cases}, checkpoints)

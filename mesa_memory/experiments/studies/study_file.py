@@ -31,7 +31,7 @@ def read_study(path: str | Path) -> "Study":
 
     Raises:
         ValueError: says what is wrong with the file.
-        FileNotFoundError: if there is none.
+        FileNotFoundError: without one.
     """
     file = Path(path)
     if not file.is_file():
@@ -117,7 +117,7 @@ def _value(file: Path, given: Any) -> Any:
 
 
 def _named(file: Path, where: Any) -> Any:
-    """What ``module:name`` leads to; the module may lie beside the file."""
+    """The object named ``module:name``; the module may be beside the file."""
     if not isinstance(where, str) or ":" not in where:
         raise ValueError(
             f"{file}: give module:name, or {', '.join(MODELS)}, not {where!r}"

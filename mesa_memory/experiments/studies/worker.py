@@ -234,7 +234,7 @@ class _CaseRun:
         return resume_in(make, store, self.run)
 
     def _share_budget(self, model: Any) -> None:
-        """What the run uses from here on counts for the whole study."""
+        """Charges the run's further use to the whole study."""
         if self.job.budget is None:
             return
         spending = Spending(self.studies.store, self.job.study, self.job.number)
@@ -381,7 +381,7 @@ def _told(error: BaseException) -> str:
 
 
 def steps_done(job: Job) -> float:
-    """The last step of a case that is in the store; 0 if there is none."""
+    """The last step of a case that is in the store; 0 without one."""
     try:
         return Studies(stores.open(job.location)).done(job.study, job.number)
     except StoreError as error:  # the next worker will say what is wrong with it

@@ -64,7 +64,7 @@ class LLMPlace:
 
     @contextmanager
     def _one_shot_completion(self) -> Iterator[None]:
-        """Mesa-LLM's retries are off for a request; it has none here anyway."""
+        """Mesa-LLM's retries are off for a request; it lacks one here anyway."""
         yield
 
     def messages(self, prompt: Any, system: str) -> list[dict[str, str]]:

@@ -47,7 +47,7 @@ class Conversations(Layer):
     Args:
         short_term_turns: how many of a conversation's newest messages are shown.
         recent: how many of the newest summaries are shown.
-        recall: how many of the others come to mind.
+        recall: how many of the others are recalled.
         idle_steps: steps without a message that a conversation survives.
         summary_chars: longest accepted summary.
         scoring: how summaries are recalled; None is by meaning, however old.
@@ -241,7 +241,7 @@ class Conversations(Layer):
     ) -> None:
         """Puts a summary in the place of the words.
 
-        A doubtful one keeps all of them, and any keeps those that a filter refuses.
+        A doubtful one keeps all of them, and any keeps the ones that a filter refuses.
         """
         told = askable(self.context, messages)
         words = [m for m in messages if doubt or m not in told]

@@ -1,4 +1,4 @@
-"""An index of facts, so that some of many come to mind."""
+"""An index of facts, so that some of many are recalled."""
 
 from collections.abc import Callable, Iterable
 
@@ -33,7 +33,7 @@ class FactIndex(EmbeddedIndex):
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
 
     def dumps(self) -> list[MemoryRecord]:
-        """The facts that nobody has to be reminded of: none."""
+        """The facts that no one has to be reminded of: none."""
         return []
 
     def refresh(self) -> None:

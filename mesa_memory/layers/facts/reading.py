@@ -132,7 +132,8 @@ class FactReader:
     def statements(self, reading: Reading) -> Flow[list[FactStatement]]:
         """The statements of what was read, under the attributes that are known already.
 
-        Those that the gate refuses are statements, too; no judge is asked about them.
+        The ones that the gate refuses are statements, too; no judge is asked about
+        them.
         """
         statements = self.unjudged(reading)
         unclear = {

@@ -43,7 +43,7 @@ class FactLines:
         self.context = self.recollection.context = self._index.context = context
 
     def show(self, table: FactTable) -> None:
-        """Goes by these facts from now on."""
+        """Uses these facts from now on."""
         self.table = table
         if hasattr(self, "context"):
             self._index.restore()

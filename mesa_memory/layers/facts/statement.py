@@ -19,7 +19,7 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s+")
 
 @dataclass(frozen=True)
 class FactStatement:
-    """A value of an attribute of a subject, in somebody's words.
+    """A value of an attribute of a subject, in someone's words.
 
     Attributes:
         subject: as it is shown.
@@ -28,9 +28,9 @@ class FactStatement:
         holds: False if it is said not to be so, or not any more.
         several: True if the subject can have several such values at once.
         changed: True if it was said that the value has changed.
-        speakers: unique ids of those whose words these are, in order; None among them is
-            what the agent saw itself.
-        quoting: whom the speaker quoted; empty if nobody.
+        speakers: unique ids of those whose words these are, in order; None among them
+            is what the agent saw itself.
+        quoting: whom the speaker quoted; empty if no one.
         since: step of the event that stated it first.
         last: step of the newest event that stated it.
         strength: how many events stated it.

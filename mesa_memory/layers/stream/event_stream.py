@@ -63,7 +63,7 @@ class EventStream(Layer):
 
     Args:
         grader: says how much an event matters; by default ``Grader()``.
-        recollection: says which events come to mind; by default ``Recollection()``.
+        recollection: says which events are recalled; by default ``Recollection()``.
         reflector: draws insights, which are events of the stream, too; by default none.
         capacity: how many graded events to keep.
 
@@ -369,7 +369,7 @@ class EventStream(Layer):
         )
 
     def _scores(self, entries: Sequence[Any]) -> np.ndarray:
-        """Importance and recency: what forgetting goes by."""
+        """Importance and recency: what forgetting uses."""
         top = self.grader.top
         grades = [scoring.importance_of(importance_of(e), top) for e in entries]
         steps = np.array([entry.step or 0 for entry in entries], dtype=float)

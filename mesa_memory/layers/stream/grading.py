@@ -81,7 +81,7 @@ class Graded:
     Attributes:
         grades: by place; events that are not in it are not graded yet.
         hard: places of events that got no grade, though asked for alone.
-        problem: why some have none: the last ``BadReply``, or what ended the asking.
+        problem: why some lack one: the last ``BadReply``, or what ended the asking.
         misfits: see ``Doubts``.
     """
 
@@ -355,7 +355,7 @@ def _keys(scope: str, lines: Iterable[str]) -> list[str]:
 
 
 def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[None]:
-    """Grades, taking those that another agent has or is getting."""
+    """Grades, taking the ones that another agent has or is getting."""
     place_of = dict(zip(_keys(scope, first), first.values(), strict=True))
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades

@@ -71,8 +71,8 @@ class EventIndex(EmbeddedIndex):
     def accessed(self) -> dict[str, float]:
         """Record id -> step of its last access, for those recalled since they came.
 
-        Of what the stream still holds: the index itself learns of that at the next recall,
-        and a snapshot must not depend on when somebody asked.
+        Of what the stream still holds: the index itself learns of that at the next
+        recall, and a snapshot must not depend on when someone asked.
         """
         made = (vars(entry).get("_record") for entry in self.held)
         held = {record.id for record in made if record is not None}

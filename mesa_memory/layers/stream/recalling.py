@@ -62,7 +62,7 @@ class Recollection:
     Args:
         considered: how many are recalled if a recall does not say.
         decay: factor of recency per step of age.
-        scoring: how, if a recall does not say; None goes by ``decay``.
+        scoring: how, if a recall does not say; None uses ``decay``.
 
     Attributes:
         index: the events; set by the stream.
@@ -90,7 +90,7 @@ class Recollection:
         scoring: Scoring | None = None,
         **filters: Any,
     ) -> RecallResult:
-        """The events that are recalled, of those that are in the index.
+        """The events that are recalled, of the ones that are in the index.
 
         Args:
             query: what it is about; None takes the focus.
@@ -179,7 +179,7 @@ class Recollection:
         return None
 
     def focus(self) -> str:
-        """What a recall without a query is about: the newest observation and the newest
+        """The focus of a recall without a query: the newest observation and the newest
         messages of the step under way.
         """
         events = self._under_way()

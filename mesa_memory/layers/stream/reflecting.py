@@ -280,7 +280,7 @@ class Reflector:
 def _depth(record: MemoryRecord) -> int:
     """0 for an event, 1 for an insight from events, and so on.
 
-    An event that somebody else calls a reflection is an event.
+    An event that someone else calls a reflection is an event.
     """
     insight = record.kind == KIND and record.origin == DERIVED
     return record.content["depth"] if insight else 0

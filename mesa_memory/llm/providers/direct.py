@@ -60,7 +60,7 @@ class OpenAICompatibleSender:
 
         Raises:
             StateError: if the server refuses, or its answer cannot be read.
-            ConnectionError: if there is no connection, or it is lost.
+            ConnectionError: without a connection, or it is lost.
         """
         headers = target.headers(attempt.options)
         url, method = target.url, "POST"

@@ -66,7 +66,7 @@ def erase(agent: Any, record: MemoryRecord | str) -> None:
         record: a current record of the agent's memory, or its id.
 
     Raises:
-        ValueError: if the memory has no such current record.
+        ValueError: if the memory lacks this current record.
         TypeError: if the memory is of another package.
     """
     memory = _changing(agent)
@@ -92,7 +92,7 @@ def edit(
         The record that is current now.
 
     Raises:
-        ValueError: if the memory has no such current record, or the content lacks a
+        ValueError: if the memory lacks this current record, or the content lacks a
             field.
         TypeError: if content is not a dict, or the memory is of another package.
     """

@@ -377,7 +377,7 @@ class MemoryModule(MemoryReads):
     # -- state ------------------------------------------------------------------------
 
     def snapshot(self) -> dict[str, Any]:
-        """What its records do not say of its state; taken between two steps.
+        """State that its records do not contain; read between two steps.
 
         The attributes that ``state`` names are in it; for others, extend this method
         and ``restore``.

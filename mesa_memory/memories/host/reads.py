@@ -177,9 +177,9 @@ class MemoryReads(Memory):
             return history.messages(entries_of(self.layers), last, other)
 
     def get_communication_history(self) -> str:
-        """The messages as text, oldest first; empty if there are none.
+        """The messages as text, oldest first; empty without any.
 
-        Laid out, those that stand in the recent steps are left out.
+        Laid out, the ones that stand in the recent steps are left out.
         """
         layout = LAID_OUT.of(self.layer_context)
         if layout is None:
@@ -201,7 +201,7 @@ class MemoryReads(Memory):
         """The records that are held and whose lifetime is open, oldest first.
 
         In ``remember``, also what its step brought. Entries that were made elsewhere
-        have no record.
+        lack a record.
         """
         self.settle()
         return self._state.current()
@@ -251,7 +251,7 @@ class MemoryReads(Memory):
             What the task's check lets through: an instance of its schema, or a text.
 
         Raises:
-            LLMError: if there is no usable reply.
+            LLMError: without a usable reply.
         """
         return self.layer_context.ask(task, **inputs)
 

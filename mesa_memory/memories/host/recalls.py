@@ -91,12 +91,12 @@ class RecallService:
         return (yield from self.ranker.embed_query(body, False)) is not None
 
     def _prepared(self) -> bool:
-        """True if a recall without a query would wait for nobody."""
+        """True if a recall without a query would wait for no one."""
         body = self._to_embed(None, None)
         return body is None or self.ranker.known_vector(body) is not None
 
     def _to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
-        """What of a recall at this moment would be embedded."""
+        """The text that a recall at this moment would embed."""
         with self._memory.exclusive():
             return self.ranker.to_embed(query, scoring)
 
@@ -120,7 +120,7 @@ class RecallService:
         """The text's embedding; None if it is not a must and cannot be had now.
 
         In an event loop all others wait as long as this does, so there an observation
-        that nobody awaited counts by its words.
+        that no one awaited counts by its words.
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         known = ranker.known_vector(text)

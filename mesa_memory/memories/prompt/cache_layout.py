@@ -21,12 +21,12 @@ class AppendOnlyText:
 
     Args:
         lines: events, oldest first.
-        limit: most characters of the steps that are shown, the newest; of those that do
-            not fit, a whole block at a time is left out.
+        limit: most characters of the steps that are shown, the newest; of the ones that
+            do not fit, a whole block at a time is left out.
         block: how many steps there are in a block.
 
     Attributes:
-        text: empty if there are no lines.
+        text: empty without lines.
         ids: of the records that it tells of.
     """
 

@@ -37,7 +37,7 @@ class Section:
         left: what its lines are called when some are left out.
         steps: its lines stand under the step at which they happened.
         problem: why it is not what it should be; empty if it is.
-        empty: what it says if there is no line.
+        empty: what it says without a line.
         block: how many steps leave at a time. Above 1, what stands in it once stays as
             it is until then, so that providers can cache it; see ``cache_layout``.
     """
@@ -80,12 +80,12 @@ class Section:
         return Share(items, self.weight, count(self._frame(len(items))), group)
 
     def bare(self) -> str:
-        """Its text if it has no lines."""
+        """Its text if it lacks lines."""
         said = self.problem or self.empty
         return f"{self.heading}:\n{said}" if said else ""
 
     def text(self, fitted: Fitted, count: Counter, heading: bool = True) -> str:
-        """Its text; empty if there is no room for a line."""
+        """Its text; empty without room for a line."""
         if not self.lines:
             return self.bare() if heading else self.problem or self.empty
         lines = [self.lines[place] for place in fitted.shown]
@@ -159,7 +159,7 @@ class BudgetReport:
 
     Attributes:
         budget: the most tokens that it may have.
-        tokens: those that it has.
+        tokens: the ones that it has.
         sections: in the order in which they are shown.
     """
 

@@ -77,7 +77,7 @@ class Attachment:
     def made(self, make: Callable[[], Any]) -> Iterator[Any]:
         """A new model, recorded in this run.
 
-        If it cannot be made, or the block fails, the run has no writer and stays as it
+        If it cannot be made, or the block fails, the run lacks a writer and stays as it
         is.
         """
         try:

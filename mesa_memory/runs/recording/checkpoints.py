@@ -92,7 +92,7 @@ def restore(
         given: arguments that the caller chose for the new model; they stay.
 
     Raises:
-        ValueError: if the model has no agent for a memory.
+        ValueError: if the model lacks an agent for a memory.
         MemoryMismatch: if it has another class of memory for it.
     """
     own = decode(states[MODEL_KEY])

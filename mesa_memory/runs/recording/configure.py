@@ -62,8 +62,8 @@ def configure(
 ) -> Services:
     """Sets the services of ``model``; call it before the agents are created.
 
-    A further call changes only the settings that it names: ``configure(model, budget=…)`` leaves
-    the language model, the record and every limit as they are.
+    A further call changes only the settings that it names: ``configure(model,
+    budget=…)`` leaves the language model, the record and every limit as they are.
 
     Args:
         model: the Mesa model.
@@ -77,7 +77,7 @@ def configure(
             without limit.
         max_pending_steps: stop after this number of steps in a row without an answer;
             at first 10. Answers that cannot be used stop nothing, unless
-            ``on_failure="raise"``; an event that has no grade after this number of
+            ``on_failure="raise"``; an event that lacks a grade after this number of
             steps stays without one.
         on_failure: ``"raise"`` stops at the first failure instead; at first
             ``"continue"``, which tries the work again at the next step.
@@ -90,9 +90,9 @@ def configure(
         replay: a recorded run, a path or address like ``record``, that answers every
             request in place of a model, and of an embedder. None (at first) asks them
             again.
-        on_miss: what to do if the replayed run has no answer: ``"raise"`` (by default)
-            a ``ReplayMismatch``, or ``"call"`` the model or the embedder. Goes with
-            ``replay``.
+        on_miss: what to do if the replayed run lacks an answer: ``"raise"`` (by
+            default) a ``ReplayMismatch``, or ``"call"`` the model or the embedder. Goes
+            with ``replay``.
         cache: path of a file of cached answers: the same request, with the same
             settings and ``replicate``, is answered once, in all runs and processes that
             share it. None (at first) caches nothing.

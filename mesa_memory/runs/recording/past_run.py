@@ -65,7 +65,7 @@ def carry_over(
         ValueError: if the run or the agent does not exist, a unique id means another
             person there, or a layer is missing or is not empty.
         MemoryMismatch: if the layers do not fit.
-        StoreError: if the run cannot be read, or has no such checkpoint.
+        StoreError: if the run cannot be read, or lacks this checkpoint.
         TypeError: if the agent's memory is of another package.
     """
     memory = getattr(into, "memory", None)

@@ -49,7 +49,7 @@ def checkpoint(model: Any) -> tuple[int, float]:
 
     Raises:
         ValueError: if the model is not recorded, or has not finished a step; or within
-            a step, if the last one has no checkpoint.
+            a step, if the last one lacks a checkpoint.
         LLMError, MemoryStalled: of a memory whose work failed.
         StoreError: if the store fails.
     """
@@ -94,7 +94,7 @@ def resume(
             ``checkpoint`` and ``Recording.checkpoint_every``.
         run: id of the run; None is the newest.
         trust: whether the file may name addresses, paths and models. Without it, only
-            numbers and plain words are taken from the file; a file of somebody else
+            numbers and plain words are taken from the file; a file of someone else
             cannot say where your keys are sent. A ``trust`` that your model takes is
             given by a function: ``resume(lambda: Town(trust=0.7), file)``.
         **parameters: of the model, in place of those recorded; from now on they are

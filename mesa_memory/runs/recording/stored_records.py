@@ -130,7 +130,7 @@ def runs_of(store: Store, skipped: int | None = None) -> dict[int, Any]:
         skipped: number of a run that does not count.
 
     Raises:
-        StoreUnavailable: if it has none.
+        StoreUnavailable: without one.
     """
     query = sa.select(runs.c.id, runs.c.seed, runs.c.parameters)
     with store.reading() as on:

@@ -23,7 +23,7 @@ def NoMemories() -> Any:
 
 @solara.component
 def SeeMemories(selection: Selection, text: str, icon: str) -> Any:
-    """The run has no data for a view; the button leads to the agent's memory."""
+    """The run lacks data for a view; the button leads to the agent's memory."""
     Empty(
         text,
         icon,
@@ -36,7 +36,7 @@ def SeeMemories(selection: Selection, text: str, icon: str) -> Any:
 def OtherAgent(
     focus: Focus, text: str, icon: str, found: tuple[Any, float] | None, none: str
 ) -> Any:
-    """The agent has no data for a view; the button leads to an agent that has.
+    """The agent lacks data for a view; the button leads to an agent that has.
 
     Args:
         focus: the agent at the step.
@@ -58,13 +58,13 @@ def OtherAgent(
 def NotAtThisStep(
     selection: Selection, text: str, icon: str, to: float | None, there: str = ""
 ) -> Any:
-    """The agent has no data for a view at the step.
+    """The agent lacks data for a view at the step.
 
     Args:
         selection: of this session.
         text: the reason.
         icon: of Material Design Icons.
-        to: a step with data; None if there is no such step.
+        to: a step with data; None if the step does not exist.
         there: the data at that step, such as ``"where the first is complete"``.
     """
     step = use_actions().step

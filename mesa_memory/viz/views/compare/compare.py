@@ -65,7 +65,7 @@ def _other_source(focus: Focus) -> Source:
 
 
 def _right(focus: Focus, other: Source) -> Focus | None:
-    """The memory to compare with; None if there is no second one."""
+    """The memory to compare with; None without a second one."""
     agent = focus.selection.other_agent(other)
     if other is not focus.source and agent is None:
         same = focus.agent in other.agent_ids

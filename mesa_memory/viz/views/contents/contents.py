@@ -22,7 +22,7 @@ class ContentsPage:
 
     Attributes:
         label: its name for people.
-        lacks: says of an agent that its memory has no such page, and which memories do.
+        lacks: says of an agent that its memory lacks this page, and which memories do.
         component: called with a ``Focus``.
     """
 
@@ -80,7 +80,7 @@ def ContentsView(focus: Focus) -> Any:
 
 @solara.component
 def NoPage(focus: Focus, chosen: str) -> Any:
-    """The agent's memory has no such page; the button leads to one that has."""
+    """The agent's memory lacks this page; the button leads to one that has."""
     page = PAGES[chosen]
     other = focus.source.of(data.who_has, chosen)
     with Section(f"{page.label} of agent {focus.name}"):
