@@ -24,7 +24,7 @@ from mesa_memory.retrieval.relevance import cosines, relevance_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
-from mesa_memory.retrieval.terms import Question, term_part
+from mesa_memory.retrieval.terms import RecallQuery, term_part
 
 DEFAULT_SCORING = Scoring()
 #: the parts of every score, and what relevance is made of
@@ -124,7 +124,7 @@ class RecordIndex(RecordTable):
         cues = (TimeConstraint.of if scoring.time_match else TimeConstraint.none)(
             query or ""
         )
-        added = self._added(slots, scoring, Question(query, now))
+        added = self._added(slots, scoring, RecallQuery(query, now))
         best, total, parts = self._ranked(
             slots, steps, cues, asked, scoring, now, k, list(added.values())
         )
@@ -166,7 +166,7 @@ class RecordIndex(RecordTable):
         return best, total, (fits, importance, recency, near, dense, lexical)
 
     def _added(
-        self, slots: Slots, scoring: Scoring, question: Question
+        self, slots: Slots, scoring: Scoring, question: RecallQuery
     ) -> dict[str, np.ndarray]:
         """The values of the scoring's own terms, by name."""
         if not scoring.terms:

@@ -22,7 +22,7 @@ RESERVED_NAMES = frozenset({
 })  # fmt: skip
 
 
-class Question(NamedTuple):
+class RecallQuery(NamedTuple):
     """The query and the clock of a recall.
 
     Attributes:
@@ -79,11 +79,11 @@ class Term(ABC):
             )
 
     @abstractmethod
-    def value(self, record: MemoryRecord, question: Question) -> float:
+    def value(self, record: MemoryRecord, question: RecallQuery) -> float:
         """The value of a record for a question, usually 0 to 1; a finite number."""
 
     def values(
-        self, records: Sequence[MemoryRecord], question: Question
+        self, records: Sequence[MemoryRecord], question: RecallQuery
     ) -> np.ndarray | Sequence[float]:
         """``value`` of each record, in order; override it to reckon with arrays."""
         return [self.value(record, question) for record in records]
@@ -109,7 +109,7 @@ def checked_terms(terms: Any) -> tuple[Term, ...]:
 
 
 def term_part(
-    term: Term, records: Sequence[MemoryRecord], question: Question
+    term: Term, records: Sequence[MemoryRecord], question: RecallQuery
 ) -> np.ndarray:
     """The values of a term, shape (records,), checked.
 

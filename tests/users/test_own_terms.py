@@ -174,5 +174,5 @@ def test_a_name_that_is_not_usable_is_refused_when_the_class_is_made():
 def test_two_terms_of_one_name_and_what_is_no_term_are_refused():
     with pytest.raises(ValueError, match="a name of its own"):
         Scoring(terms=(Promises(), Promises(2)))
-    with pytest.raises(TypeError, match=r"subclasses of mesa_memory\.Term"):
+    with pytest.raises(TypeError, match=r"subclasses of mesa_memory\.retrieval\.Term"):
         Scoring(terms=(Promises,))
