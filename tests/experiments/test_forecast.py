@@ -42,7 +42,7 @@ class Street(mesa.Model):
                 system_prompt=RULES, step_prompt="Live your day.",
             )  # fmt: skip
             agent.memory = STLTMemory(agent)
-            route_reasoning(agent)
+            route_reasoning(agent, block=5)
 
     def step(self):
         self.agents.do("step")

@@ -61,7 +61,7 @@ def test_a_wait_of_an_hour_does_not_end_a_run_of_quick_steps(execution, server, 
         "nobody is asked again before the hour is over"
     )
     told = [r.getMessage() for r in caplog.records if "3600 s" in r.getMessage()]
-    assert any("not asked again before" in text for text in told)
+    assert any("No request is sent to it before" in text for text in told)
     assert len(caplog.records) <= 2 * asked, "it is told once, not in each step"
     for agent in street.agents:
         shown = agent.memory.get_prompt_ready()

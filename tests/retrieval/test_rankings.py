@@ -23,7 +23,7 @@ from mesa_memory.retrieval.bm25 import LexicalIndex
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import Scoring, top_k
 
-GOLDEN = Path(__file__).parent.parent.parent / "data" / "rankings.json"
+GOLDEN = Path(__file__).parent.parent / "data" / "rankings.json"
 
 WHO = ["Agent 1", "Agent 2", "Agent 12", "Caroline", "李明"]
 DID = [

@@ -297,9 +297,9 @@ def test_a_run_ends_in_a_state_that_exists(store):
     assert rows(store, "runs")[0]["state"] == "finished"
     with pytest.raises(ValueError, match="got 'done'"):
         store.end(run, "done")
-    with pytest.raises(StoreError, match="no run 9"):
+    with pytest.raises(StoreError, match="does not have run 9"):
         store.end(9, "finished")
-    with pytest.raises(StoreError, match="no run 9"):
+    with pytest.raises(StoreError, match="does not have run 9"):
         store.write(9, full(1))
 
 
