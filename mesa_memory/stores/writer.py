@@ -146,6 +146,10 @@ class Writer:
             if thread is not None:
                 thread.join()
 
+    def is_current_thread(self) -> bool:
+        """True in the thread that writes."""
+        return threading.current_thread() is self._thread
+
     def _raise(self) -> None:
         """Raises the thread's error; a new object each time, with the same text."""
         if self._error is not None:

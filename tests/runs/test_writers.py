@@ -1,8 +1,11 @@
 """A run has one writer, whoever asks."""
 
+import gc
 import logging
 import subprocess
 import sys
+import threading
+import weakref
 
 import pytest
 
@@ -10,6 +13,7 @@ from mesa_memory import Services, checkpoint, open_run, resume
 from mesa_memory.errors import RunInUse, StoreError
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.street import Street, remembered
+from tests.support.waiting import until
 
 
 @pytest.fixture(params=["file", "postgresql"])
@@ -53,6 +57,38 @@ def test_a_model_that_nobody_has_any_more_writes_no_run(place):
     Services.of(street).recorder.sync()
     del street
     assert resume(Street, place).steps == 2
+
+
+def test_a_model_may_be_collected_in_the_thread_that_writes_its_run(place, monkeypatch):
+    street = played(place, 2)
+    recorder, gone = Services.of(street).recorder, threading.Event()
+    recorder.sync()
+    write = recorder.store.write
+
+    def collecting(*given):
+        gone.wait(30)
+        gc.collect()
+        return write(*given)
+
+    monkeypatch.setattr(recorder.store, "write", collecting)
+    street.step()
+    model, recorder = weakref.ref(street), None
+    gc.disable()  # only the writer's thread is to find the model
+    try:
+        del street
+        gone.set()
+        until(lambda: model() is None)
+    finally:
+        gc.enable()
+    until(lambda: not is_running(place))
+    with open_run(place) as run:
+        assert list(run.steps) == [1, 2, 3]
+    resume(Street, place).step()
+
+
+def is_running(place):
+    with open_run(place) as run:
+        return run.status == "running"
 
 
 def test_a_run_that_another_process_writes_is_refused_until_it_is_dead(tmp_path):

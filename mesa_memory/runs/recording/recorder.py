@@ -6,6 +6,7 @@ A step that was not finished leaves nothing behind but the answers it was given:
 were paid for. A step in which a model was asked is written before the next one begins.
 """
 
+import threading
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -99,6 +100,11 @@ class Recorder(Collector):
     def active(self) -> bool:
         """True while the run is being written."""
         return self._writer is not None
+
+    @property
+    def writes_here(self) -> bool:
+        """True in the thread that writes the run, which cannot wait for itself."""
+        return self._writer is not None and self._writer.is_current_thread()
 
     def met(self, memory: Any) -> None:
         """Notes an agent with a memory; it may be gone at the end of the step."""
@@ -362,11 +368,19 @@ _running: set[Recorder] = set()
 def _abandon(recorder: "weakref.ref[Recorder]") -> None:
     """Closes the recording of a model that is gone."""
     left = recorder()
-    if left is not None:
-        try:
-            left.close("stopped")
-        except StoreError:  # no caller is left to catch it
-            logger.exception("the record of a run could not be finished")
+    if left is None:
+        return
+    if left.writes_here:  # garbage was collected in the thread that would be waited for
+        threading.Thread(target=_stop, args=(left,), name="mesa-memory-stop").start()
+    else:
+        _stop(left)
+
+
+def _stop(recorder: Recorder) -> None:
+    try:
+        recorder.close("stopped")
+    except StoreError:  # no caller is left to catch it
+        logger.exception("the record of a run could not be finished")
 
 
 def _close_all() -> None:
