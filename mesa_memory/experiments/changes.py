@@ -17,7 +17,7 @@ class ChangeAfter:
 
     As a level of a factor of a study, it leaves the argument out, as None beside it
     does: runs that are the same until the step share their beginning, which is made
-        once.
+    once.
 
     Attributes:
         step: after this finished step, at least 1.

@@ -272,7 +272,8 @@ class LayerContext:
     def dropped(self) -> dict[str, MemoryRecord]:
         """The open records that nothing holds, by id, in order of making."""
         held = set(self._held())
-        return {r.id: r for r in self.log.current() if r not in held}
+        # Looked at without observers: a memory may be set up before it has its agent.
+        return {r.id: r for r in self._log.current() if r not in held}
 
     def close_dropped(self) -> None:
         """Closes the open records that nothing holds."""

@@ -1,7 +1,7 @@
 """The memory stream: events with importance, recalled by relevance."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mesa_memory.core import importance as grading
@@ -104,6 +104,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         parts = self._grader, self._recollection, self._reflector
         self._stream = EventStream(*parts, capacity)
         self._recalls = RecallService(self, self._recollection)
+        self._step_buffer: dict = {}
         super().__init__(
             agent,
             llm_model,
@@ -150,6 +151,15 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         """``grade_event_importance``, for event loops."""
         grade = EpisodicMemory.grade_event_importance
         return await asyncio.to_thread(grade, self, type, content)
+
+    @property
+    def step_content(self) -> dict:
+        """A buffer of Mesa-LLM's that episodic memory does not use."""
+        return self._step_buffer
+
+    @step_content.setter
+    def step_content(self, content: Mapping) -> None:
+        self._step_buffer = dict(content)
 
     @property
     def memory_entries(self) -> Stream:

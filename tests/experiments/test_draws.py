@@ -112,8 +112,8 @@ def test_the_numbers_are_even_and_neighbours_are_unrelated():
 @pytest.mark.slow
 def test_another_process_draws_the_same():
     code = (
-        "import mesa, mesa_memory as m\n"
-        "print(m.draw(mesa.Model(rng=7), 'x', step=3).integers(2**63, size=4).tolist())"
+        "import mesa\nfrom mesa_memory.experiments import draw\n"
+        "print(draw(mesa.Model(rng=7), 'x', step=3).integers(2**63, size=4).tolist())"
     )
     told = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True
