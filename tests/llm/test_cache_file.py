@@ -16,6 +16,7 @@ from mesa_memory.errors import CacheError
 from mesa_memory.llm.cache import cache_file
 from mesa_memory.llm.cache.cache_file import APPLICATION_ID, CacheFile
 from mesa_memory.llm.cache.response_cache import ResponseCache
+from tests.support.disk import small_disk
 from tests.support.keeping import live, town
 from tests.support.openai_server import OpenAIServer
 from tests.support.waiting import HUNG
@@ -37,16 +38,8 @@ def file(tmp_path):
 @pytest.fixture
 def disk(tmp_path):
     """A file system of 1 MB of its own."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", folder]
-    if (
-        not shutil.which("mount")
-        or subprocess.run(command, capture_output=True).returncode
-    ):
-        pytest.skip("a file system cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with small_disk(tmp_path / "disk", 1) as folder:
+        yield folder
 
 
 def warnings_of(caplog):

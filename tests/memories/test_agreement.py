@@ -25,6 +25,7 @@ from mesa_memory import (
 )
 from mesa_memory.examples.rumor.memories import NoMemory
 from tests.support import layered
+from tests.support.agreement import agrees, held
 
 
 class Nothing(MemoryModule):
@@ -131,38 +132,6 @@ class Street(mesa.Model):
 
     def step(self):
         self.agents.shuffle_do("step")
-
-
-def held(street):
-    """The ids of what each agent's memory holds."""
-    return [
-        sorted(record.id for record in agent.memory.current_records())
-        for agent in street.agents
-    ]
-
-
-def recorded(street, step):
-    """The same, by the record of the run."""
-    Services.of(street).recorder.sync()
-    with open_run(street.file) as run:
-        return [
-            sorted(
-                row["id"] for row in run.state(agent.unique_id, step, as_records=True)
-            )
-            for agent in street.agents
-        ]
-
-
-def agrees(street, days):
-    """Lives through some days; what was held at the end of each."""
-    then = {}
-    for _ in range(days):
-        street.step()
-        then[street.steps] = held(street)
-        assert recorded(street, street.steps) == then[street.steps]
-    for step, before in then.items():  # nothing later changes what was
-        assert recorded(street, step) == before
-    return then
 
 
 @pytest.mark.parametrize("execution", ["blocking", "deferred"])

@@ -15,6 +15,7 @@ from mesa_memory import (
     register_policy,
     resume,
 )
+from tests.support.agreement import agrees, held
 from tests.support.classes import EVERY
 
 CLASSES = {kind.__name__: kind for kind in EVERY}
@@ -73,39 +74,6 @@ def find(agent):
 
 def duplicate(agent):
     agent.memory = copy.deepcopy(agent.memory)
-
-
-def held(street):
-    """The ids of what each agent's memories hold."""
-    return [
-        sorted(
-            record.id
-            for memory in {agent.memory, getattr(agent, "diary", agent.memory)}
-            for record in memory.current_records()
-        )
-        for agent in street.agents
-    ]
-
-
-def recorded(street, step):
-    Services.of(street).recorder.sync()
-    with open_run(street.file) as run:
-        return [
-            sorted(
-                row["id"] for row in run.state(agent.unique_id, step, as_records=True)
-            )
-            for agent in street.agents
-        ]
-
-
-def agrees(street, days):
-    then = {}
-    for _ in range(days):
-        street.step()
-        then[street.steps] = held(street)
-        assert recorded(street, street.steps) == then[street.steps]
-    for step, before in then.items():  # nothing later changes what was
-        assert recorded(street, step) == before
 
 
 def ended(street, why):

@@ -19,22 +19,15 @@ from mesa_memory.errors import (
     StoreUnavailable,
 )
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
+from tests.support.disk import small_disk
 from tests.support.stored import everything, full, record, rows
 
 
 @pytest.fixture
 def disk(tmp_path):
     """A file system of 3 MB of its own."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", folder]
-    if (
-        not shutil.which("mount")
-        or subprocess.run(command, capture_output=True).returncode
-    ):
-        pytest.skip("a file system cannot be mounted here")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with small_disk(tmp_path / "disk", 3) as folder:
+        yield folder
 
 
 @pytest.fixture
