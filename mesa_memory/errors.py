@@ -8,7 +8,7 @@
     │   │   └── ContentFiltered the provider's content filter refuses a text
     │   ├── BadReply          the reply is not usable, also after its repair
     │   ├── BudgetExceeded    the call would cross the budget
-    │   └── ReplayMismatch    the recorded run lacks an answer to it
+    │   └── ReplayMismatch    the recorded run does not contain its answer
     ├── MemoryStalled         a memory's work kept failing; the run stops here
     ├── EmbedderError         texts could not be turned into vectors
     ├── DuplicatePurpose      another task has the same purpose
@@ -17,9 +17,9 @@
     ├── UnknownMemory         a name leads to no class of memory
     ├── UndeclaredState       a resumed run would lose an attribute that a step has set
     ├── NoSeed                a model does not say what its random numbers begin with
-    ├── StoreError            a store of recorded runs cannot do what was asked
+    ├── StoreError            an operation on a store of recorded runs failed
     │   ├── StoreFull         no room is left on the disk
-    │   ├── StoreBusy         another writer did not let go in time
+    │   ├── StoreBusy         another writer kept the lock too long
     │   │   └── RunInUse      another writer has this run
     │   ├── StoreUnavailable  it cannot be reached, or is gone
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
@@ -129,7 +129,7 @@ class BudgetExceeded(LLMError):
 
 
 class ReplayMismatch(LLMError):
-    """A recorded run lacks an answer to this request; the message shows why."""
+    """A recorded run does not have the answer to a request; the message shows why."""
 
 
 class MemoryStalled(MesaMemoryError):
@@ -172,7 +172,7 @@ class ParameterError(MesaMemoryError, ValueError):
 
 
 class DuplicatePurpose(MesaMemoryError, ValueError):
-    """Two tasks have the same purpose, so that no one could tell them apart.
+    """Two tasks have the same purpose, so they cannot be told apart.
 
     Attributes:
         purpose: of both.
@@ -211,7 +211,7 @@ class UnknownMemory(MesaMemoryError, ValueError):
     """A name leads to no class of memory; the message says what there is.
 
     Attributes:
-        names: the names there are, if the name was not one of them.
+        names: the names there are, if the name is unknown.
     """
 
     def __init__(self, message: str, *, names: tuple[str, ...] = ()) -> None:
@@ -270,11 +270,11 @@ class _AtLocation(MesaMemoryError):
 
 
 class StoreError(_AtLocation):
-    """A store of recorded runs cannot do what was asked; what it holds is kept."""
+    """An operation on a store of recorded runs failed; its data is kept."""
 
 
 class StoreFull(StoreError):
-    """There is no room for more; the last transaction was not written."""
+    """The disk or database is full; the last transaction was not written."""
 
 
 class StoreBusy(StoreError):
@@ -310,7 +310,7 @@ class StoreReadOnly(StoreError):
 
 
 class StudyError(MesaMemoryError):
-    """A study cannot do what was asked; what it has is kept."""
+    """An operation on a study failed; its results are kept."""
 
 
 class EmptyDesign(StudyError, ValueError):

@@ -1,4 +1,4 @@
-"""What a researcher does to memories while a model runs."""
+"""A researcher's changes of memories while a model runs."""
 
 from mesa_memory.memories.host.interventions import edit, erase, implant, probe, swap
 

@@ -65,7 +65,7 @@ def check_layer(make: MakeLayer) -> None:
     """Checks a layer as the only one, beside a window, and beside another of its kind.
 
     Args:
-        make: makes a new layer, or a list with the layer and the ones that it reads.
+        make: makes a new layer, or a list with the layer and the layers that it reads.
 
     Raises:
         AssertionError: for a broken clause of the contract.

@@ -1,1 +1,1 @@
-"""Plain data and pure logic: what every other room knows, and no one's I/O."""
+"""Plain data and pure logic: imported by every other room, without I/O."""

@@ -2,7 +2,7 @@
 
 A plain value is itself. What JSON has not is an object with one key that begins with
 ``$``: a tuple, a long integer, a generator of random numbers. An object that cannot be
-written down leaves its class's name, so that whoever reads it can ask for it.
+written down leaves its class's name, so that the reader can ask for it.
 """
 
 import math

@@ -324,7 +324,7 @@ def pairs(mapping: Mapping, without: Set[Any] = frozenset()) -> str:
 
 
 def rest_of(mapping: Mapping, said: Set[Any]) -> str:
-    """``pairs`` without what is said; mostly nothing, which is seen at once."""
+    """``pairs`` without the spoken words; usually empty."""
     return "" if mapping.keys() <= said else pairs(mapping, said)
 
 

@@ -21,7 +21,7 @@ def in_talk(content: Any, me: Any) -> tuple[tuple[Any, ...], bool]:
 
     Returns:
         Unique ids, the sender first; and whether these are all of them: Mesa-LLM tells
-        whom a message went to only whoever sent it.
+        the recipients of a message only its sender.
     """
     known = dict.fromkeys(subjects("message", content))
     told = isinstance(content, Mapping) and content.get("recipients") is not None
@@ -113,7 +113,7 @@ class Grouping:
         return talk
 
     def _complete(self, talk: Conversation) -> None:
-        """All participants are known: whoever was heard alone was heard here."""
+        """All participants are known: an agent heard alone was heard here."""
         talk.complete = True
         for other in talk.others:
             heard = self._with.get(frozenset((other,)))

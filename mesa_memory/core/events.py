@@ -129,7 +129,7 @@ def only_of(content: Mapping, keys: Iterable[Any]) -> dict:
 
 
 def merged(events: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, Any]]:
-    """The events of a step, (kind, content), without what is said twice.
+    """The events of a step, (kind, content), without repetitions.
 
     An action says what came of the calls that a plan became; those give it what it
     lacks: with which arguments.

@@ -14,7 +14,7 @@ class Evidence:
         self._resting: dict[str, dict[str, Any]] = {}  # on a record, by its id
 
     def add(self, record: Any, sources: Iterable[str]) -> None:
-        """Takes note of what a record rests on.
+        """Notes the evidence of a record.
 
         Args:
             sources: ids of current records.

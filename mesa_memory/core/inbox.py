@@ -74,7 +74,7 @@ class Inbox:
     def add(self, event: MemoryRecord) -> bool:
         """Appends an event; True if another one is of an earlier step.
 
-        Whoever calls it holds the ``lock``, as for its record.
+        The caller holds the ``lock``, as for its record.
         """
         self._events.append(event)
         if event.step < self._oldest:

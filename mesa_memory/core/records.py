@@ -255,7 +255,7 @@ class RecordLog:
         Args:
             commit_order: order of the commitment it was made from; None is the end.
             part: who makes it, if others make records at the same time: it is numbered
-                and ordered among those of this part, whoever is first.
+                and ordered within this part, in any order of arrival.
             valid_from: None is ``step``.
         """
         layer, numbers = self.layer, self.numbers

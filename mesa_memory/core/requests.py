@@ -39,7 +39,7 @@ class LLMRequest:
         turn: where it stands among the requests of gathered flows, whose replies come
             in any order; empty outside of them.
         accepts: takes the reply and raises ``replies.Unusable`` if it cannot be used,
-            so that it is not kept for others; None if no one can tell.
+            so that it is not kept for others; None if unknown.
     """
 
     purpose: str
@@ -78,7 +78,7 @@ class LLMRequest:
 
     @cached_property
     def tokens(self) -> int:
-        """Tokens of what is sent, at four characters to a token."""
+        """Tokens of the request, at four characters to a token."""
         texts = [message["content"] or "" for message in self.messages()]
         if arguments := self.arguments:
             texts.append(json.dumps(arguments, default=str))
@@ -229,7 +229,7 @@ class SharedAnswers:
 
     Attributes:
         known: key -> value.
-        ours: keys this asker must ``PublishShared``; the performer gives back the ones
+        ours: keys this asker must ``PublishShared``; the performer gives back keys
             that a failed flow leaves open.
         others: keys that another agent is finding now; ``AwaitShared`` them.
     """
@@ -344,7 +344,7 @@ def gather[T](flows: Iterable[Flow[T]]) -> Flow[list[T | Fault]]:
 
 
 def first_fault(outcomes: Iterable[Any]) -> Fault | None:
-    """Of what ``gather`` gave, the error to raise; None if all went well.
+    """The error to raise from the results of ``gather``; None if all went well.
 
     One that waiting cannot cure comes first, then an outage, then an unusable reply.
     """

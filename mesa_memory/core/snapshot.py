@@ -26,7 +26,7 @@ class RecordLookup(Protocol):
         """The record with this id; always the same object.
 
         Raises:
-            KeyError: without one.
+            KeyError: if it does not exist.
         """
 
     def current(self) -> list[MemoryRecord]:

@@ -43,7 +43,7 @@ class Embedder(Protocol):
         gives the same row in every batch.
 
         Raises:
-            EmbedderError: without a vector for each text.
+            EmbedderError: if a text did not get a vector.
             TypeError: if ``texts`` is not a sequence of texts.
         """
 

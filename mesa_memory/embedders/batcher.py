@@ -125,7 +125,7 @@ class EmbeddingPool:
         return found
 
     def _make_texts(self) -> None:
-        """The texts of what was announced, and is still remembered."""
+        """The announced texts that are still remembered."""
         while self.announced:
             key, index_of, entry_of = self.announced.popleft()
             index, entry = index_of(), entry_of()

@@ -35,13 +35,13 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
     one generator, or give each its own purpose.
 
     Args:
-        agent: the agent, or the model for what concerns nobody alone.
+        agent: the agent, or the model for draws that concern no single agent.
         purpose: what the numbers are for, such as ``"meeting"``.
-        step: None is now, by the model's clock (0 in a constructor). Another number is for
-            what must not change with time, or is drawn beforehand.
+        step: None means now, by the model's clock (0 in a constructor). Another
+            number is for draws made beforehand or independent of time.
 
     Returns:
-        A numpy Generator (Philox), which is nobody else's.
+        A numpy Generator (Philox), made for this caller.
 
     Raises:
         NoSeed: if the model does not say what its random numbers begin with: no Mesa

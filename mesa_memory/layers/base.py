@@ -111,7 +111,7 @@ class Layer:
         return declared_state(self)
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """Takes up a snapshot in place of what it holds now.
+        """Replaces the layer's content by a snapshot.
 
         Args:
             shelf: the memory's records at the time of the snapshot.
@@ -145,7 +145,7 @@ class Layer:
         """The checked reply to a task: ``reply = yield from self.ask(TASK, …)``.
 
         Raises:
-            LLMError: if there is not a usable reply.
+            LLMError: without a usable reply.
         """
         return self.context.ask(task, **inputs)
 
@@ -156,7 +156,7 @@ class Layer:
         sources: Iterable[MemoryRecord] = (),
         **fields: Any,
     ) -> MemoryRecord:
-        """A new record of what this layer has made.
+        """Opens a record made by this layer.
 
         Args:
             kind: such as ``"summary"``.

@@ -39,7 +39,7 @@ type Group = tuple[float, list[MemoryRecord]]
 
 
 class Complete(NamedTuple):
-    """A chapter that is complete and has no recap yet.
+    """A complete chapter that waits for its recap.
 
     Attributes:
         began, ended: its first and its last step.
@@ -69,7 +69,7 @@ class Chapters(Layer):
 
     Attributes:
         told: the chapters that have a recap, oldest first.
-        complete: the ones that are to get one.
+        complete: the chapters that are due.
         groups: the events of the chapter under way, by step.
         began: the step after which it began.
 
@@ -302,5 +302,5 @@ def checked_rule(rule: Any) -> Rule:
 
 
 def _groups(kept: Sequence[Any]) -> list[Group]:
-    """Events by step again, without the ones that were erased."""
+    """Events by step again, without erased ones."""
     return [(step, list(events)) for step, events in kept if events]

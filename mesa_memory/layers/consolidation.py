@@ -85,7 +85,7 @@ def check(policy: Policy) -> Policy:
     """The argument as given.
 
     Raises:
-        ValueError: if it has no ``due`` method.
+        ValueError: if its ``due`` method is missing.
     """
     if isinstance(policy, type) or not callable(getattr(policy, "due", None)):
         raise ValueError(
@@ -101,7 +101,7 @@ class Consolidation:
 
     Attributes:
         capacity: how many entries the window is meant to keep.
-        size: how many go at a time if there is no other policy; None drops the oldest.
+        size: number of steps at a time by the default policy; None drops the oldest.
         policy: in place of ``EveryBatch(size)``.
     """
 

@@ -51,7 +51,7 @@ def settle(context: "LayerContext", commit: Commit) -> None:
     """From now on this flow takes up a batch of steps.
 
     A flow has a ``contextvars.Context`` of its own, so nothing needs to be taken back.
-    Whoever waits for it may be reading; the flow is not.
+    Its waiter may be reading; the flow is not.
     """
     SETTLING.put(context, commit)
     for mark in (UNNOTICED, LAID_OUT):
@@ -72,8 +72,8 @@ class LayerContext:
         history: the messages heard and sent.
         display: whether new entries are printed.
         shared: several layers hold the same events, and think at the same time.
-        leaving: why and when a layer has evicted a record that another one holds, by
-            id.
+        leaving: why and when a layer has evicted a record that another one holds,
+            by id.
         filtered: ids of the events that a provider's content filter refuses.
         before: how many records of each kind there were when the memory was swapped.
         lived: own steps of the agent that ended while the model's clock stood still.
@@ -183,7 +183,7 @@ class LayerContext:
     def open_event(
         self, kind: str, step: float, content: Any, origin: str = EVENT
     ) -> MemoryRecord:
-        """A new record of what has happened to the agent; messages are in the history.
+        """Opens a record of an event; messages go into the history.
 
         Args:
             content: plain data.
@@ -300,7 +300,7 @@ class LayerContext:
 
     @property
     def unnoticed(self) -> bool:
-        """True while someone reads who must leave no trace."""
+        """True during a read that must leave no trace."""
         return bool(UNNOTICED.of(self))
 
     def line(self, event: MemoryRecord) -> str:
@@ -333,7 +333,7 @@ class LayerContext:
         """The checked reply to a task; see ``Layer.ask``.
 
         Raises:
-            LLMError: if there is not a usable reply.
+            LLMError: without a usable reply.
         """
         return task.ask(self.request_for(task, **inputs))
 

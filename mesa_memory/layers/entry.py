@@ -56,7 +56,7 @@ class _Lines:
         return cls(told, limit, names)
 
     def hold(self, limit: int, naming: Naming) -> bool:
-        """True if they would be the same now: no one is called otherwise."""
+        """True if they would be the same now: all names are unchanged."""
         same = limit == self.limit
         return same and all(naming(who) == name for who, name in self.names.items())
 
@@ -204,7 +204,7 @@ class Message:
 
     @classmethod
     def of(cls, step: float, content: Any) -> "Message":
-        """A message from an event's content; a bare text lacks a sender."""
+        """A message from an event's content; a bare text comes without a sender."""
         if not isinstance(content, dict):
             return cls(step, None, (), str(content))
         said = content.get("message")
@@ -242,7 +242,7 @@ def entry_events(entry: MemoryEntry) -> list[tuple[str, Any]]:
 
 
 def records_of(entries: Iterable[MemoryEntry]) -> list[MemoryRecord]:
-    """The records behind entries, in order; those made elsewhere lack one."""
+    """The records behind entries, in order; entries made elsewhere have an empty one."""
     return [event for entry in entries for event in getattr(entry, "events", ())]
 
 

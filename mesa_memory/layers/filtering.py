@@ -47,7 +47,7 @@ def ask_about[T](
 
     Raises:
         ContentFiltered: if the request shows other texts than events.
-        LLMError: if there is not a usable reply.
+        LLMError: without a usable reply.
     """
     left, place = askable(context, events), -1
     while left or not events:

@@ -45,7 +45,7 @@ class MessageHistory:
         return found if last is None else found[len(found) - min(last, len(found)) :]
 
     def earlier(self, shown: Collection[str], block: int) -> list[Message]:
-        """The messages without the ones that are shown elsewhere, oldest first.
+        """The messages without those shown elsewhere, oldest first.
 
         The oldest of a full history leave in blocks, not one after the other.
 

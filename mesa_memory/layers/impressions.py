@@ -251,7 +251,7 @@ def _kinds(counts: Iterable[str]) -> tuple[str, ...]:
     """The kinds of events that count, each once.
 
     Raises:
-        ValueError: without one, or one is not a text.
+        ValueError: without a kind, or for a kind that is not text.
     """
     several = isinstance(counts, list | tuple | set | frozenset)
     kinds = tuple(counts) if several else ()

@@ -13,14 +13,14 @@ from mesa_memory.layers.entry import Entry, entry_told
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of what an agent is shown.
+    """One line of an agent's prompt.
 
     What rests on something that does not hold any more is shown as such.
 
     Attributes:
         text: the line, without a mark before it and without a line break.
         records: what it was made of; a line may tell of more than one record.
-        step: the model's clock when it happened; None for what lacks a step.
+        step: the model's clock when it happened; None without a step.
         kind: of the event, such as ``"message"``, if the line is the event itself: it
             is shown by one layer only, and folded where it repeats. Empty for what a
             layer says of its records, which may stand beside them.
@@ -43,7 +43,7 @@ class Line:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of its records; of a line that lacks one, nothing that another has."""
+        """Ids of its records; a line without records gets a unique key."""
         return [record.id for record in self.records] or [str(id(self))]
 
 

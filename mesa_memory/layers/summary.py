@@ -1,4 +1,4 @@
-"""A running summary of what leaves a window."""
+"""A running summary of the events that leave a window."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -52,10 +52,10 @@ class RunningSummary(Layer):
     has room for, the oldest leave all the same: the doubtful summary has them.
 
     A summary of summaries drifts: what one leaves out, no later one has. With
-    ``refresh_every`` it is made from the events anew from time to time: from the ones
+    ``refresh_every`` it is rewritten from the events from time to time: from those
     that are still held (``EventArchive``), the most important first, in one request
     that is no longer than any other may be. What a user has written by hand stays: no
-    earlier event is told again. If there is not a usable reply, it goes on as ever.
+    earlier event is told again. Without a usable reply, it is updated as usual.
 
     Args:
         window: what is full hands over its oldest.
@@ -296,7 +296,7 @@ class RunningSummary(Layer):
         return list(entries)[: max(1, sum(size <= room for size in sizes))]
 
     def _to_go_back_to(self, covered: Sequence[Any]) -> list[MemoryRecord]:
-        """The earlier events that are told again, oldest first; mostly there are none."""
+        """The earlier events to include again, oldest first; usually empty."""
         due = self._folds + 1 >= (self.refresh_every or math.inf)
         if self.refresh_every is None or not (due or self._is_stale):
             return []
@@ -359,7 +359,7 @@ def ask_for_summary(
         summary is not doubtful.
 
     Raises:
-        LLMError: if there is not a usable reply.
+        LLMError: without a usable reply.
     """
     doubtful: list[tuple[str, str]] = []
 

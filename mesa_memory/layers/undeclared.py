@@ -20,7 +20,7 @@ class StateWatch:
     """The undeclared attributes of a memory and its layers before they work.
 
     Classes of this package are not watched, and neither is a user's class that has its
-    own ``snapshot`` or ``restore``, which decide what is kept.
+    own ``snapshot`` or ``restore``, which choose their state.
 
     Args:
         things: the memory and its layers.

@@ -66,7 +66,7 @@ class Window(Layer):
             self.keep(self.capacity)
 
     def entries(self) -> list[Any]:
-        """The entries of what is admitted, oldest first."""
+        """The entries of the admitted events, oldest first."""
         return [entry for entry in self.held if entry is not self.ahead]
 
     def recent(self) -> list[Line]:

@@ -248,7 +248,7 @@ class LayeredMemory(MemoryModule):
         return self.services.count_tokens(text, self.layer_context.runtime.target()[0])
 
     def _composed(self) -> Prompt:
-        """The prompt of this moment; the recorder is told of what was recalled."""
+        """The prompt of this moment; its recalls are recorded."""
         self.settle()
         found: dict[str, RecallResult] = {}
         shown = [layer for layer in self.layers if has_section(layer)]

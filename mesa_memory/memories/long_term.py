@@ -100,7 +100,7 @@ class PendingWindow(Window):
     newest: Any = None
 
     def begin(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """Takes what waits for a step as the newest, of a step that lacks a number."""
+        """Takes waiting events as the newest entry, of a step without a number."""
         self.newest = self.entry(now, waiting)
         self.newest.step = None
 

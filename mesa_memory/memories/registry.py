@@ -1,4 +1,4 @@
-"""Memories by name: ours, the ones that installed packages offer, and ``module:class``.
+"""Memories by name: ours, those of installed packages, and ``module:class``.
 
 A package offers a memory by an entry point of the group ``mesa_memory.memories``:
 

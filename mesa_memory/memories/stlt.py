@@ -36,7 +36,7 @@ class STLTMemory(MemoryModule):
 
     Attributes:
         short_term_memory: the entries kept, oldest first; while the agent steps, also
-            one of what had arrived before.
+            an entry of earlier arrivals.
         long_term_memory: the summary's text.
         capacity, consolidation_capacity: as given; may be changed.
         summary_chars: longest accepted summary.

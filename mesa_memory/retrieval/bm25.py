@@ -182,7 +182,7 @@ class LexicalIndex:
     def holding(self, name: Sequence[str]) -> np.ndarray:
         """Numbers of the documents in which a name stands, ascending, shape (n,).
 
-        Removed ones may be among them. What was found is kept, so that only newer
+        Removed ones may be among them. The result is cached, so that only newer
         documents are looked through the next time.
 
         Args:

@@ -29,7 +29,7 @@ class DialogueContext(NamedTuple):
 
     @classmethod
     def of(cls, places: np.ndarray, who: np.ndarray) -> "DialogueContext":
-        """From the place and the speaker's number of each record; 0 is no one."""
+        """From the place and the speaker's number of each record; 0 stands for none."""
         first = np.ones(len(places), dtype=bool)
         np.not_equal(places[1:], places[:-1], out=first[1:])
         starts, run = first.nonzero()[0], first.cumsum() - 1

@@ -1,7 +1,7 @@
 """One agent's records as arrays, and which of them are recalled.
 
 Relevance is made from the cosine of the embeddings and from BM25, each brought to 0..1
-over the candidates by min-max. In a dialogue what was said right before and after
+over the candidates by min-max. In a dialogue the records right before and after
 counts, too: an answer often lacks the words of its question. Whom and what time the
 query asks for are read from its words, see ``temporal``.
 

@@ -25,7 +25,7 @@ class NamedRecords:
         return self._table.speakers.without(body, self._speaking(words(body)))
 
     def _speaking(self, said: Sequence[str]) -> list[int]:
-        """Numbers of those named whose words are here; no one who was forgotten."""
+        """Numbers of the named speakers with records here."""
         who = self._table.columns["who"][: len(self._table.records)]
         alive = self._table.columns["alive"][: len(self._table.records)]
         named = self._table.speakers.named_in(said)

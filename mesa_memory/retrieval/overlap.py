@@ -1,9 +1,9 @@
 """Finds the recalled lines that a reply used, by shared words, without a model.
 
-A line counts as used if enough of what tells it from the other lines stands in the
+A line counts as used if enough of its distinctive words stand in the
 reply. Each term weighs ``ln((n + 1) / df)``, with ``df`` of the ``n`` lines that have
 it: what every line says, such as "says", tells nothing. The overlap is the weight of
-the shared terms over that of the line or of the reply, whichever is less (the
+the shared terms over the smaller weight of line and reply (the
 Szymkiewicz-Simpson coefficient), so that neither a long reply nor a long line counts
 against itself.
 """

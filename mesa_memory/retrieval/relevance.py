@@ -1,7 +1,7 @@
 """Relevance of records: cosine and BM25 as one number, with their neighbours'.
 
-``(1 - share) · min_max(cosine) + share · min_max(BM25)``, plus shares of that of the
-record before and of the one after, if they belong together (see ``dialogue``).
+``(1 - share) · min_max(cosine) + share · min_max(BM25)``, plus shares of this mix for the
+record before and the one after, if they belong together (see ``dialogue``).
 """
 
 import numpy as np

@@ -174,7 +174,7 @@ def recency_part(accessed: np.ndarray, now: float, decay: float) -> np.ndarray:
 
 
 def asked_part(steps: np.ndarray, clock: float, decay: float) -> np.ndarray:
-    """``decay ** (clock - step)`` of each; what came later than ``clock`` lacks one."""
+    """``decay ** (clock - step)`` of each; 0 for records later than ``clock``."""
     part = recency_part(steps, clock, decay)
     part[steps > clock] = 0.0
     return part

@@ -16,7 +16,7 @@ def _name(who: str) -> str:
 
 
 class Speakers:
-    """Numbers speakers in order of arrival; 0 is no one."""
+    """Numbers speakers in order of arrival; 0 stands for none."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {"": 0}
@@ -27,7 +27,7 @@ class Speakers:
         self._names: list[list[str]] = [[""]]  # of each speaker, the first by its id
 
     def code(self, who: Any, alias: str = "") -> int:
-        """The number of a speaker; None and a name without words are no one.
+        """The number of a speaker; 0 for None and for a name without words.
 
         Args:
             alias: another name of the same speaker; several may have it.

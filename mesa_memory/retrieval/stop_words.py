@@ -1,4 +1,4 @@
-"""The words of English that say nothing of what a text is about."""
+"""English function words, which do not tell the subject of a text."""
 
 _FUNCTION_WORDS = """
 a about above after again all am an and any are as at be because been before being

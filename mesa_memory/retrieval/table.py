@@ -31,7 +31,7 @@ class RecordTable:
         dim: their length; 0 before the first.
         top: the highest grade of importance there is; set before the first record.
         records: in slots, that is in order of arrival; also some that were removed.
-        columns: an array for each of what is known of a record, a row for each slot;
+        columns: an array for each property of a record, a row for each slot;
             there may be more rows than slots.
         vectors: an embedding for each slot, zero without one.
         lexical: the words of each slot.

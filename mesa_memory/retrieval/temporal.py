@@ -49,7 +49,7 @@ class TimeConstraint(NamedTuple):
         said: the words and numbers of the question, but those of ``before``.
         step: what it asks for is what was so at this step; None if no step is named.
         present: whether it asks for what is so now.
-        before: the words of what ended the time it asks for; empty without any.
+        before: the words for the end of the requested time; empty without any.
     """
 
     body: str

@@ -63,7 +63,7 @@ class Term(ABC):
         """Checks the name at once.
 
         Raises:
-            TypeError: if the class has no usable name.
+            TypeError: if the name of the class is not usable.
         """
         super().__init_subclass__(**given)
         name = getattr(cls, "name", None)

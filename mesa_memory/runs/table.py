@@ -21,7 +21,7 @@ class Table:
 
     @classmethod
     def of(cls, rows: list[dict[str, Any]]) -> "Table":
-        """A table with the columns of the rows; without rows, it lacks one."""
+        """A table with the columns of the rows; without rows, it is empty."""
         return cls(tuple(rows[0]) if rows else (), rows)
 
     def as_frame(self) -> "pandas.DataFrame":

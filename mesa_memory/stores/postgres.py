@@ -142,7 +142,7 @@ def embedded(folder: str | None) -> str:
 
 
 def _missing(on: sa.Connection) -> bool:
-    """True if the database lacks tables of ours."""
+    """True if the database does not contain our tables."""
     return "schema_version" not in sa.inspect(on).get_table_names()
 
 

@@ -34,7 +34,7 @@ type Schema = type[BaseModel]
 
 class Task:
     """A kind of thought: its system text, its prompt, the check of its reply, and the
-    answer that is given where there is no language model.
+    answer without a language model.
 
     Making one registers it: from then on the offline model answers it, and the ledger,
     the record and the replay know it by its purpose. A memory asks it with

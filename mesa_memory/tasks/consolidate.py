@@ -85,7 +85,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
     """The most important events word for word, oldest first.
 
     Repetitions keep only their newest mention; over the limit, the least important and
-    oldest go first, but never the newest: a summary that tells nothing new is none.
+    oldest go first, but never the newest: a summary must tell something new.
     """
     previous = [item for item in inputs["summary"].split(BULLET) if item]
     new = [

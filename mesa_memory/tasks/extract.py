@@ -88,7 +88,7 @@ class Candidate:
         sources: places of the events that state it, from 0, in ascending order; empty
             if the reply named none that was shown.
         witnessed: the places among them where the agent saw it itself.
-        rests_on: places, among the known facts, of those that it follows from.
+        rests_on: places, among the known facts, of its premises.
         gate: the verdict, by the names in ``GATE``.
     """
 

@@ -3,9 +3,9 @@
 Impression formation: a previous impression is updated, not made anew. All impressions that
 an agent has to renew are asked for in one request, see ``impressing``; of a single one the
 request is about that agent alone. Offline the sentiment follows from friendly and hostile
-words in what the other one does and says to somebody, the familiarity from the number of
-meetings. What it says of the world, such as that a tale is false, is no hostility, and the
-observer's own words say nothing of the other.
+words in the other agent's deeds and messages, the familiarity from the number of
+meetings. What it says of the world, such as that a tale is false, does not
+count as hostility, and the observer's own words do not count either.
 """
 
 import re

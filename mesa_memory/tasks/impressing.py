@@ -1,6 +1,6 @@
 """Asks a model for all impressions of one agent that are due, in as few requests as possible.
 
-Those that fit are asked for in one request. Of a reply that leaves some out, or has some
+As many as fit are requested together. Of a reply that leaves some out, or has some
 that are invalid, the good ones count, and each of the others is asked for alone: an agent
 of whom the model can say nothing keeps back no impression of another one.
 """

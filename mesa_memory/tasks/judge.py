@@ -71,8 +71,8 @@ def check(reply: Decisions, inputs: Inputs) -> list[tuple[str, int | None]]:
     """For each statement, in order, the operation and the place of its fact from 0.
 
     Raises:
-        Unusable: if a statement has no decision, or one names a fact that it cannot be
-            about.
+        Unusable: for a statement without a decision, or a decision that names an
+            unrelated fact.
     """
     new = inputs["new"]
     by_number = {each.statement: each for each in reply.decisions}

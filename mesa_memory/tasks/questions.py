@@ -1,4 +1,4 @@
-"""What an agent may ask itself about what it remembers (Park et al. 2023, section 4.2)."""
+"""Questions of an agent about its memory (Park et al. 2023, section 4.2)."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def check(reply: Questions, inputs: Inputs) -> list[str]:
     """The questions of a reply, each once, in order, at most ``count``.
 
     Raises:
-        Unusable: if there is none, or one is unusable.
+        Unusable: without a question, or for an unusable one.
     """
     asked = list(dict.fromkeys(" ".join(text.split()) for text in reply.questions))
     if not asked:

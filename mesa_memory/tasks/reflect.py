@@ -1,4 +1,4 @@
-"""What follows from statements about an agent's life, each insight with its evidence.
+"""Insights from statements about an agent's life, each with its evidence.
 
 After Park et al. 2023, section 4.2. The evidence must be among the statements that were
 shown, so that every insight leads back to events.
@@ -77,7 +77,7 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
     """The insights of a reply with the statements that support them.
 
     A cited statement is evidence only if it shares a word with the insight. An insight
-    may have no evidence left: it is doubtful then.
+    may lose all its evidence: it is doubtful then.
 
     Returns:
         At most ``count`` texts, with positions in ``lines`` from 0, each once, in

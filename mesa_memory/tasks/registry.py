@@ -39,13 +39,13 @@ def register(task: Any) -> None:
 
 
 def find(purpose: str) -> Any:
-    """The task with this purpose; None if there is none."""
+    """The task with this purpose; None without one."""
     return _tasks.get(purpose)
 
 
 @contextmanager
 def temporary() -> Iterator[None]:
-    """What is defined within it is gone afterwards; for tests."""
+    """A context whose definitions end with it; for tests."""
     before = dict(_tasks)
     try:
         yield

@@ -33,7 +33,7 @@ def make_memory_component(
     Args:
         views: keys of the views to show, such as ``["agent"]``; None is all.
         page: tab of Mesa's page on which it stands.
-        record: record a model in memory that no one records, from its first step on.
+        record: record an unrecorded model in memory, from its first step on.
 
     Returns:
         (component, page), as Mesa's own makers do.
@@ -74,7 +74,7 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
 
 
 def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
-    """What views may offer: a step, or another run, of which the whole page is told.
+    """Actions of views: a step, or another run, applied to the whole page.
 
     Args:
         page: keeps other runs.
@@ -121,7 +121,7 @@ def MemoryViz(
         views: keys of the views to show; None is all.
         name: title; by default the model's class.
         play_interval: milliseconds between two steps while it plays.
-        record: record a model in memory that no one records, from its first step on.
+        record: record an unrecorded model in memory, from its first step on.
         repeat: Reset plays the new model at once until it is as old as the last one,
             so that the two can be compared; people can change that on the page.
 

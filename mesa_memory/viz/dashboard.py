@@ -53,7 +53,7 @@ def Dashboard(
         views: at least one; the first is shown at first.
         told: of each new step of a model, see ``use_newest``.
         usual: shown if no run is chosen; by default the first.
-        actions: what can be done with what is shown.
+        actions: the actions on the shown run.
     """
     wanted = selection.choice.run
     usual = usual or feeds[0]

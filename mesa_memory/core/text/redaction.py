@@ -91,7 +91,7 @@ def scrub(text: str) -> str:
 def _may_give(text: str) -> bool:
     """False if a text cannot give a secret by name; found sooner than by ``_GIVEN``.
 
-    Of letters beyond ASCII some are the same as others to a search, whatever the case.
+    A search that ignores case treats some letters beyond ASCII as equal to others.
     """
     if not text.isascii():
         return True
@@ -192,7 +192,7 @@ def _secrets() -> tuple[str, ...]:
 
 
 def logger(name: str) -> logging.Logger:
-    """A logger whose messages and tracebacks lack secrets."""
+    """A logger that removes secrets from messages and tracebacks."""
     found = logging.getLogger(name)
     if not any(isinstance(each, _Filter) for each in found.filters):
         found.addFilter(_Filter())

@@ -163,7 +163,7 @@ def copies_example(reply: str, prompt: str) -> bool:
 
 
 def unlike_json(prompt: str) -> str:
-    """The prompt with an example whose blanks no one can take for the answer.
+    """The prompt with an example whose blanks cannot be taken for the answer.
 
     A prompt without such an example is given back as it is.
     """

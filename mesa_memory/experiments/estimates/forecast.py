@@ -2,7 +2,7 @@
 
 Two short runs without a language model (pilots), with a seed each, count requests by
 purpose. The counts per agent and step go on to the run's last step and to all agents;
-the range is that of the two seeds.
+the range spans the two seeds.
 """
 
 from collections.abc import Callable, Mapping, Sequence

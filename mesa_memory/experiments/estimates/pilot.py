@@ -1,6 +1,6 @@
 """A pilot: a short run without a language model, in which every request is counted.
 
-Nothing is sent, recorded or paid. ``OfflineLLM`` answers, whichever model a request names.
+Nothing is sent, recorded or paid. ``OfflineLLM`` answers for every model.
 """
 
 import inspect

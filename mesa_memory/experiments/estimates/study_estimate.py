@@ -40,7 +40,7 @@ class StudyEstimate:
         """Runs, calls, tokens and dollars of all arms together.
 
         Of each arm counts the model that is priced first; the cost is None if an arm
-        lacks one, or its price is unknown.
+        is without a price, or its price is unknown.
         """
         return {
             "runs": self.runs,

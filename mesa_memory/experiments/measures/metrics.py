@@ -2,8 +2,8 @@
 
 Each is a function of a model, or, where it needs to be told something, a factory that
 gives one: ``{"size": metrics.size, "know": metrics.holders("the well is poisoned")}``.
-They ask no one, leave no trace in any memory, and give the same for the same model in
-every process; a resumed run goes on with the same values. What lacks a value, such as
+They send no request, leave no trace in any memory, and are the same for one model in
+every process; a resumed run goes on with the same values. An undefined value, such as
 the mean age of nothing, is NaN. Agents without a memory of this package do not count.
 """
 

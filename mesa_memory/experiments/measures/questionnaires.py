@@ -34,7 +34,7 @@ class Answer:
         agent: its unique id.
         question: name of the item.
         value: text, number, or JSON data; None without a usable answer.
-        error: why there is no usable answer; None if there is one.
+        error: the reason for an unusable answer; None for a usable one.
     """
 
     step: float
@@ -56,7 +56,7 @@ class Questionnaire:
             all agents that have a memory of this package.
 
     Raises:
-        ValueError, TypeError: if there is no question, if two have the same name, or if
+        ValueError, TypeError: without a question, if two have the same name, or if
             the schedule or the choice of agents is invalid.
 
     Example:

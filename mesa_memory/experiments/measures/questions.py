@@ -26,7 +26,7 @@ class Question:
             ``"choice"`` (one of ``choices``) or ``"json"`` (any JSON value, or what
             ``schema`` says).
         choices: the texts to choose from, for a choice; each once.
-        least, most: bounds of a number, both included; None is no bound.
+        least, most: bounds of a number, both included; None for unbounded.
         schema: pydantic class of the answer, for ``"json"``.
 
     Raises:

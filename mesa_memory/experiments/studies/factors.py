@@ -45,7 +45,7 @@ class Factor:
                 or one value, such as a text or a number, that is the same in all runs.
 
         Raises:
-            EmptyDesign: without values.
+            EmptyDesign: for a factor without values.
             TypeError: for a value that needs a label, or a name that is not text.
             ValueError: for two changes of one label.
         """

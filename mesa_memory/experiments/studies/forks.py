@@ -34,14 +34,14 @@ class Fork:
 
 @dataclass
 class _Branch:
-    """A case among the ones that begin alike.
+    """One of several cases that begin alike.
 
     Attributes:
         checkpoints: steps after which it has one, and whether that stays.
         since: it will have a checkpoint of this step and of all later ones; None if it
             makes no more steps.
         wave: how many others must be made before it, one after the other.
-        changes: step, factor and label of what changes in it.
+        changes: step, factor and label of its changes.
     """
 
     row: CaseRow
@@ -66,7 +66,7 @@ class _Branch:
 
     @property
     def order(self) -> tuple[list[float], int]:
-        """The ones that change last are made first: the most can be taken from them."""
+        """Cases that change last are made first: the others share most with them."""
         steps = sorted(step for step, _, _ in self.changes)
         return [-step for step in (*steps, math.inf)], self.row.number
 
@@ -83,7 +83,7 @@ class _Branch:
 
 
 def check_changes(arms: Iterable[Arm], steps: float, recorded: bool) -> None:
-    """Raises if changes begin too late, or in runs that no one can leave.
+    """Raises if changes begin too late, or in runs without a point to fork.
 
     Raises:
         ValueError: says which change it is.
@@ -110,7 +110,7 @@ def forks(
 
     Args:
         rows: cases in the store.
-        cases: the ones that are wanted, by key.
+        cases: the wanted cases, by key.
         checkpoints: of their runs.
     """
     alike: dict[str, list[_Branch]] = {}

@@ -36,7 +36,7 @@ def make(
     bar: Progress,
     current: Callable[[], Mapping[str, Any]],
 ) -> None:
-    """Makes all jobs of a study; the ones that fork from another one follow it.
+    """Makes all jobs of a study; a fork follows its parent.
 
     Args:
         current: the fingerprint of the study's code as it is now.

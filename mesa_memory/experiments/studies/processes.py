@@ -157,7 +157,7 @@ class _Pool:
             raise WorkerLost(_not_ready(code, self.lost_starts))
 
     def end(self) -> None:
-        """Ends the workers: the ones that make a run after its step, others at once."""
+        """Ends the workers: busy ones after their step, others at once."""
         for worker in self.workers:
             if worker.ready:
                 worker.tell_stop()

@@ -22,7 +22,7 @@ class Results:
 
     Each is a pandas DataFrame that begins with ``case`` (its number), one column for
     each parameter, ``seed`` and ``replicate``. They hold what is in the store at the
-    time, in the order of the cases, and are the same whoever made the runs.
+    time, in the order of the cases, and do not depend on the executor.
     """
 
     rows: list[CaseRow]

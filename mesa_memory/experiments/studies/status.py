@@ -29,7 +29,7 @@ class Status:
         drift: differences in code, prompts, configuration and versions that were
             accepted, oldest first.
         forecast: ``runs``, ``calls``, ``tokens`` and ``cost`` as they were expected
-            before the first run; None if no one asked for an estimate then. The cost is
+            before the first run; None without an earlier estimate. The cost is
             in US dollars, and None if no model was priced.
     """
 
@@ -42,7 +42,7 @@ class Status:
     def counts(self) -> dict[str, int]:
         """Cases by state: finished, failed, stopped, running and waiting.
 
-        ``running`` are the ones that a worker makes now, or made when it was killed.
+        ``running`` cases are with a worker now, or were with a killed one.
         A finished case that is to go further counts as waiting.
         """
         found = Counter(_state(case) for case in self.cases)

@@ -226,7 +226,7 @@ class Study:
     def estimate(self, llm: Any = (), **given: Any) -> "StudyEstimate":
         """The cost of the missing runs, before they are paid; nothing is sent.
 
-        If this study has no runs yet, ``run`` keeps the totals of the forecast, and
+        Before the study's first run, ``run`` keeps the totals of the forecast, and
         ``status()`` and ``methods()`` show them beside what was counted.
 
         Args:

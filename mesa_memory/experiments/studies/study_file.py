@@ -31,7 +31,7 @@ def read_study(path: str | Path) -> "Study":
 
     Raises:
         ValueError: says what is wrong with the file.
-        FileNotFoundError: without one.
+        FileNotFoundError: if the file does not exist.
     """
     file = Path(path)
     if not file.is_file():

@@ -1,4 +1,4 @@
-"""Makes one case, in whichever process it is: begun, or gone on with; and recorded.
+"""Makes one case in any process: started or continued, and recorded.
 
 What it writes depends on the case alone, not on who makes it, where and when.
 """
@@ -55,9 +55,9 @@ class Job:
         steps: how far it goes.
         questionnaires: what agents are asked, and when.
         recorded: False writes nothing but what is measured and answered.
-        fingerprint: hash of what the runs are made with.
+        fingerprint: hash of the runs' inputs.
         compared: parts of the study's fingerprint that a worker's own must equal.
-        budget: of the whole study; None is no limit.
+        budget: of the whole study; None for unlimited.
         fork: the case that it begins as, unless it has steps already.
         forkable: others may begin as this one: each step keeps its checkpoint.
     """

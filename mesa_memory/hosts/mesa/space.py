@@ -95,9 +95,7 @@ class Space:
         return _point(where)
 
     def _nodes(self) -> dict[Any, Point]:
-        """The place of each node: of the network, or on a circle if it lacks a
-        layout.
-        """
+        """The place of each node: by the network's layout, else on a circle."""
         nodes = list(self._thing.G.nodes)
         cells = getattr(self._thing, "all_cells", ())
         found = {cell.coordinate: _point(_position(cell)) for cell in cells}

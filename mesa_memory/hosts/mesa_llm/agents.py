@@ -64,7 +64,7 @@ class LLMPlace:
 
     @contextmanager
     def _one_shot_completion(self) -> Iterator[None]:
-        """Mesa-LLM's retries are off for a request; it lacks one here anyway."""
+        """Switches Mesa-LLM's retries off for a request; already the case here."""
         yield
 
     def messages(self, prompt: Any, system: str) -> list[dict[str, str]]:

@@ -1,1 +1,1 @@
-"""Conversations: turns under way, and summaries of the ones that are over."""
+"""Conversations: turns under way, and summaries of finished ones."""

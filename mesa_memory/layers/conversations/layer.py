@@ -241,7 +241,7 @@ class Conversations(Layer):
     ) -> None:
         """Puts a summary in the place of the words.
 
-        A doubtful one keeps all of them, and any keeps the ones that a filter refuses.
+        A doubtful summary keeps all of them, any summary those that a filter refuses.
         """
         told = askable(self.context, messages)
         words = [m for m in messages if doubt or m not in told]

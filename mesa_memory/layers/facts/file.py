@@ -43,7 +43,7 @@ def to_markdown(
     """Facts as Markdown: a heading for each subject, a line for each fact.
 
     Args:
-        told: each with what is said of it besides, which becomes a comment.
+        told: each with its remark, which becomes a comment.
     """
     sections: dict[str, list[str]] = {}
     for statement, beside in told:

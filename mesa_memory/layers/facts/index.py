@@ -1,4 +1,4 @@
-"""An index of facts, so that some of many are recalled."""
+"""An index for the recall of facts."""
 
 from collections.abc import Callable, Iterable
 
@@ -33,7 +33,7 @@ class FactIndex(EmbeddedIndex):
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
 
     def dumps(self) -> list[MemoryRecord]:
-        """The facts that no one has to be reminded of: none."""
+        """Unlike events, all facts are recalled."""
         return []
 
     def refresh(self) -> None:

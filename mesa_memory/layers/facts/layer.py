@@ -161,7 +161,7 @@ class Facts(Layer):
             yield self.brief
 
     def history(self) -> Iterator[MemoryRecord]:
-        """All facts, the ones that have ended too."""
+        """All facts, ended ones included."""
         yield from self.table.records()
 
     def snapshot(self) -> dict[str, Any]:
@@ -191,7 +191,7 @@ class Facts(Layer):
     # -- what is read -------------------------------------------------------------------
 
     def waiting(self) -> list[MemoryRecord]:
-        """The unread events, without the ones that were taken out by hand since."""
+        """The unread events, without those since taken out by hand."""
         return [event for event in self.unread if event.closed_because not in _GONE]
 
     def has_read(self, entry: Any) -> bool:
@@ -244,7 +244,7 @@ class Facts(Layer):
     def take_file(self, file: FactFile) -> dict[str, int]:
         """Takes up a file; returns how many facts are new, changed and gone.
 
-        Facts that the file lacks are closed, and the ones that it adds are opened.
+        Facts that the file lacks are closed, and its new ones are opened.
         """
         statements = list(map(self.reader.placed, file.statements))
         left = {self.table.of(r).written: r for r in self.table.current()}
@@ -336,7 +336,7 @@ class Facts(Layer):
         statement: FactStatement,
         sources: Sequence[MemoryRecord],
     ) -> MemoryRecord:
-        """A fact was stated again, perhaps by someone else."""
+        """A fact was stated again, perhaps by another speaker."""
         known = self.table.of(record)
         stronger = replace(
             known,

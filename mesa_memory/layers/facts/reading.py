@@ -130,7 +130,7 @@ class FactReader:
         return Reading(events, known, replace(found, candidates=candidates))
 
     def statements(self, reading: Reading) -> Flow[list[FactStatement]]:
-        """The statements of what was read, under the attributes that are known already.
+        """The statements of the events read, under the attributes already known.
 
         The ones that the gate refuses are statements, too; no judge is asked about
         them.
@@ -148,7 +148,7 @@ class FactReader:
         return statements
 
     def unjudged(self, reading: Reading) -> list[FactStatement]:
-        """The statements of what was read, each under its own names."""
+        """The statements of the events read, each under its own names."""
         return [self._statement(each, reading) for each in reading.found.candidates]
 
     def passes(self, statement: FactStatement) -> bool:

@@ -36,7 +36,7 @@ def checked_sources(
     """The statement with the lines that it comes from as its sources.
 
     Named lines stay sources if they contain the subject or the value. If none does, the
-    line that contains most of them becomes the source. If there is not such a line, the
+    line that contains most of them becomes the source. Without such a line, the
     named lines stay, but the agent is not a witness.
 
     Args:

@@ -19,7 +19,7 @@ _ARTICLE = re.compile(r"^(?:the|an?)\s+")
 
 @dataclass(frozen=True)
 class FactStatement:
-    """A value of an attribute of a subject, in someone's words.
+    """A value of an attribute of a subject, with its speakers.
 
     Attributes:
         subject: as it is shown.
@@ -30,7 +30,7 @@ class FactStatement:
         changed: True if it was said that the value has changed.
         speakers: unique ids of those whose words these are, in order; None among them
             is what the agent saw itself.
-        quoting: whom the speaker quoted; empty if no one.
+        quoting: the person quoted by the speaker; empty without one.
         since: step of the event that stated it first.
         last: step of the newest event that stated it.
         strength: how many events stated it.

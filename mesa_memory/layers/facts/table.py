@@ -127,7 +127,7 @@ class FactTable:
         return [(record, self._until(record, known)) for record in known]
 
     def at(self, step: float) -> list[MemoryRecord]:
-        """The ones that held at a step, as far as that is known now."""
+        """The facts that held at a step, as known now."""
         found = [
             record
             for topic in self._topics
@@ -199,7 +199,7 @@ class FactTable:
         return found[-most:]
 
     def of_name(self, name: str) -> list[MemoryRecord]:
-        """The current ones of what is called so and is not an agent that is known."""
+        """The current facts about a name that is not the name of a known agent."""
         return self.of_subject(bare(name))
 
     def named_in(self, texts: Iterable[str]) -> Iterator[list[MemoryRecord]]:

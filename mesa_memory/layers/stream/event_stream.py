@@ -244,7 +244,7 @@ class EventStream(Layer):
     def _grade_fresh(self) -> Flow[None]:
         """Grades the new events, the oldest first; every grade that came is kept.
 
-        An event that the model cannot grade is no reason to stop a run: it is tried
+        An event that the model cannot grade does not stop a run: it is tried
         again as often as a failing step is, and then stays without a grade.
 
         Raises:

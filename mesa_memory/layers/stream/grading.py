@@ -81,7 +81,7 @@ class Graded:
     Attributes:
         grades: by place; events that are not in it are not graded yet.
         hard: places of events that got no grade, though asked for alone.
-        problem: why some lack one: the last ``BadReply``, or what ended the asking.
+        problem: why some are ungraded: the last ``BadReply``, or the final error.
         misfits: see ``Doubts``.
     """
 
@@ -173,7 +173,7 @@ def _grade_together(asking: "_Asking", scope: Callable[[], str] | None) -> Flow[
     """Grades lines in as few requests as possible, the first ones first.
 
     Args:
-        scope: tells what of a request is the same for all agents who share grades of
+        scope: the part of a request that is equal for all agents that share grades of
             identical events; None shares none.
     """
     lines = asking.lines
@@ -355,7 +355,7 @@ def _keys(scope: str, lines: Iterable[str]) -> list[str]:
 
 
 def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[None]:
-    """Grades, taking the ones that another agent has or is getting."""
+    """Grades, sharing those that another agent has or is getting."""
     place_of = dict(zip(_keys(scope, first), first.values(), strict=True))
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades

@@ -71,8 +71,8 @@ class EventIndex(EmbeddedIndex):
     def accessed(self) -> dict[str, float]:
         """Record id -> step of its last access, for those recalled since they came.
 
-        Of what the stream still holds: the index itself learns of that at the next
-        recall, and a snapshot must not depend on when someone asked.
+        Covers the stream's current records: the index itself learns of them at the next
+        recall, and a snapshot must not depend on the time of a recall.
         """
         made = (vars(entry).get("_record") for entry in self.held)
         held = {record.id for record in made if record is not None}
@@ -149,7 +149,7 @@ class EventIndex(EmbeddedIndex):
         return self.body_of(self.entry_of[record.id])
 
     def text_of(self, record: MemoryRecord) -> str:
-        """Says when and who: both are asked for as often as what was said."""
+        """Says when and who: questions ask for both as often as for the words."""
         return self._text_of(self.entry_of[record.id])
 
     def body_of(self, entry: Any) -> str:

@@ -90,7 +90,7 @@ class Recollection:
         scoring: Scoring | None = None,
         **filters: Any,
     ) -> RecallResult:
-        """The events that are recalled, of the ones that are in the index.
+        """The recalled events, from those in the index.
 
         Args:
             query: what it is about; None takes the focus.

@@ -81,7 +81,7 @@ class Reflector:
         keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], MemoryRecord],
         let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
     ) -> Flow[None]:
-        """One reflection; what fails stays due, what was found is kept.
+        """One reflection; failed parts stay due, results are kept.
 
         Insights that rest on something that does not hold any more are drawn anew from
         the rest of their evidence and the newest records, in a request of their own.
@@ -207,7 +207,7 @@ class Reflector:
     ) -> None:
         """The first insight that rests on the same takes the place of an old one.
 
-        If there is none, nothing follows in its place.
+        Without one, the insight is not replaced.
         """
         for old in stale:
             left = set(old.sources)

@@ -81,7 +81,7 @@ class Ledger:
     def by(self, *keys: str) -> dict[tuple, Usage]:
         """Usage grouped by some of purpose, model, agent and step, in order of use.
 
-        The newest 100 steps are told apart; the step of all earlier usage is None.
+        The newest 100 steps are told apart; earlier usage stands under None.
 
         Raises:
             ValueError: for another key.

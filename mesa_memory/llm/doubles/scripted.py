@@ -51,7 +51,7 @@ class ScriptedLLM:
 
         Raises:
             LookupError: if the queue is empty and no rule fits.
-            Exception: whatever error the script holds at this point.
+            Exception: the error that the script holds at this point.
         """
         with self._lock:
             self.history.append(request)

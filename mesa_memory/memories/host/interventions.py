@@ -198,7 +198,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
         The answer as text, or an instance of the schema.
 
     Raises:
-        LLMError: if there is no answer, or none that fits the schema.
+        LLMError: without an answer that fits the schema.
         TypeError: if the memory is of another package, or the schema is not a pydantic class.
         ValueError: if the question is empty.
     """

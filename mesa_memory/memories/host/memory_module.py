@@ -267,7 +267,7 @@ class MemoryModule(MemoryReads):
     async def aprepare(self, kind: str, once: bool = False) -> None:
         """Gets ready for reads in an event loop; by default there is nothing to do.
 
-        ``kind`` is that of the event that has come; ``once`` does not wait for what
+        ``kind`` is the kind of the new event; ``once`` does not wait for what
         comes meanwhile.
         """
 
@@ -387,7 +387,7 @@ class MemoryModule(MemoryReads):
         return self._state.snapshot()
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """Takes up a snapshot in place of what is remembered now.
+        """Replaces the memory's content by a snapshot.
 
         Args:
             snapshot: of a memory of this class with the same arguments.

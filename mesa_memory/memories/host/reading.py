@@ -66,7 +66,7 @@ def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
 
 
 def _note_text(memory: Any, section: str, text: str) -> str:
-    """A text that was read; whoever lays out a request is told."""
+    """A text that was read; the layout of a request is told of it."""
     if (layout := LAID_OUT.of(memory.layer_context)) is not None:
         layout.texts[section] = text
     return text

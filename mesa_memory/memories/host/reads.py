@@ -29,7 +29,7 @@ logger = logger_of(__name__)
 
 
 class MemoryReads(Memory):
-    """The plain reads of a memory: of what its layers hold and of what is pending.
+    """The plain reads of a memory: of its layers and of pending events.
 
     Attributes:
         layers: what the memory is made of.
@@ -179,7 +179,7 @@ class MemoryReads(Memory):
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty without any.
 
-        Laid out, the ones that stand in the recent steps are left out.
+        In a cache layout, messages among the recent steps are left out.
         """
         layout = LAID_OUT.of(self.layer_context)
         if layout is None:

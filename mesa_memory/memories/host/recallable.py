@@ -17,7 +17,7 @@ from mesa_memory.retrieval.scoring import Scoring
 
 
 class RecallMixin:
-    """The part of a memory that is asked what is recalled, at once or awaited.
+    """The recalls of a memory, synchronous or awaited.
 
     A memory inherits from it before ``MemoryModule``, and sets ``_recollection`` and
     ``_recalls``.

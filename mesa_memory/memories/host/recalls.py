@@ -60,7 +60,7 @@ class RecallService:
     async def aprepare(self, kind: str, once: bool = False) -> None:
         """Embeds what the next recall without a query will be about.
 
-        More may come meanwhile. Whoever awaits this goes on as soon as it is done, and
+        More may come meanwhile. Its awaiter continues as soon as it is done, and
         may then read before anything else happens.
 
         Args:
@@ -91,7 +91,7 @@ class RecallService:
         return (yield from self.ranker.embed_query(body, False)) is not None
 
     def _prepared(self) -> bool:
-        """True if a recall without a query would wait for no one."""
+        """True if a recall without a query would not wait."""
         body = self._to_embed(None, None)
         return body is None or self.ranker.known_vector(body) is not None
 
@@ -120,7 +120,7 @@ class RecallService:
         """The text's embedding; None if it is not a must and cannot be had now.
 
         In an event loop all others wait as long as this does, so there an observation
-        that no one awaited counts by its words.
+        that was not awaited counts by its words.
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         known = ranker.known_vector(text)

@@ -37,7 +37,7 @@ class Share:
     Attributes:
         items: in the order in which they are shown, oldest first.
         weight: its part of the budget is this over the sum of all; above 0.
-        frame: tokens of its heading and of what counts the lines left out.
+        frame: tokens of its heading and of the note on omitted lines.
         group_size: tokens of a group's heading.
     """
 
@@ -53,7 +53,7 @@ class Fitted:
 
     Attributes:
         shown: in order.
-        left_out: in order; without the ones that another section shows.
+        left_out: in order; without those that another section shows.
         cut: the place of a line that is too long, and the tokens that there are for it.
         tokens: how many it takes, its frame included.
     """

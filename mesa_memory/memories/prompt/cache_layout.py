@@ -21,7 +21,7 @@ class AppendOnlyText:
 
     Args:
         lines: events, oldest first.
-        limit: most characters of the steps that are shown, the newest; of the ones that
+        limit: most characters of the steps that are shown, the newest; of those that
             do not fit, a whole block at a time is left out.
         block: how many steps there are in a block.
 
@@ -57,7 +57,7 @@ def _whole(step: Any, lines: Iterable[Line]) -> str:
 
 
 def appended(steps: Iterable[tuple[Any, Sequence[Line]]]) -> list[str]:
-    """The text of each step; what was said word for word before is referred to."""
+    """The text of each step; a verbatim repetition refers to its first step."""
     first: dict[tuple[str, str], Any] = {}
     texts = []
     for step, lines in steps:

@@ -37,7 +37,7 @@ class Section:
         left: what its lines are called when some are left out.
         steps: its lines stand under the step at which they happened.
         problem: why it is not what it should be; empty if it is.
-        empty: what it says without a line.
+        empty: its text without lines.
         block: how many steps leave at a time. Above 1, what stands in it once stays as
             it is until then, so that providers can cache it; see ``cache_layout``.
     """
@@ -80,7 +80,7 @@ class Section:
         return Share(items, self.weight, count(self._frame(len(items))), group)
 
     def bare(self) -> str:
-        """Its text if it lacks lines."""
+        """Its text without lines."""
         said = self.problem or self.empty
         return f"{self.heading}:\n{said}" if said else ""
 
@@ -140,7 +140,7 @@ class SectionReport:
         share: its part of the budget, from 0 to 1.
         tokens: what its text takes.
         shown: ids of the records that it shows.
-        left_out: ids of the records that there was no room for.
+        left_out: ids of the omitted records.
         lines, lines_left_out: how many.
     """
 
@@ -159,7 +159,7 @@ class BudgetReport:
 
     Attributes:
         budget: the most tokens that it may have.
-        tokens: the ones that it has.
+        tokens: its size.
         sections: in the order in which they are shown.
     """
 
@@ -169,7 +169,7 @@ class BudgetReport:
 
     @property
     def left_out(self) -> dict[str, tuple[str, ...]]:
-        """Ids of the records that there was no room for, by section, if any."""
+        """Ids of the omitted records by section, if any."""
         return {each.name: each.left_out for each in self.sections if each.left_out}
 
     @property
@@ -199,7 +199,7 @@ class Prompt:
 
     Attributes:
         sections: in the order in which they are shown.
-        fitted: what is shown of each.
+        fitted: the visible part of each.
         texts: of each, with its heading.
         report: what was left out.
     """

@@ -77,8 +77,8 @@ class Attachment:
     def made(self, make: Callable[[], Any]) -> Iterator[Any]:
         """A new model, recorded in this run.
 
-        If it cannot be made, or the block fails, the run lacks a writer and stays as it
-        is.
+        If it cannot be made, or the block fails, the run stays as it
+        is, without a writer.
         """
         try:
             token = _expected.set(self)

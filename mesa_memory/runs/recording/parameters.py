@@ -72,7 +72,7 @@ def of_model(
 
 
 def merged(recorded: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's parameters with the ones that ``resume`` or ``fork`` was given."""
+    """A run's parameters with those given to ``resume`` or ``fork``."""
     new = {name: _sealed(name, encode(value), None) for name, value in given.items()}
     return dict(recorded) | new
 

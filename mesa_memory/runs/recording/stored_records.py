@@ -110,7 +110,7 @@ class StoredRecords:
 def _once(rows: Iterable[Any]) -> Iterator[Any]:
     """Rows of one kind, the newest first, without originals of later copies.
 
-    A memory that was put aside and taken back has copies of what it held, see
+    A memory that was put aside and taken back has copies of its records, see
     ``interventions.take_back``; a copy's only source is what it is a copy of.
     """
     copied: set[str] = set()
@@ -130,7 +130,7 @@ def runs_of(store: Store, skipped: int | None = None) -> dict[int, Any]:
         skipped: number of a run that does not count.
 
     Raises:
-        StoreUnavailable: without one.
+        StoreUnavailable: if it does not exist.
     """
     query = sa.select(runs.c.id, runs.c.seed, runs.c.parameters)
     with store.reading() as on:

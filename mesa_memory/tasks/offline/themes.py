@@ -1,7 +1,7 @@
 """Reflection without a language model: what comes up again and again, and where.
 
 A theme is a word that several statements share. Questions ask about the themes, and an
-insight says how often a theme came up and what was said of it last, with exactly those
+insight has the number of a theme's statements and the last one, with exactly those
 statements as its evidence.
 """
 
@@ -18,7 +18,7 @@ UNKNOWN_ANSWER = "I do not know."
 def answer(question: str, lines: Sequence[str]) -> str:
     """The line that shares the most words with the question.
 
-    Of equally good lines the last; what is said if none shares any is that nothing is
+    Of equally good lines the last; if none shares a word, the answer is that nothing is
     known.
     """
     asked = set(_content(question))
@@ -31,13 +31,13 @@ def answer(question: str, lines: Sequence[str]) -> str:
 
 
 def asked_first(found: Iterable[str], question: str | None) -> list[str]:
-    """Themes, those that a question names first, otherwise in their order."""
+    """Themes: first those named by a question, otherwise in their order."""
     asked = set(words(question or ""))
     return sorted(found, key=lambda theme: theme not in asked)
 
 
 def insight(theme: str, lines: Sequence[str], places: Sequence[int]) -> str:
-    """How often a theme came up, and what was said of it last."""
+    """The number of a theme's statements, and the last one."""
     last = shorten(lines[places[-1]], 160)
     return f"{theme} came up {len(places)} times, last: {last}"
 

@@ -102,7 +102,7 @@ def PersonPages(
     Args:
         version: another one makes the browser forget the pages that it has.
         called: the agent's name.
-        pages: earlier ones are kept. The same object while there are no new ones.
+        pages: earlier ones are kept. The same object until a new one comes.
         begin: place of the step that is shown at first; then it is the slider's.
         count: number of steps.
         on_need: called with the place of a step whose page is missing.

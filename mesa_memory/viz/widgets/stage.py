@@ -102,7 +102,7 @@ def Stage(
     Args:
         reel: the same object while nothing in it changes.
         frames: pictures, see ``data.frames``; earlier ones are kept. The same
-            object while there are no new ones.
+            object until a new one comes.
         begin: place of the step that is shown at first; then it is the slider's.
         selected: place of the agent that stands out, or -1.
         ground: where they are, at ``begin``.
