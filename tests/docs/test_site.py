@@ -55,6 +55,13 @@ def test_the_pictures_of_the_concepts_are_what_their_script_draws():
         assert f"_static/{name}" in page.read_text()
 
 
+def test_each_guarantee_names_a_test_or_benchmark_that_exists():
+    told = (DOCS / "guide" / "guarantees.md").read_text(encoding="utf-8")
+    paths = re.findall(r"`((?:tests|benchmarks)/[\w/.]+)`", told)
+    assert len(paths) > 50
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def test_no_page_takes_longer_than_ten_minutes():
     for page in PAGES:
         assert len(page.read_text(encoding="utf-8").split()) <= LONGEST
