@@ -10,15 +10,15 @@ from mesa_memory.cli.output import Output, printed
 _SUMS = {
     "calls": "calls", "tokens_in": "tokens in", "tokens_cached": "of them cached",
     "tokens_out": "tokens out", "cost": "cost in US dollars", "latency": "seconds",
-    "failures": "failed", "kept_calls": "kept answers",
+    "failures": "failed", "cached_calls": "from the cache",
 }  # fmt: skip
 #: those of ``runs.calls``, which would load the database for a line of help
 COST_KEYS = (
-    "purpose", "agent", "step", "model", "cached", "finish", "tier", "kept", "client",
+    "purpose", "agent", "step", "model", "replayed", "finish", "tier", "cached", "client",
     "form",
 )  # fmt: skip
 #: columns that are shown only where there is something to show
-_WHERE_KNOWN = ("tokens_cached", "kept_calls")
+_WHERE_KNOWN = ("tokens_cached", "cached_calls")
 
 
 @click.command()

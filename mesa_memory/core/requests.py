@@ -168,7 +168,7 @@ class Reply:
         cached_tokens: prompt tokens that the provider read from its cache; None when it
             did not say.
         tier: the service tier that was served, such as ``"flex"``; empty if unknown.
-        kept: True if it came from the store of kept answers; then nothing was sent.
+        cached: True if it came from the response cache; then nothing was sent.
         client: what sent the request, such as ``"litellm"``; empty if unknown.
         form: how the answer's form was asked for, such as ``"json_schema"``; empty if
             unknown.
@@ -187,7 +187,7 @@ class Reply:
     raw: Any = None
     cached_tokens: int | None = None
     tier: str = ""
-    kept: bool = False
+    cached: bool = False
     client: str = ""
     form: str = ""
     without: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from mesa_memory.runs.table import Table
 table = schema.calls
 #: what cost can be grouped by
 KEYS = (
-    "purpose", "agent", "step", "model", "cached", "finish", "tier", "kept", "client",
+    "purpose", "agent", "step", "model", "replayed", "finish", "tier", "cached", "client",
     "form",
 )  # fmt: skip
 #: the columns of a call; the raw reply is for replays
@@ -52,8 +52,8 @@ def cost(run: RecordedRun, by: Sequence[str]) -> Table:
         unpriced.label("unpriced"),
         _sum(table.c.latency).label("latency"),
         func.count(table.c.error).label("failures"),
+        _sum(case((table.c.replayed, 1), else_=0)).label("replayed_calls"),
         _sum(case((table.c.cached, 1), else_=0)).label("cached_calls"),
-        _sum(case((table.c.kept, 1), else_=0)).label("kept_calls"),
     ).where(run.mine(table))
     return run.table(summed.group_by(*keys).order_by(*keys) if keys else summed)
 

@@ -221,7 +221,7 @@ class Run:
         """Calls, tokens, US dollars and seconds, summed.
 
         Args:
-            by: any of purpose, agent, step, model, cached, finish, tier, kept, client,
+            by: any of purpose, agent, step, model, replayed, finish, tier, cached, client,
                 form; nothing is one row for all. A ``cost`` is None if any call's price
                 is unknown; ``unpriced`` is how many these are. ``tokens_cached`` are
                 those of ``tokens_in`` that providers read from their caches.

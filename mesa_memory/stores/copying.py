@@ -77,7 +77,7 @@ def copy_beginning(store: Store, source: int, run: int, step: float) -> None:
         store.cut(on, run, step)
         free = sa.case((calls.c.error.is_(None), 0.0))
         asked = sa.update(calls).filter_by(run=run)
-        on.execute(asked.values(cached=True, cost=free))
+        on.execute(asked.values(replayed=True, cost=free))
         earlier = sa.delete(checkpoints).filter_by(run=run)
         on.execute(earlier.where(checkpoints.c.step < step))
 

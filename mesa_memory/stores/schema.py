@@ -134,7 +134,7 @@ def _told() -> tuple[Column, ...]:
     return (
         Column("tokens_cached", Integer),
         Column("tier", Text),
-        Column("kept", Boolean()),
+        Column("cached", Boolean()),
         Column("client", Text),
         Column("form", Text),
         Column("failed", Document(list)),
@@ -163,8 +163,8 @@ prompts = _log(
 )
 
 #: one request to a language model; ``failed`` lists its failed attempts (model, kind,
-#: HTTP status, action); ``cached`` if a recorded run answered it, ``kept`` if
-#: kept answers did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
+#: HTTP status, action); ``replayed`` if a recorded run answered it, ``cached``
+#: if the response cache did; ``tokens_cached`` are those of ``tokens_in`` that the provider read
 #: from its cache
 calls = _log(
     "calls",
@@ -180,7 +180,7 @@ calls = _log(
     Column("cost", Double),
     Column("latency", Double),
     Column("attempts", Integer),
-    Column("cached", Boolean()),
+    Column("replayed", Boolean()),
     Column("error", Text),
     Column("finish", Text),
     *_told(),

@@ -238,8 +238,8 @@ class Studies:
     def usage(self, run: int) -> dict[str, Any]:
         """The usage of a recorded run; each of its calls counts once."""
         c = calls.c
-        asked = ~sa.func.coalesce(c.cached, sa.false())
-        paid = asked & ~sa.func.coalesce(c.kept, sa.false()) & c.error.is_(None)
+        asked = ~sa.func.coalesce(c.replayed, sa.false())
+        paid = asked & ~sa.func.coalesce(c.cached, sa.false()) & c.error.is_(None)
 
         def total(column: Any) -> Any:
             return sa.func.coalesce(sa.func.sum(sa.case((paid, column), else_=0)), 0)
@@ -261,12 +261,12 @@ class Studies:
     def spent(self, study: int) -> list[dict[str, Any]]:
         """The usage of all runs of a study by model, purpose and tier: calls and tokens.
 
-        Calls answered from another run or from the cache count as ``cached`` only. Runs
+        Calls answered from another run or from the cache count as ``not_sent`` only. Runs
         that are not recorded have one row for each attempt.
         """
         c = calls.c
-        live = ~sa.func.coalesce(c.cached, sa.false())
-        live = live & ~sa.func.coalesce(c.kept, sa.false())
+        live = ~sa.func.coalesce(c.replayed, sa.false())
+        live = live & ~sa.func.coalesce(c.cached, sa.false())
         keys = (c.model, c.purpose, c.tier)
         sums = [
             sa.func.coalesce(sa.func.sum(sa.case((live, column))), 0).label(name)
@@ -276,7 +276,7 @@ class Studies:
             )
         ]  # fmt: skip
         counts = {
-            "calls": live, "cached": ~live, "failures": live & c.error.is_not(None),
+            "calls": live, "not_sent": ~live, "failures": live & c.error.is_not(None),
             "unpriced": live & c.cost.is_(None) & c.error.is_(None),
         }  # fmt: skip
         counted = [

@@ -33,7 +33,7 @@ CHANGES = [
     ChangeAfter(2, "swap:stlt", "other memory"),
 ]
 #: of calls, who paid for them
-PAID = ("cached", "cost")
+PAID = ("replayed", "cost")
 
 
 def paid(file, server, changes=CHANGES, **given):
@@ -116,8 +116,8 @@ def test_forked_runs_know_where_they_come_from_and_the_methods_tell(file, server
     assert "change (None, alarm from 4, flood from 4)" in study.methods()
     assert f"Altogether {len(server.log)} calls" in study.methods()
     calls = study.results().calls
-    assert (~calls["cached"]).sum() == len(server.log)
-    assert set(calls[calls["cached"]]["step"]) == {1, 2, 3, 4}
+    assert (~calls["replayed"]).sum() == len(server.log)
+    assert set(calls[calls["replayed"]]["step"]) == {1, 2, 3, 4}
 
 
 @pytest.mark.parametrize("make", [lambda: ThreadPoolExecutor(3), PicklingExecutor])

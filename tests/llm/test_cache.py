@@ -59,10 +59,10 @@ def test_a_second_run_asks_nothing_and_remembers_the_same(
     given = {"memory": memory, "cache": file, "execution": execution}
     first = live(town(server.base, **given))
     assert first["calls"] == first["attempts"] == len(prompts(server)) > 0
-    assert first["kept"] == 0
+    assert first["cached"] == 0
     second = live(town(server.base, **given))
     assert prompts(server) == []
-    assert second["kept"] == second["calls"] == first["calls"]
+    assert second["cached"] == second["calls"] == first["calls"]
     assert (second["attempts"], second["tokens"]) == (0, 0)
     for what in ("shown", "thought"):
         assert second[what] == first[what]
@@ -70,7 +70,7 @@ def test_a_second_run_asks_nothing_and_remembers_the_same(
 
 def test_answers_are_kept_only_where_that_was_asked_for(server, tmp_path):
     for _ in range(2):
-        assert live(town(server.base))["kept"] == 0
+        assert live(town(server.base))["cached"] == 0
         assert len(prompts(server)) == CALLS
     assert list(tmp_path.iterdir()) == []
 
@@ -85,7 +85,7 @@ def test_a_longer_run_goes_on_from_the_answers_of_a_shorter_one(server, file):
     live(town(server.base, cache=file))
     prompts(server)
     longer = live(town(server.base, cache=file), STEPS + 2)
-    assert len(prompts(server)) == longer["calls"] - longer["kept"] == 3 * 2
+    assert len(prompts(server)) == longer["calls"] - longer["cached"] == 3 * 2
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_identical_requests_at_the_same_time_are_one_request(file):
         choir.hear("The mill burns.")
         assert len(prompts(server)) == 1
     total = choir.services.ledger.total
-    assert (total.calls, total.kept) == (6, 5)
+    assert (total.calls, total.cached) == (6, 5)
     texts = {singer.memory.long_term_memory for singer in choir.singers}
     assert len(texts) == 1
 
@@ -218,7 +218,7 @@ def test_who_waits_and_is_cancelled_takes_the_answer_from_nobody(file):
 
     first, second, third = asyncio.run(three())
     assert first is None and isinstance(second, asyncio.CancelledError)
-    assert third.kept and "mill" in third.text
+    assert third.cached and "mill" in third.text
 
 
 # -- what is not kept ----------------------------------------------------------------
@@ -260,7 +260,7 @@ def test_a_repaired_exchange_is_kept_as_what_it_is(file):
         second = live(town(server.base, count=1, cache=file), 1)
         # What was wrong is asked for again; how it was repaired is known.
         assert len(prompts(server)) == 1
-    assert second["shown"] == first["shown"] and second["kept"] == 1
+    assert second["shown"] == first["shown"] and second["cached"] == 1
 
 
 def test_the_answer_of_a_fallback_is_not_kept_for_the_model_that_was_asked(file):
@@ -337,7 +337,7 @@ def test_reasoning_is_kept_whole_with_the_tools_it_calls(file):
         assert (call.id, call.function.name) == ("call-7", "wave")
         assert second.choices[0].message.reasoning_content == "Anna is there."
         total = Services.of(agent.model).ledger.total
-        assert (total.calls, total.kept, total.tokens) == (1, 1, 0)
+        assert (total.calls, total.cached, total.tokens) == (1, 1, 0)
         other = [TOOL | {"function": TOOL["function"] | {"name": "nod"}}]
         agent.llm.generate("Who is there?", tool_schema=other)
         agent.llm.generate("Who is there?")
@@ -347,18 +347,18 @@ def test_reasoning_is_kept_whole_with_the_tools_it_calls(file):
 # -- recorded ------------------------------------------------------------------------
 
 
-def test_a_recorded_run_says_which_calls_were_kept(server, file, tmp_path):
+def test_a_recorded_run_says_which_calls_were_cached(server, file, tmp_path):
     for name in ("first", "second"):
         made = town(server.base, cache=file, record=str(tmp_path / f"{name}.sqlite"))
         live(made)
         made.services.recorder.close()
-    for name, kept in (("first", False), ("second", True)):
+    for name, cached in (("first", False), ("second", True)):
         with open_run(tmp_path / f"{name}.sqlite") as run:
             calls = run.calls(as_records=True)
-            assert [row["kept"] for row in calls] == [kept] * CALLS
-            assert not any(row["cached"] for row in calls)
+            assert [row["cached"] for row in calls] == [cached] * CALLS
+            assert not any(row["replayed"] for row in calls)
             (spent,) = run.cost(as_records=True)
-        if kept:
+        if cached:
             assert (spent["tokens_in"], spent["attempts"], spent["cost"]) == (0, 0, 0)
 
 
@@ -409,12 +409,12 @@ def test_processes_that_share_a_file_go_on_from_the_same_answers(server, file):
     together = ended(started(file, server.base, 3))
     asked = prompts(server)
     # Two that ask at the same moment both ask; whatever came of it is the same.
-    assert CALLS <= len(asked) == sum(one["calls"] - one["kept"] for one in together)
+    assert CALLS <= len(asked) == sum(one["calls"] - one["cached"] for one in together)
     assert len(set(asked)) == CALLS
     assert len({json.dumps(one["thought"]) for one in together}) == 1
     (after,) = ended(started(file, server.base, 1))
     assert prompts(server) == []
-    assert after["kept"] == CALLS and after["thought"] == together[0]["thought"]
+    assert after["cached"] == CALLS and after["thought"] == together[0]["thought"]
 
 
 @pytest.mark.slow
@@ -438,7 +438,7 @@ def test_a_child_of_a_process_shares_the_file(server, file):
         code = 1
         try:
             twin = town(server.base, cache=file)
-            code = 0 if live(twin, 1)["kept"] == 3 and live(twin, 1) else 1
+            code = 0 if live(twin, 1)["cached"] == 3 and live(twin, 1) else 1
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0

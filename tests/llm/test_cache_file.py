@@ -73,7 +73,7 @@ def test_neither_prompts_nor_keys_are_in_it(tmp_path, file, monkeypatch):
         assert b"word 1 of 1" in everything(tmp_path)
         assert b"Existing long term memory" not in everything(tmp_path)
         again = live(town(server.base, count=1, cache=file), 1)
-        assert again["kept"] == 1 and redaction.REDACTED in again["shown"][0]
+        assert again["cached"] == 1 and redaction.REDACTED in again["shown"][0]
 
 
 def test_it_says_what_it_is(server, file):
@@ -174,7 +174,7 @@ def test_none_takes_it_back(server, file):
     live(made, 1)
     configure(made, cache=None)
     live(made, 1)
-    assert live(town(server.base, cache=file), 2)["kept"] == 3
+    assert live(town(server.base, cache=file), 2)["cached"] == 3
 
 
 # -- a file that goes wrong ----------------------------------------------------------
@@ -197,7 +197,7 @@ def test_a_row_that_is_damaged_is_asked_for_again_and_put_right(server, file, ca
     live(town(server.base, cache=file), 1)
     assert asked(server) == 3
     assert any("a response is damaged" in text for text in warnings_of(caplog))
-    assert live(town(server.base, cache=file), 1)["kept"] == 3
+    assert live(town(server.base, cache=file), 1)["cached"] == 3
 
 
 def test_an_answer_that_nobody_can_use_any_more_is_replaced(server, file):
@@ -209,7 +209,7 @@ def test_an_answer_that_nobody_can_use_any_more_is_replaced(server, file):
     asked(server)
     live(town(server.base, cache=file), 1)
     assert asked(server) == 3
-    assert live(town(server.base, cache=file), 1)["kept"] == 3
+    assert live(town(server.base, cache=file), 1)["cached"] == 3
 
 
 def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
@@ -227,7 +227,7 @@ def test_while_another_program_holds_it_models_are_asked_and_answers_wait(
     live(made, 2)
     assert asked(server) == 6
     # What had to wait was written with what came later.
-    assert live(town(server.base, cache=file), 4)["kept"] == 12
+    assert live(town(server.base, cache=file), 4)["cached"] == 12
 
 
 def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
@@ -239,7 +239,7 @@ def test_a_disk_that_may_only_be_read_gives_answers_and_takes_none(
     configure(first, cache=None)
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     asked(server)
-    assert live(town(server.base, cache=place), 2)["kept"] == 3
+    assert live(town(server.base, cache=place), 2)["cached"] == 3
     assert asked(server) == 3
     with pytest.raises(CacheError, match="may be written"):
         town(server.base, cache=disk / "new.sqlite")
@@ -254,7 +254,7 @@ def test_a_file_that_may_not_be_changed_gives_answers(server, file, caplog):
     ):
         pytest.skip("files cannot be made immutable here")
     try:
-        assert live(town(server.base, cache=file), 3)["kept"] == 3
+        assert live(town(server.base, cache=file), 3)["cached"] == 3
         assert len(warnings_of(caplog)) <= 1
     finally:
         subprocess.run(["chattr", "-i", file], check=True)
@@ -276,7 +276,7 @@ def test_a_full_disk_keeps_what_was_written_and_the_run_goes_on(disk, caplog):
         (disk / "ballast").unlink()
         live(made, 1)
         again = live(town(server.base, count=8, cache=place), 21)
-        assert again["kept"] == again["calls"] == 168
+        assert again["cached"] == again["calls"] == 168
 
 
 def test_a_file_that_breaks_while_it_is_used_is_told_once(server, file, caplog):

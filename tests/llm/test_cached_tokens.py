@@ -1,4 +1,4 @@
-"""Cached tokens, tiers and kept answers: in replies, ledger, record and commands."""
+"""Cached tokens, tiers and cached answers: in replies, ledger, record and commands."""
 
 from dataclasses import replace
 
@@ -78,7 +78,7 @@ def test_what_the_cache_and_the_tier_save_is_in_ledger_and_record(
         (total,) = run.cost((), as_records=True)
     assert {row["tier"] for row in calls} == {tier}
     assert {row["client"] for row in calls} == {client}
-    assert not any(row["kept"] for row in calls)
+    assert not any(row["cached"] for row in calls)
     assert total["tokens_cached"] == used.cached_tokens
     price = pricing.price(PRICED)
     for row in calls:
@@ -111,8 +111,8 @@ def test_a_client_with_a_price_of_two_numbers_goes_on_working():
     assert used.cached_tokens == 60 * used.calls > 0
 
 
-def test_a_kept_answer_uses_nothing_and_is_told_apart(tmp_path):
-    class Kept(Provider):
+def test_a_cached_answer_uses_nothing_and_is_told_apart(tmp_path):
+    class Cached(Provider):
         def complete(self, request):
             return replace(
                 super().complete(request),
@@ -120,24 +120,24 @@ def test_a_kept_answer_uses_nothing_and_is_told_apart(tmp_path):
                 cached_tokens=0,
                 cost=0.0,
                 attempts=0,
-                kept=True,
+                cached=True,
             )
 
     file = str(tmp_path / "run.sqlite")
-    street = lived(2, llm=Kept(), record=file)
+    street = lived(2, llm=Cached(), record=file)
     Services.of(street).recorder.close()
     used = Services.of(street).ledger.total
-    assert used.kept == used.calls > 0
+    assert used.cached == used.calls > 0
     assert (used.attempts, used.tokens, used.cost) == (0, 0, 0.0)
     with open_run(file) as run:
         (total,) = run.cost((), as_records=True)
-        assert total["kept_calls"] == total["calls"] == used.calls
+        assert total["cached_calls"] == total["calls"] == used.calls
         assert (total["tokens_in"], total["cost"]) == (0, 0.0)
-        assert viewed.spent(run).counts["kept_calls"].sum() == used.calls
+        assert viewed.spent(run).counts["cached_calls"].sum() == used.calls
         assert viewed.latencies(run) == []
     told = CliRunner().invoke(main, ["cost", file])
-    assert "kept" in told.output
-    assert "cached" not in told.output
+    assert "from the cache" in told.output
+    assert "of them cached" not in told.output
 
 
 def test_cached_tokens_stand_in_the_command_and_the_view(server, tmp_path):
@@ -162,7 +162,7 @@ def test_a_replayed_run_gives_the_same_counts(server, tmp_path):
     replayed = lived(3, base=server.base, replay=file, record=again)
     Services.of(replayed).recorder.close()
     assert server.requests == asked
-    told = ("tokens_in", "tokens_cached", "tier", "kept", "client", "form")
+    told = ("tokens_in", "tokens_cached", "tier", "cached", "client", "form")
     with open_run(file) as run, open_run(again) as other:
         mine, theirs = (r.calls(as_records=True) for r in (run, other))
     assert mine

@@ -55,4 +55,4 @@ def test_answers_of_a_step_that_was_killed_are_used_when_it_is_played_again(
         assert list(run.steps) == [1, 2]
         calls = run.calls(as_records=True)
         assert len(calls) == len(asked(server))
-        assert not any(row["cached"] for row in calls)
+        assert not any(row["replayed"] for row in calls)

@@ -180,10 +180,10 @@ def test_a_replayed_run_is_the_same_without_a_model_and_without_a_network(
     monkeypatch.setattr(socket.socket, "connect", refuse)
     file = tmp_path / "again.sqlite"
     town = lived(file, llm=None, replay=whole[0])
-    same = [tables(f, ignore=("cached", "cost")) for f in (whole[0], file)]
+    same = [tables(f, ignore=("replayed", "cost")) for f in (whole[0], file)]
     assert_equal(*same)
     assert town.diary == whole[1].diary
-    assert all(row["cached"] for row in tables(file)["calls"])
+    assert all(row["replayed"] for row in tables(file)["calls"])
 
 
 def test_a_changed_prompt_is_found_at_its_first_use(whole, tmp_path, monkeypatch):

@@ -71,7 +71,7 @@ def test_a_replay_needs_no_embedder(tmp_path):
     files = [str(tmp_path / "first.sqlite"), str(tmp_path / "again.sqlite")]
     lived(RemoteTown(files[0]), 5)
     lived(RemoteTown(files[1], embedder=Gone(), replay=files[0]), 5)
-    assert_equal(*(tables(file, ignore=("cached", "cost")) for file in files))
+    assert_equal(*(tables(file, ignore=("replayed", "cost")) for file in files))
 
 
 def test_a_vector_that_was_not_recorded_is_a_mismatch_or_asked_for(tmp_path):

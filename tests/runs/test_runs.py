@@ -372,7 +372,7 @@ def test_calls_are_chosen_by_agent_step_and_purpose(run):
     assert len(run.calls(agent="b", purpose="reasoning")) == 6
     (call,) = run.calls(7, 2, "consolidate", as_records=True)
     assert call["prompt"] == [{"role": "user", "content": "consolidate 2"}]
-    assert (call["reply"], call["cost"], call["cached"]) == ("yes", 0.25, False)
+    assert (call["reply"], call["cost"], call["replayed"]) == ("yes", 0.25, False)
 
 
 def test_an_unknown_price_makes_the_sum_unknown(run):

@@ -41,7 +41,7 @@ def first(store, edit=None, **changes):
 def test_equal_runs_have_no_difference_whoever_ran_them(store):
     def slower(_, batch):
         for call in batch.calls:
-            call |= {"latency": 99.0, "cost": 5.0, "attempts": 3, "cached": True}
+            call |= {"latency": 99.0, "cost": 5.0, "attempts": 3, "replayed": True}
 
     assert first(store, slower, name="again", started="2001-01-01") is None
 
@@ -203,7 +203,7 @@ def test_parquet_holds_everything_with_its_type(odd, tmp_path):
     assert len(vector(1)) == 16
     assert rows[0]["valid_from"] == 1.0
     assert tables["interventions"].num_rows == 0
-    assert str(tables["calls"].schema.field("cached").type) == "bool"
+    assert str(tables["calls"].schema.field("replayed").type) == "bool"
 
 
 def test_without_pyarrow_the_command_that_brings_it_is_named(

@@ -120,7 +120,7 @@ def _ask(path: str) -> None:
             getattr(run, part)
         _ = run.parent, run.parent_step, run.steps
         run.runs()
-        run.cost(("purpose", "agent", "step", "model", "cached", "finish"))
+        run.cost(("purpose", "agent", "step", "model", "replayed", "finish"))
         run.calls()
         run.interventions()
         for row in run.agents(as_records=True)[:3]:

@@ -34,7 +34,7 @@ def live(town: Town, steps: int = STEPS) -> dict[str, Any]:
     total = town.services.ledger.total
     return {
         "calls": total.calls,
-        "kept": total.kept,
+        "cached": total.cached,
         "attempts": total.attempts,
         "tokens": total.tokens,
         "shown": [c.memory.get_prompt_ready() for c in town.citizens],

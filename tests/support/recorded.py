@@ -120,7 +120,7 @@ class Story:
                 "purpose": purpose, "occurrence": 1, "model": "m", "reply": "yes",
                 "prompt": [{"role": "user", "content": f"{purpose} {step}"}],
                 "prompt_hash": f"{purpose}-{step}", "tokens_in": 10, "tokens_out": 2,
-                "cost": cost, "latency": 0.5, "attempts": 1, "cached": False,
+                "cost": cost, "latency": 0.5, "attempts": 1, "replayed": False,
                 "finish": "stop",
             })  # fmt: skip
 

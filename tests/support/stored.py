@@ -49,7 +49,7 @@ def full(step, agents=3, start=None):
     batch.calls = [{"step": step, "agent": "0", "purpose": "grade", "occurrence": 1, "model": "m",
                     "prompt": [{"role": "user", "content": "grade"}], "prompt_hash": "h", "reply": "5",
                     "tokens_in": 3, "tokens_out": 1, "cost": 0.25, "latency": 0.5, "attempts": 1,
-                    "cached": False, "finish": "stop"}]  # fmt: skip
+                    "replayed": False, "finish": "stop"}]  # fmt: skip
     batch.probes = [batch.calls[0] | {"purpose": "probe", "reply": "at the mill"}]
     batch.interventions = [
         {"step": step, "agent": "0", "kind": "implant", "detail": {"b": 1, "a": 2}}

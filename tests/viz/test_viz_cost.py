@@ -26,7 +26,7 @@ def priced(path):
             "UPDATE calls SET cost = NULL, model = 'local/free' WHERE purpose = 'reflect'"
         )
         database.execute(
-            "UPDATE calls SET cached = 1, latency = 0 WHERE purpose = 'grade' AND seq % 2"
+            "UPDATE calls SET replayed = 1, latency = 0 WHERE purpose = 'grade' AND seq % 2"
         )
     database.close()
 
@@ -82,9 +82,9 @@ def test_a_group_with_an_unknown_price_has_no_cost(run):
 
 def test_latencies_leave_out_what_was_answered_from_memory(run):
     calls = run.calls(as_records=True)
-    assert any(call["cached"] for call in calls)
+    assert any(call["replayed"] for call in calls)
     for row in cost.latencies(run):
-        own = [c for c in calls if c["purpose"] == row["purpose"] and not c["cached"]]
+        own = [c for c in calls if c["purpose"] == row["purpose"] and not c["replayed"]]
         seconds = [call["latency"] for call in own]
         assert row["calls"] == len(own)
         assert row["median"] == pytest.approx(np.median(seconds))

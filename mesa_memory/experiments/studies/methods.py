@@ -69,10 +69,10 @@ def facts_of_run(run: Run, weights: Iterable[str] = ()) -> dict[str, Any]:
     """
     agents = run.agents(as_records=True)
     spent = []
-    by = ("model", "purpose", "tier", "cached", "kept")
+    by = ("model", "purpose", "tier", "replayed", "cached")
     for row in run.cost(by, as_records=True):
-        known = row["cached"] or row["kept"]
-        count = {"calls": 0, "cached": row["calls"]} if known else {"cached": 0}
+        known = row["replayed"] or row["cached"]
+        count = {"calls": 0, "not_sent": row["calls"]} if known else {"not_sent": 0}
         spent.append({**(dict.fromkeys(_SUMS, 0) if known else {}), **row, **count})
     return {
         "model": run.model,
@@ -108,18 +108,18 @@ def _parameters(given: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _spent(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Calls by model, purpose and tier, and the sums."""
-    models, purposes, tiers, cached = (Counter[str]() for _ in range(4))
+    models, purposes, tiers, not_sent = (Counter[str]() for _ in range(4))
     for row in rows:
         name = answerer(str(row["model"] or ""))
         models[name] += row["calls"]
         purposes[str(row["purpose"] or "")] += row["calls"]
         tiers[str(row["tier"] or "")] += row["calls"]
-        cached[name] += row["cached"]
+        not_sent[name] += row["not_sent"]
     return {
         "models": +models,
         "purposes": +purposes,
         "tiers": [tier for tier in +tiers if tier],
-        "cached": +cached,
+        "not_sent": +not_sent,
         "used": {name: sum(row[name] or 0 for row in rows) for name in _SUMS},
     }
 

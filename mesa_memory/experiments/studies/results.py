@@ -97,7 +97,7 @@ class Results:
     def calls(self) -> "pd.DataFrame":
         """A row for each request to a language model; no seconds, which differ."""
         names = ("purpose", "model", "tokens_in", "tokens_out", "tokens_cached",
-                 "cost", "cached", "kept", "tier", "finish", "error")  # fmt: skip
+                 "cost", "replayed", "cached", "tier", "finish", "error")  # fmt: skip
         return _frame(
             self._at(row)
             | {"agent": _agent(row["agent"])}

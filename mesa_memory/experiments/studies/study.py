@@ -62,7 +62,7 @@ class Study:
         questionnaires: what agents are asked, and when; nothing else changes by it.
         store: path of a SQLite file, or address of a PostgreSQL database.
         replicates: runs of each arm and seed; they differ in what language models
-            answer, and each has its own kept answers (``cache``).
+            answer, and each has its own cached answers (``cache``).
         name: of the study, by default the model's; a store may have several.
         record: False keeps no memories and calls, only what is measured; a run that
             was killed then begins anew.

@@ -339,7 +339,11 @@ def _ledger(model: Any) -> dict[str, Any]:
     ledger = Services.of(model).ledger
     parts = [
         {"model": name, "purpose": purpose, "tier": "", **_usage(part)}
-        | {"calls": part.calls - part.kept, "cached": part.kept, "cost": part.cost or 0}
+        | {
+            "calls": part.calls - part.cached,
+            "not_sent": part.cached,
+            "cost": part.cost or 0,
+        }
         | {"tokens_cached": part.cached_tokens, "failures": part.failures}
         | {"unpriced": int(part.cost is None)}
         for (name, purpose), part in ledger.by("model", "purpose").items()

@@ -184,7 +184,7 @@ def _decoded(file: CacheFile, value: bytes) -> Reply | None:
         damage = ValueError(f"a response is damaged, {type(error).__name__}")
         file.warn("read", damage)
         return None
-    free = Reply(text, model, 0, 0, 0.0, attempts=0, cached_tokens=0, kept=True)
+    free = Reply(text, model, 0, 0, 0.0, attempts=0, cached_tokens=0, cached=True)
     return replace(free, finish=finish, raw=raw)
 
 

@@ -29,7 +29,7 @@ class Usage:
         failures: calls that failed for good.
         cached_tokens: prompt tokens that providers read from their caches, as far as
             they say.
-        kept: calls that were answered from the cache of responses: they use no tokens
+        cached: calls that were answered from the cache of responses: they use no tokens
             and cost nothing.
         failed_attempts: HTTP requests among ``attempts`` that got no usable answer.
     """
@@ -42,7 +42,7 @@ class Usage:
     latency: float = 0.0
     failures: int = 0
     cached_tokens: int = 0
-    kept: int = 0
+    cached: int = 0
     failed_attempts: int = 0
 
     @property
@@ -62,7 +62,7 @@ class Usage:
             self.latency + other.latency,
             self.failures + other.failures,
             self.cached_tokens + other.cached_tokens,
-            self.kept + other.kept,
+            self.cached + other.cached,
             self.failed_attempts + other.failed_attempts,
         )
 
@@ -149,8 +149,8 @@ def usage_of(request: LLMRequest, reply: Reply, price: Price | None = None) -> U
     Args:
         price: of the model, for a reply without a cost; None unknown.
     """
-    if reply.kept:
-        return Usage(1, 0, kept=1)
+    if reply.cached:
+        return Usage(1, 0, cached=1)
     # No prompt is empty: a provider that says 0 has not counted.
     prompt = reply.prompt_tokens or request.tokens
     completion = reply.completion_tokens or count_tokens(_text_and_calls(reply))

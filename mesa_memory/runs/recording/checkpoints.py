@@ -131,7 +131,7 @@ def _used(model: Any) -> dict[str, dict[str, Any]]:
             "cost": None if used.cost is None else round(used.cost, COST_DIGITS),
             "failures": used.failures,
             "cached_tokens": used.cached_tokens,
-            "kept": used.kept,
+            "cached": used.cached,
         }
         for purpose, used in sorted(Services.of(model).ledger.of_run().items())
         if purpose not in BY_RESEARCHER

@@ -102,7 +102,7 @@ def reply_of(row: Any, cost: float | None = 0.0, latency: float = 0.0) -> Reply:
         raw=_raw(row["raw"]),
         cached_tokens=row["tokens_cached"],
         tier=row["tier"] or "",
-        kept=bool(row["kept"]),
+        cached=bool(row["cached"]),
         client=row["client"] or "",
         form=row["form"] or "",
         failed=_failed(row["failed"]),

@@ -148,8 +148,8 @@ def call_row(call: Call) -> dict[str, Any]:
         "model": (reply and reply.model) or request.model,
         "prompt": prompt,
         "prompt_hash": _hash(request.model, prompt),
-        "cached": call.replayed,
-        "kept": bool(reply and reply.kept),
+        "replayed": call.replayed,
+        "cached": bool(reply and reply.cached),
     }
     if reply is None:
         failed = getattr(call.error, "failed", None)

@@ -36,7 +36,7 @@ class Spent:
         steps: the finished steps.
         purposes: in order of their names.
         counts: ``MEASURES``, each of shape (purposes, steps); beside them ``unpriced``
-            (the number of calls without a known price), ``cached_calls`` and ``kept_calls``. A cost
+            (the number of calls without a known price), ``replayed_calls`` and ``cached_calls``. A cost
             with an unknown part is NaN.
     """
 
@@ -89,8 +89,8 @@ def spent(run: Run) -> Spent:
     rows = run.cost(("purpose", "step", "model"), as_records=True)
     purposes = sorted({row["purpose"] or "" for row in rows})
     names = (
-        "calls", "tokens_in", "tokens_out", "tokens_cached", "unpriced", "cached_calls",
-        "kept_calls", "cost",
+        "calls", "tokens_in", "tokens_out", "tokens_cached", "unpriced", "replayed_calls",
+        "cached_calls", "cost",
     )  # fmt: skip
     sums = {name: np.zeros((len(purposes), len(steps))) for name in names}
     for row in rows:
@@ -122,7 +122,7 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
     found = []
     for row in rows:
         tokens = row["tokens_in"] + row["tokens_out"]
-        sent = row["calls"] - row["cached_calls"] - row["kept_calls"]
+        sent = row["calls"] - row["replayed_calls"] - row["cached_calls"]
         own = {
             "tokens": tokens,
             "share": tokens / total if total else None,
@@ -137,11 +137,11 @@ def latencies(run: Run) -> list[dict[str, Any]]:
 
     Each has ``purpose``, ``calls``, ``median``, ``95 %`` (percentile) and ``longest``.
     """
-    names = (calls.c.purpose, calls.c.latency, calls.c.cached, calls.c.kept)
+    names = (calls.c.purpose, calls.c.latency, calls.c.replayed, calls.c.cached)
     rows = run.rows(select(*names).where(calls.c.run == run.id))
     took: dict[str, list[float]] = defaultdict(list)
-    for purpose, seconds, cached, kept in rows:
-        if not (cached or kept) and seconds is not None and seconds >= 0:
+    for purpose, seconds, replayed, cached in rows:
+        if not (replayed or cached) and seconds is not None and seconds >= 0:
             took[purpose or ""].append(seconds)
     return [
         {

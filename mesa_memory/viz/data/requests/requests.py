@@ -63,9 +63,9 @@ class Request:
         """Its outcome, in a few words."""
         if self.row["error"] is not None:
             return "failed"
-        if self.row["cached"]:
+        if self.row["replayed"]:
             return "from a recorded run"
-        if self.row["kept"]:
+        if self.row["cached"]:
             return "from a cache"
         return self.row["finish"] or "answered"
 

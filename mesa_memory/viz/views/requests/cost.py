@@ -14,8 +14,8 @@ LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
 #: shown if they are not 0
 SAVED = {
     "tokens_cached": "tokens cached by providers",
-    "kept_calls": "calls from response cache",
-    "cached_calls": "calls from recorded run",
+    "cached_calls": "calls from response cache",
+    "replayed_calls": "calls from recorded run",
 }
 WAYS = {"step": "in each step", "summed": "until each step"}
 GROUPS = {
@@ -34,11 +34,11 @@ SUMS = {
     "cost": "US dollars",
     "seconds": "mean seconds",
     "failures": "failed",
-    "cached_calls": "from recorded run",
-    "kept_calls": "from response cache",
+    "replayed_calls": "from recorded run",
+    "cached_calls": "from response cache",
 }
 #: columns that are left out if all their numbers are 0
-RARE = ("tokens_cached", "cached_calls", "kept_calls")
+RARE = ("tokens_cached", "replayed_calls", "cached_calls")
 
 
 @solara.component

@@ -192,6 +192,6 @@ def _counts(found: list[data.Request]) -> dict[str, int]:
     rare = {
         "repairs": sum(request.repairs for request in found),
         "failed": sum(row["error"] is not None for row in rows),
-        "not sent": sum(bool(row["cached"] or row["kept"]) for row in rows),
+        "not sent": sum(bool(row["replayed"] or row["cached"]) for row in rows),
     }
     return tokens | {name: count for name, count in rare.items() if count}
