@@ -80,6 +80,6 @@ def _count(feed: Feed) -> None:
     """Begins with what the first page needs and takes seconds for a long run."""
     source = feed.source
     with suppress(MesaMemoryError):  # the page itself will meet it, and say so
-        source.grown(scene.scene)
+        source.of(scene.scene)
         source.activity()
         source.of(occupancy)

@@ -64,11 +64,10 @@ def messages(run: Run, after: int, until: int) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: row["seq"])
 
 
-def scenes(run: Run, after: int) -> list[tuple[int, str, dict[str, Any]]]:
-    """``seq``, kind and changes of all ``scenes`` with a higher ``seq``."""
+def scenes(run: Run) -> list[tuple[int, str, dict[str, Any]]]:
+    """``seq``, kind and changes of all ``scenes``, in order."""
     log = schema.scenes
-    wanted = select(log.c.seq, log.c.kind, log.c.state)
-    wanted = wanted.where(log.c.run == run.id, log.c.seq > after)
+    wanted = select(log.c.seq, log.c.kind, log.c.state).where(log.c.run == run.id)
     return run.rows(wanted.order_by(log.c.seq))
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mesa_memory.viz.data.activity import MEASURES, Activity
 from mesa_memory.viz.data.spread.spread import HoldingCounts
@@ -63,20 +64,13 @@ def of_outcome(scene: Scene, name: str) -> Colouring:
     """By what the model said of its agents; numbers only if all are numbers."""
     values = scene.outcomes[name]
     given = values.T.ravel().tolist()  # step by step
-    kinds = {type(value) for value in given} - {type(None)}
+    kinds = set(map(type, given)) - {type(None)}
     if kinds and kinds <= {int, float}:
         return Colouring(name, scene.agents, values.astype(np.float32))
-    places: dict[str, int] = {}
-    # Most values are those of the step before; what is made of each is made once.
-    known: dict[tuple[type, Any], float] = {(type(None), None): np.nan}
-    numbers = []
-    for value in given:
-        key = type(value), value
-        if key not in known:
-            known[key] = places.setdefault(_word(value), len(places))
-        numbers.append(known[key])
-    found = np.array(numbers, dtype=np.float32).reshape(values.T.shape).T
-    return Colouring(name, scene.agents, found, tuple(places))
+    places, classes = pd.factorize(np.array([*map(_word, given)], dtype=object))
+    found = np.where(places < 0, np.nan, places).astype(np.float32)
+    found = found.reshape(values.T.shape).T
+    return Colouring(name, scene.agents, found, tuple(classes))
 
 
 def of_measure(activity: Activity, measure: str) -> Colouring:
@@ -100,7 +94,9 @@ def nothing(agents: list[Any], steps: int) -> Colouring:
     return Colouring("nothing", agents, np.full((len(agents), steps), np.nan))
 
 
-def _word(value: Any) -> str:
+def _word(value: Any) -> str | None:
+    if value is None:
+        return None
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ class Scene:
     Attributes:
         agents: the unique ids, in order; then ``others``.
         others: agents without a memory, by their unique ids as text.
-        ends: each finished step, and the last ``seq`` by its end.
+        steps: the finished steps.
         spaces: the space, see ``hosts.mesa_space``, from a place of a step on; in order.
         places: shape (agents, steps, 2), x and y; NaN for an agent without a place.
         outcomes: by name, shape (agents, steps), of objects; None for an agent without one.
@@ -32,16 +32,11 @@ class Scene:
 
     agents: list[Any]
     others: list[str]
-    ends: list[tuple[float, int]]
+    steps: list[float]
     spaces: list[tuple[int, dict[str, Any]]]
     places: np.ndarray
     outcomes: dict[str, np.ndarray]
     collected: dict[str, np.ndarray]
-
-    @property
-    def steps(self) -> list[float]:
-        """The finished steps."""
-        return [step for step, _ in self.ends]
 
     @cached_property
     def placed(self) -> bool:
@@ -64,112 +59,74 @@ class Scene:
         return found
 
 
-def scene(run: Run, before: Scene | None = None) -> Scene:
-    """The scene until now.
-
-    Args:
-        run: a recorded run.
-        before: an earlier result; then only newer rows are read.
-    """
+def scene(run: Run) -> Scene:
+    """The scene until now; damaged values are left out."""
     ends, known = reading.ends(run), run.unique_ids
-    others = before.others if before else []
-    if before is not None and not _goes_on(before, [*known.values(), *others], ends):
-        before, others = None, []
-    rows = reading.scenes(run, before.ends[-1][1] if before else -1)
-    new = _unknown(rows, [*known, *others])
-    if before is not None and new:
-        return scene(run)  # the earlier arrays have no row for a new agent
-    others = [*others, *new]
     seqs = [seq for _, seq in ends]
-    of_step: dict[int, list[tuple[str, dict[str, Any]]]] = defaultdict(list)
-    for seq, kind, state in rows:
-        of_step[bisect_left(seqs, seq)].append((kind or "", state or {}))
-    arrays = _Arrays([*known, *others], len(ends), before)
-    for place in range(len(before.ends) if before else 0, len(ends)):
-        arrays.repeat(place)
-        for kind, state in of_step[place]:
-            arrays.take(place, kind, state)
+    changes: dict[str, list[tuple[int, dict[str, Any]]]] = defaultdict(list)
+    for seq, kind, state in reading.scenes(run):
+        changes[kind or ""].append((bisect_left(seqs, seq), state or {}))
+    of_agents = {
+        kind: found
+        for kind, found in changes.items()
+        if kind == "places" or kind.startswith(OUTCOMES)
+    }
+    named = [name for found in of_agents.values() for _, state in found for name in state]
+    rows = {name: row for row, name in enumerate(dict.fromkeys([*known, *named]))}
+    others = list(rows)[len(known) :]
+    shape = len(rows), len(ends)
+    places = np.full((*shape, 2), np.nan)
+    for place, state in changes["places"]:
+        for name, point in state.items():
+            places[rows[name], place:] = _point(point)
+    collected: dict[str, np.ndarray] = defaultdict(lambda: np.full(len(ends), np.nan))
+    for place, state in changes["collected"]:
+        for name, value in state.items():
+            collected[name][place:] = _number(value)
     return Scene(
         [*known.values(), *others],
         others,
-        ends,
-        arrays.spaces,
-        arrays.places,
-        dict(arrays.outcomes),
-        dict(arrays.collected),
+        [step for step, _ in ends],
+        _spaces(changes["space"]),
+        places,
+        {
+            kind.removeprefix(OUTCOMES): _outcome(found, rows, shape)
+            for kind, found in of_agents.items()
+            if kind != "places"
+        },
+        dict(collected),
     )
 
 
-def _unknown(rows: Iterable[Sequence[Any]], known: Sequence[str]) -> list[str]:
-    """The agents of rows without a row yet, in order."""
-    of_agents = (
-        state or {}
-        for _, kind, state in rows
-        if kind == "places" or (kind or "").startswith(OUTCOMES)
-    )
-    named = dict.fromkeys(name for state in of_agents for name in state)
-    for name in known:
-        named.pop(name, None)
-    return list(named)
+def _spaces(
+    changes: list[tuple[int, dict[str, Any]]],
+) -> list[tuple[int, dict[str, Any]]]:
+    """The space after each of its changes; None takes an entry away."""
+    found: list[tuple[int, dict[str, Any]]] = []
+    now: dict[str, Any] = {}
+    for place, state in changes:
+        now = {k: v for k, v in {**now, **state}.items() if v is not None}
+        found.append((place, now))
+    return found
 
 
-def _goes_on(before: Scene, agents: list[Any], ends: list[tuple[float, int]]) -> bool:
-    known = before.ends
-    return bool(known) and before.agents == agents and ends[: len(known)] == known
+def _outcome(
+    changes: list[tuple[int, dict[str, Any]]],
+    rows: Mapping[str, int],
+    shape: tuple[int, int],
+) -> np.ndarray:
+    """An outcome of each agent at each step."""
+    values = np.full(shape, None, dtype=object)
+    for place, state in changes:
+        for name, value in state.items():
+            usable = isinstance(value, str | int | float)
+            values[rows[name], place:] = value if usable else None
+    return values
 
 
-class _Arrays:
-    """The arrays of a scene, filled step by step."""
-
-    def __init__(self, names: Sequence[str], steps: int, before: Scene | None) -> None:
-        shape = len(names), steps
-        self._row = {name: place for place, name in enumerate(names)}
-        self.spaces = list(before.spaces) if before else []
-        self.places = np.full((*shape, 2), np.nan)
-        self.outcomes: dict[str, np.ndarray] = defaultdict(
-            lambda: np.full(shape, None, dtype=object)
-        )
-        self.collected: dict[str, np.ndarray] = defaultdict(
-            lambda: np.full(steps, np.nan)
-        )
-        if before is not None:
-            known = len(before.ends)
-            self.places[:, :known] = before.places
-            for name, values in before.outcomes.items():
-                self.outcomes[name][:, :known] = values
-            for name, values in before.collected.items():
-                self.collected[name][:known] = values
-
-    def repeat(self, place: int) -> None:
-        """Copies the step before, if there is one."""
-        if place:
-            for array in (self.places, *self.outcomes.values()):
-                array[:, place] = array[:, place - 1]
-            for numbers in self.collected.values():
-                numbers[place] = numbers[place - 1]
-
-    def take(self, place: int, kind: str, state: Mapping[str, Any]) -> None:
-        """Enters the changes of a row; damaged values are left out."""
-        of_agents = [(self._row[n], v) for n, v in state.items() if n in self._row]
-        if kind == "space":
-            last = self.spaces[-1][1] if self.spaces else {}
-            now = {k: v for k, v in {**last, **state}.items() if v is not None}
-            self.spaces.append((place, now))
-        elif kind == "places":
-            for row, point in of_agents:
-                usable = isinstance(point, list) and len(point) == 2
-                self.places[row, place] = (
-                    list(map(_number, point)) if usable else np.nan
-                )
-        elif kind == "collected":
-            for name, value in state.items():
-                self.collected[name][place] = _number(value)
-        elif kind.startswith(OUTCOMES):
-            values = self.outcomes[kind.removeprefix(OUTCOMES)]
-            for row, value in of_agents:
-                values[row, place] = (
-                    value if isinstance(value, str | int | float) else None
-                )
+def _point(value: Any) -> Any:
+    usable = isinstance(value, list) and len(value) == 2
+    return list(map(_number, value)) if usable else np.nan
 
 
 def _number(value: Any) -> float:

@@ -32,7 +32,7 @@ MEASURES = {f"memory:{name}": label for name, (label, _) in COUNTED.items()}
 @solara.component
 def StoryView(focus: Focus) -> Any:
     """The story of a run: picture, person and curves, all at the chosen step."""
-    shown = focus.source.grown(scene)
+    shown = focus.source.of(scene)
     key = _colour(focus.selection, shown)
     kind, _, name = key.partition(":")
     view = {"memory": ByMeasure, "outcome": ByOutcome, TEXT: ByText}[kind]
