@@ -1,6 +1,5 @@
 """Events, steps and sections of a prompt, within their limits."""
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from mesa_memory.core.events import ROUTINE_KINDS, event_text, message_text
 
 __all__ = (
     "BLOCK_STEPS", "NONE_YET", "NOTHING_RECENT", "NOTHING_REMEMBERED", "NOTHING_YET", "beyond", "count_tokens",
-    "event_text", "folded", "message_text", "newest", "one_line", "says_nothing", "section", "shorten",
+    "event_text", "folded", "message_text", "newest", "one_line", "section", "shorten",
     "step_text", "times", "tokens_of", "value_text",
 )  # fmt: skip
 
@@ -26,11 +25,6 @@ NOTHING_RECENT = "No recent memory."
 #: what other sections say as long as they are empty
 NONE_YET, NOTHING_YET = "None yet.", "Nothing yet."
 NOTHING_REMEMBERED = "Nothing remembered yet."
-_EMPTY = frozenset([NOTHING_RECENT, NONE_YET, NOTHING_YET, NOTHING_REMEMBERED])
-#: a line that says what a section lacks, as this module and ``memories.sections`` write it
-_NOTE = re.compile(
-    r"\((\d+ .+ not shown.*|not available: .+|not up to date since .+)\)"
-)
 
 
 def step_text(step: Any, lines: Iterable[str]) -> str:
@@ -82,14 +76,6 @@ def _once(
                 lines.append((kind, line + times(len(when[event]), when[event][0])))
         kept.append((step, lines))
     return kept
-
-
-def says_nothing(line: str) -> bool:
-    """True if a line of a memory's text holds nothing that is remembered.
-
-    Its section is empty, or the line says what had no room in it or is missing.
-    """
-    return line in _EMPTY or bool(_NOTE.fullmatch(line))
 
 
 def times(count: int, first: Any) -> str:

@@ -19,8 +19,6 @@ from tests.support.spaces import KINDS, Mixed, Walk
 from tests.support.stored import everything
 
 DAYS = 12
-#: memories that say so as long as they know nothing
-OTHERS = ("mesa_memory:ConversationMemory", "mesa_memory:FactMemory")
 
 
 @pytest.fixture(scope="module")
@@ -199,16 +197,14 @@ def test_one_agent_is_told_as_it_was_in_the_step(tmp_path):
     Story(store, steps=5)
     store.close()
     with open_run(str(tmp_path / "run.sqlite")) as run:
-        known, steps = past(run, 7), run.steps
-        heard = [row["text"] for row in person.heard(known, steps, 4, 7)]
-        made = [row["text"] for row in person.made(known, steps, 4)]
-        mind = person.mind(run, 7, 4, known)
-        ended = person.ended(known, steps, 4)
+        known = past(run, 7)
+        now = person.agent_step(known, 7, 3, 4)
+        mind = person.mind(run, 7, 3, 4, known)
+    heard = [row["text"] for row in now.heard]
     assert heard[:2] == ["The mill of ward 4 is on fire", "I see field 4"]
-    assert made == ["All until step 3"]
-    assert ended == {"consolidated": 2, "superseded": 2}
+    assert [row["text"] for row in now.made] == ["All until step 3"]
+    assert now.ended == {"consolidated": 2, "superseded": 2}
     assert mind.ranked
-    assert mind.query == "fire?"
     assert [thought.shown for thought in mind.thoughts] == [True, False]
 
 
@@ -219,7 +215,7 @@ def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
         town.step()
     recorder.sync()
     with open_run(recorder.store) as run:
-        mind = person.mind(run, 1, 6.0, past(run, 1))
+        mind = person.mind(run, 1, 5.0, 6.0, past(run, 1))
         rows = run.recalls(1, 6, as_records=True)
     recorder.close()
     assert mind.ranked
@@ -234,47 +230,12 @@ def test_a_thought_says_why_it_came_to_mind_in_the_order_of_its_parts():
 
 def test_an_agent_that_recalls_nothing_by_score_was_shown_its_memory(town):
     _, run, _, _ = town
-    mind = person.mind(run, 1, 9.0, past(run, 1))
+    mind = person.mind(run, 1, 8.0, 9.0, past(run, 1))
     shown = run.prompt(1, 9)
     assert not mind.ranked
     assert mind.thoughts
     for thought in mind.thoughts:
         assert thought.text.partition("…")[0] in shown
-
-
-@pytest.mark.parametrize("memory", ["impression", "episodic", *OTHERS])
-def test_what_an_empty_part_of_a_memory_says_never_comes_to_mind(memory):
-    town = RumorModel(4, memory, rng=2, record=True)
-    recorder = Services.of(town).recorder
-    town.step()
-    recorder.sync()
-    with open_run(recorder.store) as run:
-        shown = {agent: run.prompt(agent, 1) for agent in run.unique_ids.values()}
-        minds = {
-            agent: person.mind(run, agent, 1.0, past(run, agent)) for agent in shown
-        }
-    recorder.close()
-    assert any(" yet." in text for text in shown.values())
-    for agent, mind in minds.items():
-        events = [line for line in shown[agent].splitlines() if line.startswith("- ")]
-        assert mind.count == len(events) or mind.ranked
-        assert not [t.text for t in mind.thoughts if " yet." in t.text]
-
-
-def test_that_there_was_no_room_for_earlier_steps_never_comes_to_mind():
-    town = RumorModel(4, "short_term", rng=2, record=True)
-    for agent in town.agents:
-        agent.memory.section_chars = 100
-    for _ in range(4):
-        town.step()
-    recorder = Services.of(town).recorder
-    recorder.sync()
-    with open_run(recorder.store) as run:
-        shown, mind = run.prompt(1, 4), person.mind(run, 1, 4.0, past(run, 1))
-    recorder.close()
-    assert "not shown)" in shown
-    assert mind.thoughts
-    assert mind.count == len([n for n in shown.splitlines() if n.startswith("- ")])
 
 
 def test_an_outcome_that_is_no_word_or_number_is_refused_by_name():

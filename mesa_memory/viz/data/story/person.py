@@ -1,12 +1,13 @@
 """One agent in one step: events, thoughts, conclusions and actions."""
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from mesa_memory.core.content import shorten
 from mesa_memory.core.records import DERIVED
-from mesa_memory.core.render import says_nothing
 from mesa_memory.runs import Run
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import recall as recalling
@@ -49,59 +50,76 @@ class Mind:
     Attributes:
         thoughts: the best ones.
         count: number of all of them.
-        query: the text of the recall; None without one.
         ranked: whether a recall ranked them; else the memory was shown as it was.
     """
 
     thoughts: list[Thought]
     count: int
-    query: str | None
     ranked: bool
 
 
-def heard(past: Past, steps: list[float], step: float, agent: Any) -> list[Row]:
-    """The events of a step that reached an agent, in order."""
-    return [row for row in _events(past, steps, step) if not _is_own(row, agent)]
+@dataclass(frozen=True)
+class AgentStep:
+    """The changes of a memory in a step, each in order.
+
+    Attributes:
+        heard: the events that reached the agent.
+        done: the events that the agent itself did.
+        made: the records that the memory itself made.
+        ended: number of records that ended, by reason.
+    """
+
+    heard: list[Row]
+    done: list[Row]
+    made: list[Row]
+    ended: dict[str, int]
 
 
-def done(past: Past, steps: list[float], step: float, agent: Any) -> list[Row]:
-    """The events of a step that the agent itself did, in order."""
-    return [row for row in _events(past, steps, step) if _is_own(row, agent)]
+def agent_step(past: Past, agent: Any, after: float, step: float) -> AgentStep:
+    """The changes of an agent's memory in a step.
+
+    Args:
+        after: the finished step before.
+    """
+    opened, closed = past.opened(after, step), past.closed(after, step)
+    events = [row for row in opened if row["origin"] != DERIVED]
+    return AgentStep(
+        [row for row in events if not _is_own(row, agent)],
+        [row for row in events if _is_own(row, agent)],
+        [row for row in opened if row["origin"] == DERIVED],
+        Counter(row["closed_because"] or "ended" for row in closed),
+    )
 
 
-def ended(past: Past, steps: list[float], step: float) -> dict[str, int]:
-    """Number of records that ended in a step, by reason."""
-    rows = past.closed(memories.previous(steps, step), step)
-    return Counter(row["closed_because"] or "ended" for row in rows)
-
-
-def made(past: Past, steps: list[float], step: float) -> list[Row]:
-    """The records that the memory itself made in a step, in order."""
-    since = memories.previous(steps, step)
-    return [row for row in past.opened(since, step) if row["origin"] == DERIVED]
-
-
-def mind(run: Run, agent: Any, step: float, past: Past) -> Mind:
+def mind(run: Run, agent: Any, after: float, step: float, past: Past) -> Mind:
     """The records that came to an agent's mind in a step, by a recall for a prompt.
 
-    A memory that does not rank was shown as it was; then its newest lines stand here.
+    A memory that does not rank was shown as it was; then the newest of the records
+    whose words the agent was shown stand here.
     """
     rows = recalling.recalls(run, agent, step)
-    return _ranked(rows, past) or _shown(run, agent, step)
-
-
-def _ranked(rows: list[Row], past: Past) -> Mind | None:
-    """The first of the recalls of a step that found something."""
     for row in [row for row in rows if row["purpose"] == "prompt"] or rows:
         recall = recalling.understood(row, past)
         if recall.candidates:
-            best = recall.candidates[:MAX_THOUGHTS]
             thoughts = [
                 Thought(shorten(c.text, THOUGHT_CHARS), reason(recall, c), c.shown)
-                for c in best
+                for c in recall.candidates[:MAX_THOUGHTS]
             ]
-            return Mind(thoughts, len(recall.candidates), recall.query, ranked=True)
-    return None
+            return Mind(thoughts, len(recall.candidates), ranked=True)
+    texts = _bare(row["text"] or "" for row in memories.shown(run, agent, step))
+    held = {
+        text: row["layer"]
+        for row in reversed(past.rows)
+        if row["valid_from"] <= step
+        and (row["valid_to"] is None or row["valid_to"] > after)
+        and (text := _bare([text_of(row)]))
+        and text in texts
+    }
+    thoughts = [
+        Thought(shorten(text, THOUGHT_CHARS), f"in its {layer} memory")
+        for text, layer in islice(held.items(), MAX_THOUGHTS)
+    ]
+    return Mind(thoughts, len(held), ranked=False)
 
 
 def reason(
@@ -117,36 +135,9 @@ def reason(
     return f"because {', '.join(told)}"
 
 
-def _shown(run: Run, agent: Any, step: float) -> Mind:
-    """The newest lines of the memory in the agent's prompts."""
-    events: list[Thought] = []
-    others: list[Thought] = []
-    for row in reversed(memories.shown(run, agent, step)):
-        lines = [line.strip() for line in (row["text"] or "").splitlines()]
-        for line in reversed([line for line in lines if not _is_frame(line)]):
-            text = shorten(line.removeprefix("- "), THOUGHT_CHARS)
-            if line.startswith("- "):
-                events.append(
-                    Thought(text, f"word for word in its {row['layer']} memory")
-                )
-            else:
-                others.append(Thought(text, f"in its {row['layer']} memory"))
-    found = [*events, *others]
-    # The newest events, and what it knows of all that was before.
-    room = MAX_THOUGHTS - bool(others)
-    best = [*events[:room], *others][:MAX_THOUGHTS]
-    return Mind(best, len(found), None, ranked=False)
-
-
-def _is_frame(line: str) -> bool:
-    """True for a heading, an empty line, or a line that says the memory is empty."""
-    heads = line.endswith(":") and len(line) < 60
-    return not line or heads or says_nothing(line.removeprefix("- "))
-
-
-def _events(past: Past, steps: list[float], step: float) -> list[Row]:
-    since = memories.previous(steps, step)
-    return [row for row in past.opened(since, step) if row["origin"] != DERIVED]
+def _bare(texts: Iterable[str]) -> str:
+    """Texts without line breaks."""
+    return " ".join(" ".join(texts).split())
 
 
 def _is_own(row: Row, agent: Any) -> bool:

@@ -71,7 +71,9 @@ def scene(run: Run) -> Scene:
         for kind, found in changes.items()
         if kind == "places" or kind.startswith(OUTCOMES)
     }
-    named = [name for found in of_agents.values() for _, state in found for name in state]
+    named = [
+        name for found in of_agents.values() for _, state in found for name in state
+    ]
     rows = {name: row for row, name in enumerate(dict.fromkeys([*known, *named]))}
     others = list(rows)[len(known) :]
     shape = len(rows), len(ends)

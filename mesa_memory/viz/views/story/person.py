@@ -1,5 +1,6 @@
 """The selected agent as a person: what it heard, recalled, concluded and said."""
 
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -49,21 +50,21 @@ def _pages(focus: Focus, now: list[range]) -> list[PersonStep]:
     for some in now:
         steps = focus.source.steps[some.start : some.stop]
         for place, step in zip(some, steps):
-            mind = data.mind(focus.source.run, focus.agent, step, focus.past)
-            at = Focus(focus.source, focus.selection, focus.agent, step)
-            found.append(PersonStep(place, number(step), _parts(at, mind)))
+            at = replace(focus, step=step)
+            found.append(PersonStep(place, number(step), _parts(at)))
     return found
 
 
-def _parts(at: Focus, mind: data.Mind) -> list[PersonPart]:
-    steps, past, agent = at.source.steps, at.past, at.agent
+def _parts(at: Focus) -> list[PersonPart]:
+    past, after, step = at.past, at.previous, at.step
+    mind = data.mind(at.source.run, at.agent, after, step, past)
+    now = data.agent_step(past, at.agent, after, step)
     count = f" ({len(mind.thoughts)} of {mind.count})" if mind.thoughts else ""
-    ended = data.ended(past, steps, at.step).items()
-    gone = ", ".join(f"{count} {why}" for why, count in ended)
+    gone = ", ".join(f"{count} {why}" for why, count in now.ended.items())
     return [
         PersonPart(
             "Saw and heard",
-            [_event(at, row) for row in data.heard(past, steps, at.step, agent)],
+            [_event(at, row) for row in now.heard],
             "No event reached it in this step.",
             "Shows the agents that remember this",
         ),
@@ -75,17 +76,14 @@ def _parts(at: Focus, mind: data.Mind) -> list[PersonPart]:
         ),
         PersonPart(
             "Its memory made",
-            [_conclusion(at, row) for row in data.made(past, steps, at.step)],
+            [_conclusion(at, row) for row in now.made],
             "No summary, reflection or impression in this step.",
             "Shows its evidence",
             f"No longer remembered: {gone}." if gone else "",
         ),
         PersonPart(
             "Said and did",
-            [
-                _event(at, row, _to(at.source, row))
-                for row in data.done(past, steps, at.step, agent)
-            ],
+            [_event(at, row, _to(at.source, row)) for row in now.done],
             "It said and did nothing in this step.",
             "Shows the agents that remember this",
         ),
