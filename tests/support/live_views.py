@@ -186,10 +186,10 @@ def spreading(sections):
 
 def spreading_known(run, step):
     found = spread.found(run, TEXT)
-    held = spread.holders(found, 0.6, step)
+    held = spread.holders(found, step)
     told = [[str(row["agent"]), str(row["records"])] for row in held]
     until = (n for n in run.steps if n <= step)
-    ever = {row["agent"] for n in until for row in spread.holders(found, 0.6, n)}
+    ever = {row["agent"] for n in until for row in spread.holders(found, n)}
     return (
         {"holders so far": str(len(ever))},
         told[:5],

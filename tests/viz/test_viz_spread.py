@@ -8,8 +8,9 @@ from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR, SAYINGS
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import leads
-from mesa_memory.viz.data.spread import groups, spread
+from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.spread.corpus import corpus, sentences
+from mesa_memory.viz.data.spread.spread import Criteria
 from tests.support.browser import Window, browser
 from tests.support.dashboards import dashboard
 from tests.support.playing import play
@@ -35,7 +36,7 @@ def run(file):
 def test_holding_is_what_the_states_of_all_agents_say(run):
     found = spread.found(run, TEXT)
     least = 0.7
-    held = spread.holding(found, least)
+    held = spread.holding(found, Criteria(least))
     alike = dict(zip(found.corpus.texts, found.similarity))
     for row, agent in enumerate(held.agents):
         for column, step in enumerate(held.steps):
@@ -47,33 +48,36 @@ def test_holding_is_what_the_states_of_all_agents_say(run):
 
 
 def test_a_text_that_is_remembered_word_for_word_is_most_similar(run):
-    best = spread.nearest(spread.found(run, TEXT), 0.6)[0]
+    best = spread.nearest(spread.found(run, TEXT))[0]
     assert best["text"] == "On day # I sold # fish."
     assert best["counts"]
     assert best["first"] == 1
+    assert best["agents"] > 1
 
 
 def test_a_summary_is_found_by_the_sentence_that_is_about_it(run):
     found = spread.found(run, TEXT)
-    summaries = spread.nearest(found, 0.6, kind="summary")
+    summaries = spread.nearest(found, Criteria(kind="summary"))
     assert summaries[0]["counts"]
-    texts = [row["text"] for row in spread.holders(found, 0.6, STEPS, "summary")]
+    texts = [
+        row["text"] for row in spread.holders(found, STEPS, Criteria(kind="summary"))
+    ]
     assert texts and all(len(sentences(text)) > 1 for text in texts)
 
 
 def test_nobody_holds_what_nobody_was_told(run):
     found = spread.found(run, "The dragon has eaten the emperor.")
-    held = spread.holding(found, 0.6)
+    held = spread.holding(found)
     assert held.holders == [0] * STEPS
-    assert spread.holders(found, 0.6, 5) == []
-    assert spread.nearest(found, 0.6)[0]["counts"] is False
+    assert spread.holders(found, 5) == []
+    assert spread.nearest(found)[0]["counts"] is False
 
 
 def test_holders_of_a_step_are_those_of_the_map(run):
     found = spread.found(run, TEXT)
-    held = spread.holding(found, 0.7)
+    held = spread.holding(found, Criteria(0.7))
     for place, step in enumerate(held.steps):
-        rows = spread.holders(found, 0.7, step)
+        rows = spread.holders(found, step, Criteria(0.7))
         assert [row["records"] for row in rows] == [
             count for count in held.counts[:, place].tolist() if count
         ]
@@ -82,7 +86,7 @@ def test_holders_of_a_step_are_those_of_the_map(run):
 
 
 def test_agents_in_order_of_first_holding_come_earlier_or_equal(run):
-    held = spread.holding(spread.found(run, "On day 1 I sold 1 fish."), 0.7)
+    held = spread.holding(spread.found(run, "On day 1 I sold 1 fish."), Criteria(0.7))
     first = [
         next((n for n, c in enumerate(held.counts[place]) if c), STEPS)
         for place in held.order
@@ -131,37 +135,25 @@ def test_who_holds_a_rumour_is_told_from_who_holds_its_denial(
         rumour = spread.found(run, looked_for, unlike=SAYINGS[CORRECTION])
         denial = spread.found(run, SAYINGS[CORRECTION], unlike=looked_for)
         assert leads.widest_words(run) == f"News of day 10: {SAYINGS[CORRECTION]}."
-    holders = spread.holding(rumour, 0.6).holders
+    holders = spread.holding(rumour).holders
     assert holders == known["knows_rumour"][1:]
     assert holders[-1] == know
-    assert spread.holding(denial, 0.6).holders == known["knows_correction"][1:]
-
-
-def test_sentences_are_one_group_whoever_says_them_and_when(run):
-    rows = spread.nearest(spread.found(run, TEXT), 0.6)
-    (best,) = (row for row in rows if row["text"] == "On day # I sold # fish.")
-    assert best["agents"] > 1
-    assert best["counts"]
+    assert spread.holding(denial).holders == known["knows_correction"][1:]
 
 
 def test_a_group_that_is_ticked_counts_and_another_does_not(run):
     found = spread.found(run, TEXT)
-    rows = spread.nearest(found, 0.6)
+    rows = spread.nearest(found)
     counting = next(row for row in rows if row["counts"])
     other = next(row for row in rows if not row["counts"])
     only = {r["key"]: False for r in rows if r["counts"]} | {other["key"]: True}
-    now = {row["key"]: row["counts"] for row in spread.nearest(found, 0.6, ticks=only)}
+    ticked = Criteria(marks=spread.written(only))
+    assert ticked.ticks == only
+    now = {row["key"]: row["counts"] for row in spread.nearest(found, ticked)}
     assert now[other["key"]]
     assert not now[counting["key"]]
-    held = spread.holding(found, 0.6, ticks=only)
-    assert max(held.reached) == other["agents"]
-    assert groups.read(groups.written(only)) == only
-    assert groups.read("nonsense+12,-zz") == {}
-
-
-def test_the_histogram_counts_each_group_once(run):
-    found = spread.found(run, TEXT)
-    assert sum(spread.histogram(found)) == len(found.groups.names)
+    assert max(spread.holding(found, ticked).reached) == other["agents"]
+    assert Criteria(marks="nonsense+12,-zz").ticks == {}
 
 
 def test_a_blank_text_is_refused(run):

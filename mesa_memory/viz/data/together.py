@@ -58,7 +58,7 @@ def spent(run: Run, measure: str) -> dict[float, float]:
 
 def holders(run: Run, text: str, unlike: str) -> dict[float, float]:
     """Number of holders of a memory like a text at each step; see ``data.spread``."""
-    held = spread.holding(spread.found(run, text, unlike), spread.MIN_SIMILARITY)
+    held = spread.holding(spread.found(run, text, unlike))
     return _known(held.steps, np.array(held.holders, dtype=float))
 
 

@@ -75,7 +75,7 @@ def contents(
     counted, seen = activity(run), scene(run)
     texts = (about.strip(), unlike.strip())
     found = spread.compared(run, *texts) if texts[0] else ()
-    held = [spread.holding(one, spread.MIN_SIMILARITY) for one in found if one]
+    held = [spread.holding(one) for one in found if one]
     meaning = "agents that remember something like this text"
     measures = [(of_text(one, text), meaning) for one, text in zip(held, texts)]
     measures += [

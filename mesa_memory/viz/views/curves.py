@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import solara
 
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets import Chart, number
+from mesa_memory.viz.views.focus import Focus
+from mesa_memory.viz.widgets import Chart, Heatmap, number
 from mesa_memory.viz.widgets.chart import COLOURS, DASHES, SYMBOLS
 
 #: with fewer steps than this each has its symbol
@@ -46,6 +48,40 @@ def StepChart(
         height=height,
         file=file,
         on_pick=pick,
+    )
+
+
+@solara.component
+def StepMap(
+    focus: Focus,
+    values: np.ndarray,
+    agents: Sequence[Any],
+    steps: Sequence[float],
+    *,
+    meaning: str,
+    file: str,
+) -> Any:
+    """A heat map with a cell for each agent and step; a click chooses both.
+
+    Args:
+        focus: the agent and the step that are marked.
+        values: shape (agents, steps), see ``Heatmap``.
+        meaning: of the values.
+        file: see ``Heatmap``.
+    """
+
+    def pick(row: int, column: int) -> None:
+        focus.selection.choose(agent=agents[row], step=steps[column])
+
+    return Heatmap(
+        values,
+        [focus.source.called(agent) for agent in agents],
+        [number(step) for step in steps],
+        row=agents.index(focus.agent) if focus.agent in agents else -1,
+        column=steps.index(focus.step) if focus.step in steps else -1,
+        on_pick=pick,
+        label=f"Heat map: {meaning}, {len(agents)} agents by {len(steps)} steps",
+        file=file,
     )
 
 

@@ -8,7 +8,7 @@ import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_activity
 from mesa_memory.viz.data.activity import MEASURES, Activity, Occupancy, occupancy
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Choose, Fact, Heatmap, Section, number
+from mesa_memory.viz.widgets import Choose, Fact, Section, number
 
 LABELS = {name: label for name, (label, _) in MEASURES.items()}
 
@@ -35,25 +35,18 @@ def PopulationView(focus: Focus) -> Any:
 @solara.component
 def ActivityMap(focus: Focus, counted: Activity) -> Any:
     """A cell for each agent and step; a click chooses both."""
-    selection, source = focus.selection, focus.source
+    selection = focus.selection
     measure = selection.option("measure", "events", MEASURES)
     values = solara.use_memo(lambda: counted.measure(measure), [id(counted), measure])
     label, meaning = MEASURES[measure]
-    agents, steps = counted.agents, counted.steps
-
-    def pick(row: int, column: int) -> None:
-        selection.choose(agent=agents[row], step=steps[column])
-
     with Section(f"{label} by agent and step", hint=meaning):
         Choose("Colour shows", measure, LABELS, selection.setter("measure"))
-        Heatmap(
+        curves.StepMap(
+            focus,
             values,
-            [source.called(agent) for agent in agents],
-            [number(step) for step in steps],
-            row=agents.index(focus.agent) if focus.agent in agents else -1,
-            column=steps.index(focus.step) if focus.step in steps else -1,
-            on_pick=pick,
-            label=f"Heat map: {meaning}, {len(agents)} agents by {len(steps)} steps",
+            counted.agents,
+            counted.steps,
+            meaning=meaning,
             file=f"population-{measure}",
         )
 

@@ -5,23 +5,27 @@ sentence that is about it.
 """
 
 import re
+import zlib
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from sqlalchemy import select
 
 from mesa_memory.embedders import embedder
 from mesa_memory.embedders.base import Embedder
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
-from mesa_memory.viz.data.spread.groups import Groups, grouped
 
 records = schema.records
-#: sentences that are embedded at once
-BATCH_SENTENCES = 20_000
 _BETWEEN = re.compile(r"(?<=[.!?。！？])\s+|\n+|\s•\s")
+#: who speaks and when, before what is said; a summary may name several
+_FRAME = re.compile(
+    r"^\W*(?:Step [\d.]+:\s*|(?:Agent )?[^\s:][^:]{0,40}? says(?: to [^:]{1,60})?:\s*)+"
+)
+_DIGITS = re.compile(r"\d+")
 
 
 @dataclass(frozen=True)
@@ -33,12 +37,13 @@ class Corpus:
         texts: each once, in order of arrival.
         pieces: their sentences, each once.
         vectors: shape (pieces, dim), float16; length 1 or zero.
-        parts: the numbers of the pieces of all texts, one text after the other.
-        starts: shape (texts,), where in ``parts`` a text begins.
-        groups: which of the pieces say the same.
-        kinds: names of the kinds of record.
-        lives: one row for each record, by ``seq``; fields seq, agent, kind, text
-            (numbers of these) and valid_from, valid_to (NaN: until now).
+        parts: ``text`` and ``piece`` (places of these), a row for each sentence of each
+            text, in order.
+        groups: words of each group of sentences that say the same, in order of arrival;
+            a number in it is ``#``.
+        group_of: shape (pieces,), the group of each sentence.
+        lives: a row for each record, by ``seq``; columns seq, agent (place), kind, text
+            (place), valid_from and valid_to (NaN: until now).
     """
 
     agents: list[Any]
@@ -46,23 +51,15 @@ class Corpus:
     texts: list[str]
     pieces: list[str]
     vectors: np.ndarray
-    parts: np.ndarray
-    starts: np.ndarray
-    groups: Groups
-    kinds: list[str]
-    lives: np.ndarray
+    parts: pd.DataFrame
+    groups: list[str]
+    group_of: np.ndarray
+    lives: pd.DataFrame
 
-
-LIFE = np.dtype(
-    [
-        ("seq", "i8"),
-        ("agent", "i4"),
-        ("kind", "i4"),
-        ("text", "i4"),
-        ("valid_from", "f8"),
-        ("valid_to", "f8"),
-    ]
-)
+    @property
+    def keys(self) -> list[str]:
+        """Short names of the groups, the same in every process."""
+        return [f"{zlib.crc32(name.encode()):08x}" for name in self.groups]
 
 
 @cache
@@ -78,40 +75,23 @@ def corpus(run: Run, before: Corpus | None = None) -> Corpus:
         before: an earlier result; then only new sentences are embedded.
     """
     known = run.unique_ids
-    agents = {name: place for place, name in enumerate(known)}
-    kinds: dict[str, int] = {}
-    texts: dict[str, int] = {}
-    lives = np.array(
-        [
-            (
-                seq,
-                agents[agent],
-                kinds.setdefault(kind, len(kinds)),
-                texts.setdefault(text, len(texts)),
-                opened,
-                np.nan if closed is None else closed,
-            )
-            for seq, agent, kind, text, opened, closed in _rows(run)
-            if text and agent in agents
-        ],
-        dtype=LIFE,
-    )
-    pieces: dict[str, int] = {}
-    parts: list[int] = []
-    starts = []
-    for text in texts:
-        starts.append(len(parts))
-        parts += [pieces.setdefault(piece, len(pieces)) for piece in sentences(text)]
+    lives = _lives(run)
+    lives["agent"] = lives["agent"].map({name: n for n, name in enumerate(known)})
+    lives = lives.dropna(subset="agent").astype({"agent": int})
+    lives["text"], texts = pd.factorize(lives["text"])
+    split = [(n, piece) for n, text in enumerate(texts) for piece in sentences(text)]
+    parts = pd.DataFrame(split, columns=["text", "piece"])
+    parts["piece"], pieces = pd.factorize(parts["piece"])
+    group_of, groups = pd.factorize(np.array([*map(said, pieces)], dtype=object))
     return Corpus(
         list(known.values()),
         run.steps,
         list(texts),
         list(pieces),
         _embedded(list(pieces), before),
-        np.array(parts, dtype=np.int64),
-        np.array(starts, dtype=np.int64),
-        grouped(list(pieces)),
-        list(kinds),
+        parts,
+        list(groups),
+        group_of,
         lives,
     )
 
@@ -122,13 +102,22 @@ def sentences(text: str) -> list[str]:
     return found or [text]
 
 
-def _rows(run: Run) -> list[tuple]:
-    """The columns of ``LIFE`` of all records, with names and texts, in order."""
-    own = (records.c.seq, records.c.agent, records.c.kind, records.c.text)
-    lived = (records.c.valid_from, records.c.valid_to)
+def said(piece: str) -> str:
+    """The words of a sentence, without speaker, step and numbers."""
+    bare = _FRAME.sub("", piece).strip(" -•")
+    return _DIGITS.sub("#", bare) or piece
+
+
+def _lives(run: Run) -> pd.DataFrame:
+    """The columns of ``Corpus.lives`` of all records with a text, as in the store."""
+    names = ("seq", "agent", "kind", "text", "valid_from", "valid_to")
     # From end to end: through an index, every record takes ten times as long.
-    wanted = select(*own, *lived).where(records.c.run + 0 == run.id)
-    return sorted(row for rows in run.chunks(wanted) for row in rows)
+    wanted = select(*(records.c[name] for name in names)).where(
+        records.c.run + 0 == run.id
+    )
+    rows = [row for rows in run.chunks(wanted) for row in rows if row[3]]
+    lives = pd.DataFrame(rows, columns=list(names)).sort_values("seq")
+    return lives.astype({"valid_from": float, "valid_to": float})
 
 
 def _embedded(pieces: list[str], before: Corpus | None) -> np.ndarray:
@@ -136,8 +125,7 @@ def _embedded(pieces: list[str], before: Corpus | None) -> np.ndarray:
     maker = static()
     known = dict(zip(before.pieces, before.vectors)) if before else {}
     fresh = [piece for piece in pieces if piece not in known]
-    for start in range(0, len(fresh), BATCH_SENTENCES):
-        batch = fresh[start : start + BATCH_SENTENCES]
-        known |= zip(batch, maker.embed(batch).astype(np.float16))
+    if fresh:
+        known |= zip(fresh, maker.embed(fresh).astype(np.float16))
     vectors = [known[piece] for piece in pieces]
     return np.array(vectors, dtype=np.float16).reshape(len(pieces), maker.dim)

@@ -3,18 +3,18 @@
 import re
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mesa_memory.retrieval.bm25 import terms, words
 from mesa_memory.retrieval.stop_words import STOP_WORDS
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.spread.corpus import Corpus, corpus, static
-from mesa_memory.viz.data.spread.groups import Groups, Ticks
 
 #: share of the words in what counts as similar; the rest is the meaning
 WORDS_SHARE = 0.5
@@ -22,15 +22,41 @@ WORDS_SHARE = 0.5
 QUERY_WORDS = 24
 #: similarity from which on a text counts, unless somebody chooses another one
 MIN_SIMILARITY = 0.6
-NO_TICKS: Ticks = MappingProxyType({})
-#: sentences that are compared at a time, in single precision
-BLOCK_SENTENCES = 16_384
-
-#: the similarities of no text
-_NOTHING = np.zeros(0, dtype=np.float32)
+#: groups of sentences that are listed
+NEAREST_GROUPS = 200
 
 _known: weakref.WeakKeyDictionary[Run, Corpus] = weakref.WeakKeyDictionary()
 _reading = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """The sentences that count.
+
+    Attributes:
+        least: similarity, 0 to 1, from which on a sentence counts.
+        kind: of record; None is all.
+        marks: groups of sentences that count, or do not, at any similarity, as they
+            stand in an address: ``+key`` counts, ``-key`` does not.
+    """
+
+    least: float = MIN_SIMILARITY
+    kind: str | None = None
+    marks: str = ""
+
+    @cached_property
+    def ticks(self) -> dict[str, bool]:
+        """True for each group that counts, by its key; other words in ``marks`` are left out."""
+        found = re.finditer(r"([+-])([0-9a-f]{8})", self.marks)
+        return {match[2]: match[1] == "+" for match in found}
+
+
+USUAL = Criteria()
+
+
+def written(ticks: Mapping[str, bool]) -> str:
+    """The ``marks`` of ticks."""
+    return "".join(f"{'+' if on else '-'}{key}" for key, on in sorted(ticks.items()))
 
 
 @dataclass(frozen=True)
@@ -46,11 +72,6 @@ class Found:
     corpus: Corpus
     similarity: np.ndarray
     pieces: np.ndarray
-
-    @property
-    def groups(self) -> Groups:
-        """Groups of sentences with the same words."""
-        return self.corpus.groups
 
 
 @dataclass(frozen=True)
@@ -113,10 +134,10 @@ def compared(run: Run, text: str, unlike: str = "") -> tuple[Found, Found | None
         raise ValueError(f"a text to look for must have words, got {text!r}")
     with _reading:
         held = _known[run] = corpus(run, _known.get(run))
-    meant = _similarity(held, text) if held.texts else _NOTHING
+    meant = _similarity(held, text)
     if not unlike.strip():
         return _found(held, meant), None
-    other = _similarity(held, unlike) if held.texts else _NOTHING
+    other = _similarity(held, unlike)
     return (
         _found(held, np.where(other < meant, meant, 0)),
         _found(held, np.where(meant < other, other, 0)),
@@ -124,28 +145,17 @@ def compared(run: Run, text: str, unlike: str = "") -> tuple[Found, Found | None
 
 
 def _found(held: Corpus, pieces: np.ndarray) -> Found:
-    if not held.texts:
-        return Found(held, _NOTHING, pieces)
-    of_texts = np.maximum.reduceat(pieces[held.parts], held.starts)
-    return Found(held, of_texts.astype(np.float32), pieces)
+    similar = pd.Series(pieces[held.parts["piece"]], dtype=np.float32)
+    return Found(held, similar.groupby(held.parts["text"]).max().to_numpy(), pieces)
 
 
 def _similarity(held: Corpus, text: str) -> np.ndarray:
     """Of each sentence to a text."""
-    meaning, common = _cosines(held, text), _words_in_common(held.pieces, text)
+    near = held.vectors.astype(np.float32) @ static().embed([text])[0]
+    meaning, common = np.clip(near, 0, 1), _words_in_common(held.pieces, text)
     if common is None:
         return meaning
     return (1 - WORDS_SHARE) * meaning + WORDS_SHARE * common
-
-
-def _cosines(held: Corpus, text: str) -> np.ndarray:
-    """Of each piece, from 0 to 1."""
-    vector = static().embed([text])[0]
-    near = np.zeros(len(held.pieces), dtype=np.float32)
-    for start in range(0, len(near), BLOCK_SENTENCES):
-        block = slice(start, start + BLOCK_SENTENCES)
-        near[block] = held.vectors[block].astype(np.float32) @ vector
-    return np.clip(near, 0, 1)
 
 
 def _words_in_common(pieces: Sequence[str], text: str) -> np.ndarray | None:
@@ -175,19 +185,10 @@ def _pattern(word: str) -> str:
     return rf"\b{beginning}" if word.isascii() else beginning
 
 
-def holding(
-    found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
-) -> HoldingCounts:
-    """Holders of a record that is similar enough, at the end of each step.
-
-    Args:
-        found: from ``found``.
-        least: similarity from which on a text counts, 0 to 1.
-        kind: only records of this kind; None is all.
-        ticks: groups of sentences that count, or do not, at any similarity.
-    """
+def holding(found: Found, criteria: Criteria = USUAL) -> HoldingCounts:
+    """Holders of a record that counts, at the end of each step."""
     held = found.corpus
-    times, lives = np.array(held.steps), held.lives[matching(found, least, kind, ticks)]
+    times, lives = np.array(held.steps), held.lives[matching(found, criteria)]
     changes = np.zeros((len(held.agents), len(times) + 1), dtype=np.int32)
     np.add.at(changes, (lives["agent"], np.searchsorted(times, lives["valid_from"])), 1)
     # NaN, which is later than all, has no end among the steps.
@@ -195,43 +196,31 @@ def holding(
     return HoldingCounts(held.agents, held.steps, changes[:, :-1].cumsum(axis=1))
 
 
-def counting(found: Found, least: float, ticks: Ticks = NO_TICKS) -> np.ndarray:
-    """Mask of the sentences that count, shape (pieces,): similar enough, or ticked."""
-    counts = found.pieces >= least
-    for place, key in enumerate(found.groups.keys):
-        if key in ticks:
-            counts[found.groups.of_piece == place] = ticks[key]
-    return counts
-
-
 def similarities(found: Found) -> np.ndarray:
     """That of each group: of its most similar sentence, shape (groups,)."""
-    best = np.full(len(found.groups.names), -1.0)
-    np.maximum.at(best, found.groups.of_piece, found.pieces)
-    return best
+    return pd.Series(found.pieces).groupby(found.corpus.group_of).max().to_numpy()
 
 
-def matching(
-    found: Found, least: float, kind: str | None = None, ticks: Ticks = NO_TICKS
-) -> np.ndarray:
+def matching(found: Found, criteria: Criteria) -> np.ndarray:
     """Mask of the lives that count, shape (lives,)."""
     held = found.corpus
-    if not held.texts:
-        return np.zeros(0, dtype=bool)
-    pieces = counting(found, least, ticks)
-    texts = np.logical_or.reduceat(pieces[held.parts], held.starts)
-    chosen = texts[held.lives["text"]]
-    if kind is not None and kind in held.kinds:
-        chosen &= held.lives["kind"] == held.kinds.index(kind)
-    return chosen
+    counts = found.pieces >= criteria.least
+    for group, key in enumerate(held.keys):
+        if key in criteria.ticks:
+            counts[held.group_of == group] = criteria.ticks[key]
+    texts = pd.Series(counts[held.parts["piece"]]).groupby(held.parts["text"]).any()
+    return texts.to_numpy()[held.lives["text"]] & _of_kind(held, criteria)
+
+
+def _of_kind(held: Corpus, criteria: Criteria) -> np.ndarray:
+    kinds = held.lives["kind"].to_numpy()
+    return (
+        np.full(len(kinds), True) if criteria.kind is None else kinds == criteria.kind
+    )
 
 
 def holders(
-    found: Found,
-    least: float,
-    step: float,
-    kind: str | None = None,
-    ticks: Ticks = NO_TICKS,
+    found: Found, step: float, criteria: Criteria = USUAL
 ) -> list[dict[str, Any]]:
     """Holders of such a record at the end of a step, in order of the agents.
 
@@ -239,74 +228,45 @@ def holders(
     oldest if there are several: ``kind``, ``text``, ``similarity`` and ``since``.
     """
     held = found.corpus
-    lives = held.lives[matching(found, least, kind, ticks)]
+    lives = held.lives[matching(found, criteria)]
     # Not (valid_to <= step), so that NaN, which is no end, counts.
     lives = lives[(lives["valid_from"] <= step) & ~(lives["valid_to"] <= step)]
-    alike = found.similarity[lives["text"]]
-    lives = lives[np.lexsort((lives["seq"], -alike, lives["agent"]))]
-    agents, first, counts = np.unique(
-        lives["agent"], return_index=True, return_counts=True
-    )
+    lives = lives.assign(similarity=found.similarity[lives["text"]])
+    lives = lives.sort_values(["similarity", "seq"], ascending=[False, True])
+    records = lives["agent"].value_counts()
+    best = lives.drop_duplicates("agent").sort_values("agent")
     return [
         {
-            "agent": held.agents[agent],
-            "records": int(count),
-            "since": float(life["valid_from"]),
-            "kind": held.kinds[life["kind"]],
-            "similarity": _rounded(found.similarity[life["text"]]),
-            "text": held.texts[life["text"]],
+            "agent": held.agents[row["agent"]],
+            "records": int(records[row["agent"]]),
+            "since": row["valid_from"],
+            "kind": row["kind"],
+            "similarity": round(row["similarity"], 3),
+            "text": held.texts[row["text"]],
         }
-        for agent, life, count in zip(agents, lives[first], counts)
+        for row in best.to_dict("records")
     ]
 
 
-def nearest(
-    found: Found,
-    least: float,
-    kind: str | None = None,
-    most: int = 200,
-    ticks: Ticks = NO_TICKS,
-) -> list[dict[str, Any]]:
+def nearest(found: Found, criteria: Criteria = USUAL) -> list[dict[str, Any]]:
     """The most similar groups of sentences of the run, best first.
 
-    Each has ``similarity``,
-    ``counts`` (if it is similar enough, or ticked), ``agents`` (how many ever had it),
-    ``first`` (step), ``text`` and ``key`` of the group.
+    Each has ``similarity``, ``counts`` (if it is similar enough, or ticked), ``agents``
+    (how many ever had it), ``first`` (step), ``text`` and ``key`` of the group.
     """
-    held, groups = found.corpus, found.groups
-    lives = held.lives[matching(found, -1, kind)]
-    if not len(lives):
-        return []
-    # Each life with each group that is in its text.
-    ends = np.append(held.starts[1:], len(held.parts))
-    lengths = (ends - held.starts)[lives["text"]]
-    of_life = np.repeat(np.arange(len(lives)), lengths)
-    begins = np.repeat(held.starts[lives["text"]], lengths)
-    within = np.arange(len(of_life)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    group = groups.of_piece[held.parts[begins + within]]
-    best = similarities(found)
-    used = np.unique(group)
-    rows = []
-    for place in used[np.argsort(-best[used], kind="stable")][:most].tolist():
-        own = lives[of_life[group == place]]
-        rows.append(
-            {
-                "similarity": _rounded(max(0.0, best[place])),
-                "counts": ticks.get(groups.keys[place], bool(best[place] >= least)),
-                "agents": len(np.unique(own["agent"])),
-                "first": float(own["valid_from"].min()),
-                "text": groups.names[place],
-                "key": groups.keys[place],
-            }
-        )
-    return rows
-
-
-def histogram(found: Found, bins: int = 50) -> list[int]:
-    """Number of groups in each of ``bins`` equal parts of the similarities."""
-    counts, _ = np.histogram(similarities(found), bins, (0.0, 1.0))
-    return counts.tolist()
-
-
-def _rounded(similarity: Any) -> float:
-    return round(float(similarity), 3)
+    held, best, keys = found.corpus, similarities(found), found.corpus.keys
+    used = held.lives[_of_kind(held, criteria)].merge(held.parts, on="text")
+    rows = used.groupby(held.group_of[used["piece"]]).agg(
+        agents=("agent", "nunique"), first=("valid_from", "min")
+    )
+    rows["similarity"] = best[rows.index]
+    rows = rows.sort_values("similarity", ascending=False, kind="stable")
+    rows = rows[:NEAREST_GROUPS]
+    rows["text"] = [held.groups[n] for n in rows.index]
+    rows["key"] = [keys[n] for n in rows.index]
+    rows["counts"] = [
+        criteria.ticks.get(key, near >= criteria.least)
+        for key, near in zip(rows["key"], rows["similarity"].tolist())
+    ]
+    rows["similarity"] = rows["similarity"].clip(0).astype(float).round(3)
+    return [{str(name): row[name] for name in row} for row in rows.to_dict("records")]

@@ -1,5 +1,6 @@
 """Spread: the holders of memories like a text, by step and agent."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,32 +9,28 @@ import solara
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import leads
-from mesa_memory.viz.data.spread import groups
 from mesa_memory.viz.data.spread import spread as data
 from mesa_memory.viz.selection import Selection, nearest
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories
-from mesa_memory.viz.views.spread.tables import TICKS, Criteria, Holders, Sentences
 from mesa_memory.viz.widgets import (
-    Chart,
     Choose,
     Empty,
     Fact,
-    Heatmap,
     SearchBox,
     Section,
     Slide,
+    Table,
     number,
 )
 
 ALL = "all"
+#: the options of the address that have the least similarity and the ticks
+LEAST, TICKS = "spread_least", "spread_ticks"
 NOT_MEANT = (
     "A sentence that is more similar to the second text than to the first does not "
     "count: a denial, for example, has most of the words of the rumour that it denies."
 )
-#: bars of the histogram of similarities
-BINS = 50
-ORDERS = {"first": "first holding step", "agent": "agent"}
 
 
 @solara.component
@@ -89,95 +86,70 @@ def AskForText(focus: Focus) -> Any:
 
 @solara.component
 def Spread(focus: Focus, text: str, unlike: str) -> Any:
-    """The spread of one text."""
-    selection = focus.selection
+    """The spread of one text, as soon as all texts are read."""
     says = "Reading all texts of the run; this takes long only the first time …"
     answer = use_answer(focus.source, data.compared, text, unlike, says=says)
-    found, other = answer or (None, None)
-    least, marks = _least(selection), selection.option(TICKS, "")
-    chosen = selection.option("spread_kind", ALL)
-    kind = chosen if found and chosen in found.corpus.kinds else None
-    held = solara.use_memo(
-        lambda: found and data.holding(found, least, kind, groups.read(marks)),
-        [id(found), least, kind, marks],
-    )
-    against = solara.use_memo(
-        lambda: other and data.holding(other, least, kind), [id(other), least, kind]
-    )
-    if found is None or held is None:
+    if answer is None:
         return
-    step = nearest(found.corpus.steps, focus.step)
-    if not found.corpus.texts or step is None:
+    step = nearest(answer[0].corpus.steps, focus.step)
+    if not answer[0].corpus.texts or step is None:
         NoMemories()
         return
-    at = Focus(focus.source, selection, focus.agent, step)
-    criteria = Criteria(least, kind, marks)
-    Limits(found, selection, criteria)
-    Diffusion(at, held, against)
+    Holding(replace(focus, step=step), *answer)
+
+
+@solara.component
+def Holding(focus: Focus, found: data.Found, other: data.Found | None) -> Any:
+    """The holders, and the sentences that count."""
+    selection = focus.selection
+    kinds = [ALL, *sorted(set(found.corpus.lives["kind"]))]
+    kind = selection.option("spread_kind", ALL, kinds)
+    criteria = data.Criteria(
+        _least(selection), None if kind == ALL else kind, selection.option(TICKS, "")
+    )
+    held = solara.use_memo(lambda: data.holding(found, criteria), [id(found), criteria])
+    against = solara.use_memo(
+        lambda: other and data.holding(other, replace(criteria, marks="")),
+        [id(other), criteria],
+    )
+    values = solara.use_memo(
+        lambda: held.counts[held.order].astype(np.float32), [id(held)]
+    )
+    with (
+        Section(
+            "Sentences that count",
+            hint="half the similarity is the meaning, half the words in common",
+        ),
+        solara.Div(classes=["mm-row"]),
+    ):
+        Slide(
+            label="Least similarity", value=criteria.least, min=0.0, max=1.0, step=0.01,
+            event_change=lambda value: selection.set_option(LEAST, f"{value:.2f}"),
+        )  # fmt: skip
+        choices = {name: name for name in kinds} | {ALL: "all kinds"}
+        Choose("Kind of record", kind, choices, selection.setter("spread_kind"))
+    Diffusion(focus, held, against)
     with solara.Div(classes=["mm-columns"]):
-        HoldersMap(at, held)
-        Holders(at, found, criteria)
+        with Section("Holders by step", hint="first holders at the top"):
+            curves.StepMap(
+                focus,
+                values,
+                [held.agents[place] for place in held.order],
+                held.steps,
+                meaning="such records held",
+                file="spread-map",
+            )
+        Holders(focus, found, criteria)
     Sentences(focus, found, criteria)
 
 
 def _least(selection: Selection) -> float:
     """The chosen similarity, two digits, within 0 and 1."""
     try:
-        value = float(selection.option("spread_least", f"{data.MIN_SIMILARITY}"))
+        value = float(selection.option(LEAST, f"{data.MIN_SIMILARITY}"))
     except ValueError:
         return data.MIN_SIMILARITY
     return round(value, 2) if 0 <= value <= 1 else data.MIN_SIMILARITY
-
-
-@solara.component
-def Limits(found: data.Found, selection: Selection, criteria: Criteria) -> Any:
-    """The similarity from which on a sentence counts, and the kind of record."""
-    kinds = {ALL: "all kinds"} | {name: name for name in sorted(found.corpus.kinds)}
-    option = solara.use_memo(lambda: _bars(found), [id(found)])
-
-    def choose_least(value: float) -> None:
-        selection.set_option("spread_least", f"{value:.2f}")
-
-    def pick(event: dict[str, Any]) -> None:
-        index = event.get("index")
-        if isinstance(index, int) and 0 <= index < BINS:
-            choose_least(index / BINS)
-
-    with Section(
-        "Sentences that count",
-        hint="half the similarity is the meaning, half the words in common",
-    ):
-        Chart(
-            option,
-            label="Number of different sentences by their similarity; those to the right "
-            "of the line count",
-            cursor=_bin(criteria.least),
-            height=180,
-            file="spread-similarity",
-            on_pick=pick,
-        )
-        with solara.Div(classes=["mm-row"]):
-            Slide(
-                label="Least similarity", value=criteria.least,
-                min=0.0, max=1.0, step=0.01, event_change=choose_least,
-            )  # fmt: skip
-            setter = selection.setter("spread_kind")
-            Choose("Kind of record", criteria.kind or ALL, kinds, setter)
-
-
-def _bars(found: data.Found) -> dict[str, Any]:
-    """Different sentences by their similarity; the axis is cut, as most have little."""
-    counts = data.histogram(found, BINS)
-    bars = curves.bar(0, "different sentences", counts)
-    names = [_bin(n / BINS) for n in range(BINS)]
-    option = curves.along(names, "similarity", "sentences", [bars], True)
-    option["yAxis"] = {"type": "log", "name": "sentences", "min": 0.5}
-    return option
-
-
-def _bin(similarity: float) -> str:
-    """The name of the bar in which a similarity is."""
-    return f"{min(BINS - 1, int(similarity * BINS + 1e-9)) / BINS:.2f}"
 
 
 @solara.component
@@ -195,14 +167,13 @@ def Diffusion(
             Fact("holders so far", f"{ever}")
             Fact("agents that forgot it", f"{ever - now}")
         if not held.counts.any():
+            half = f"{_least(selection) / 2:.2f}"
             Empty(
                 "No text is similar enough. Move the slider to the left; the nearest "
                 "texts are listed below.",
                 "mdi-arrow-collapse-left",
                 button="Halve the least similarity",
-                on_click=lambda: selection.set_option(
-                    "spread_least", f"{_least(selection) / 2:.2f}"
-                ),
+                on_click=lambda: selection.set_option(LEAST, half),
             )
             return
         curves.StepChart(
@@ -230,30 +201,62 @@ def _lines(
 
 
 @solara.component
-def HoldersMap(focus: Focus, held: data.HoldingCounts) -> Any:
-    """A cell for each agent and step."""
-    source, selection = focus.source, focus.selection
-    order = selection.option("spread_order", "first", ORDERS)
-    everyone = range(len(held.agents))
-    places = held.order if order == "first" else list(everyone)
-    values = solara.use_memo(
-        lambda: held.counts[places].astype(np.float32), [id(held), order]
-    )
-    agents = [held.agents[place] for place in places]
+def Holders(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
+    """The holders at the step, each with its most similar record."""
+    step = number(focus.step)
+    names = ("text", "similarity", "since", "kind", "records")
+    with Section(
+        f"Holders at step {step}",
+        hint="with their most similar record; a click opens the agent",
+    ):
+        Table(
+            {
+                "agent": lambda row: focus.source.called(row["agent"]),
+                **{name: name for name in names},
+            },
+            data.holders(found, focus.step, criteria),
+            page=5,
+            file=f"spread-step-{step}",
+            on_pick=lambda row: focus.selection.choose(
+                agent=row["agent"], view="agent"
+            ),
+            empty="No agent holds it at this step.",
+        )
 
-    def pick(row: int, column: int) -> None:
-        selection.choose(agent=agents[row], step=held.steps[column])
 
-    with Section("Holders by step", hint="number of such records of each agent"):
-        Choose("Rows by", order, ORDERS, selection.setter("spread_order"))
-        Heatmap(
-            values,
-            [source.called(agent) for agent in agents],
-            [number(step) for step in held.steps],
-            row=agents.index(focus.agent) if focus.agent in agents else -1,
-            column=held.steps.index(focus.step),
-            on_pick=pick,
-            label=f"Heat map: such records held, {len(agents)} agents by "
-            f"{len(held.steps)} steps",
-            file="spread-map",
+@solara.component
+def Sentences(focus: Focus, found: data.Found, criteria: data.Criteria) -> Any:
+    """The nearest sentences, with boxes to tick."""
+    rows = solara.use_memo(lambda: data.nearest(found, criteria), [id(found), criteria])
+
+    def turn(row: dict[str, Any]) -> None:
+        changed = {key: on for key, on in criteria.ticks.items() if key != row["key"]}
+        if (row["similarity"] >= criteria.least) == row["counts"]:
+            changed[row["key"]] = not row["counts"]
+        focus.selection.set_option(TICKS, data.written(changed) or None)
+
+    with Section(
+        "Nearest sentences",
+        hint="of all speakers and steps; a click lets one count, or not",
+    ):
+        if criteria.marks:
+            solara.Button(
+                "Remove all ticks",
+                icon_name="mdi-undo",
+                on_click=lambda: focus.selection.set_option(TICKS, None),
+                text=True,
+            )
+        Table(
+            {
+                "counts": lambda row: "☑" if row["counts"] else "☐",
+                "similarity": "similarity",
+                "text": "text",
+                "agents": "agents",
+                "first step": "first",
+            },
+            rows,
+            marked=lambda row: row["counts"],
+            mark="counts",
+            file="spread-texts",
+            on_pick=turn,
         )

@@ -86,8 +86,7 @@ def _holding(run: Any, text: str) -> Colouring | None:
     """The holders of a memory like a text; None for a blank one."""
     if not text:
         return None
-    held = spread.holding(spread.found(run, text), spread.MIN_SIMILARITY)
-    return data.of_text(held, text)
+    return data.of_text(spread.holding(spread.found(run, text)), text)
 
 
 @solara.component
