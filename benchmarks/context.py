@@ -40,7 +40,7 @@ from mesa_memory import (
 )
 from mesa_memory.layers import Consolidation, Grader
 from mesa_memory.layers.chapters import Chapters
-from mesa_memory.layers.story import Story
+from mesa_memory.layers.summary import Story
 from mesa_memory.llm.tokens import count_tokens
 
 MODEL = "openai/gpt-4o"

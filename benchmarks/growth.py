@@ -29,9 +29,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from benchmarks.tables import show
 from mesa_memory import (
-    LongTermMemory,
     Services,
-    STLTMemory,
     configure,
     register_policy,
 )
@@ -51,8 +49,6 @@ MEMORIES: dict[str, Callable[[Any], Any]] = OURS | {
     "episodic, reflecting": lambda agent: OURS["episodic"](
         agent, reflection=Reflection()
     ),
-    "stlt, refreshed": lambda agent: STLTMemory(agent, refresh_every=50),
-    "long_term, refreshed": lambda agent: LongTermMemory(agent, refresh_every=50),
 }
 PLACES = ("mill", "inn", "tower", "castle", "bridge", "harbour", "market")
 TRADES = ("fisher", "miller", "baker", "smith", "guard", "weaver")

@@ -4,6 +4,8 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 from mesa_memory.core import render
@@ -13,11 +15,10 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.entry import Entry, entry_told, moved_entries
-from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.entry import Entry, entry_told
+from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.story import Story
-from mesa_memory.layers.summary import ask_for_summary
+from mesa_memory.layers.summary import Story, summary_of
 from mesa_memory.tasks import CHAPTER
 
 #: of the records
@@ -34,21 +35,18 @@ BEGINNING_CHARS = 120
 #: says when a chapter is complete: a number of steps, a function of the chapter's
 #: events, or ``"model"``
 type Rule = int | Callable[[list[MemoryRecord]], Any] | str
-#: a step and its events, oldest first
-type Group = tuple[float, list[MemoryRecord]]
 
 
 class Complete(NamedTuple):
     """A complete chapter that waits for its recap.
 
     Attributes:
-        began, ended: its first and its last step.
-        groups: its events by step, the newest that fit a request.
+        ended: its last step.
+        events: oldest first, the newest that fit a request.
     """
 
-    began: float
     ended: float
-    groups: list[Group]
+    events: list[MemoryRecord]
 
 
 class Chapters(Layer):
@@ -70,7 +68,7 @@ class Chapters(Layer):
     Attributes:
         told: the chapters that have a recap, oldest first.
         complete: the chapters that are due.
-        groups: the events of the chapter under way, by step.
+        events: of the chapter under way, oldest first.
         began: the step after which it began.
 
     Raises:
@@ -78,10 +76,8 @@ class Chapters(Layer):
     """
 
     name, heading, volatility = "chapters", "Chapters", 0.1
-    restored = (
-        *("told", "complete", "groups", "began"),
-        *("_count", "_size", "_judged", "_known"),
-    )
+    state = ("began", "_count", "_judged")
+    restored = ("told", "complete", "events", "_size", "_known")
 
     def __init__(
         self,
@@ -94,10 +90,10 @@ class Chapters(Layer):
         self.recap_chars, self.judge_every = recap_chars, judge_every
         self.told: list[MemoryRecord] = []
         self.complete: list[Complete] = []
-        self.groups: list[Group] = []
+        self.events: list[MemoryRecord] = []
         self.began = 0.0
+        self._size = 0  # characters of the events
         self._count = 0  # chapters told so far, also those that were erased since
-        self._size = 0  # characters of the events in the groups
         self._judged = 0.0  # when the model was asked last
         # Other layers may think at the same time, so it is the one of before that.
         self._known: MemoryRecord | None = None
@@ -105,14 +101,12 @@ class Chapters(Layer):
     def admit(self, step: float, events: Sequence[MemoryRecord]) -> None:
         """Adds events to the chapter, and asks the user's rule; see ``Layer``."""
         self._known = self.story.current
-        self.groups.append((step, list(events)))
-        self._size += self._chars(events)
-        while self._size > REQUEST_CHARS and len(self.groups) > 1:
-            self._size -= self._chars(self.groups.pop(0)[1])
-        if callable(self.rule):
-            known = [event for _, group in self.groups for event in group]
-            if self.rule(known):
-                self._close(step)
+        self.events += events
+        self._size += sum(map(self._chars, events))
+        while self._size > REQUEST_CHARS and len(self.events) > 1:
+            self._size -= self._chars(self.events.pop(0))
+        if callable(self.rule) and self.rule(list(self.events)):
+            self._close(step)
 
     def remember(self) -> Flow[None]:
         """Tells the chapters that are complete; a recap that fails stays due.
@@ -125,7 +119,7 @@ class Chapters(Layer):
         while self.complete:
             recap, doubt = yield from self._ask_for(self.complete[0], judge=False)
             self._tell(self.complete.pop(0), recap, doubt)
-        if self.rule == MODEL_RULE and self.groups:
+        if self.rule == MODEL_RULE and self.events:
             yield from self._judge()
 
     def summary(self) -> list[Line]:
@@ -145,27 +139,21 @@ class Chapters(Layer):
     def snapshot(self) -> dict[str, Any]:
         """The chapter under way, and those without a recap."""
         return {
-            "groups": [[step, list(events)] for step, events in self.groups],
-            "complete": [
-                [began, ended, [[step, list(events)] for step, events in groups]]
-                for began, ended, groups in self.complete
-            ],
-            "began": self.began,
-            "count": self._count,
-            "judged": self._judged,
+            "events": list(self.events),
+            "complete": [[ended, list(events)] for ended, events in self.complete],
             "known": self._known,
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the chapter under way; the recaps are on the shelf."""
-        self.groups = _groups(snapshot["groups"])
-        self._size = sum(self._chars(events) for _, events in self.groups)
+        self.events = list(snapshot["events"])
+        self._size = sum(map(self._chars, self.events))
         self.complete = [
-            Complete(began, ended, _groups(groups))
-            for began, ended, groups in snapshot["complete"]
+            Complete(ended, list(events))
+            for ended, events in snapshot["complete"]
+            if events
         ]
-        self.began, self._judged = snapshot["began"], snapshot["judged"]
-        self._known, self._count = snapshot["known"], snapshot["count"]
+        self._known = snapshot["known"]
         found = [
             record
             for record in shelf.current()
@@ -175,22 +163,17 @@ class Chapters(Layer):
 
     def moved(self, snapshot: dict[str, Any], later: float) -> dict[str, Any]:
         """See ``Layer``; chapters begin and end with a step."""
-        complete = [
-            [began + later, ended + later, moved_entries(groups, later)]
-            for began, ended, groups in snapshot["complete"]
-        ]
-        steps = {name: snapshot[name] + later for name in ("began", "judged")}
-        groups = moved_entries(snapshot["groups"], later)
-        return snapshot | steps | {"groups": groups, "complete": complete}
+        complete = [[ended + later, events] for ended, events in snapshot["complete"]]
+        steps = {name: snapshot[name] + later for name in ("began", "_judged")}
+        return snapshot | steps | {"complete": complete}
 
     # -- chapters -----------------------------------------------------------------------
 
     def _close(self, step: float) -> None:
         """The chapter under way ends with a step; one without events goes on."""
-        if self.groups:
-            first = self.groups[0][0]
-            self.complete.append(Complete(first, step, self.groups))
-        self.groups, self._size = [], 0
+        if self.events:
+            self.complete.append(Complete(step, self.events))
+        self.events, self._size = [], 0
         self.began = self._judged = step
 
     def _judge(self) -> Flow[None]:
@@ -198,53 +181,43 @@ class Chapters(Layer):
         now = self.now
         if now - self._judged < self.judge_every:
             return
-        chapter = Complete(self.groups[0][0], now, self.groups)
+        chapter = Complete(now, self.events)
         recap, doubt = yield from self._ask_for(chapter, judge=True)
         self._judged = now
         if recap is not None:
-            self.groups, self._size, self.began = [], 0, now
+            self.events, self._size, self.began = [], 0, now
             self._tell(chapter, recap, doubt)
 
     def _ask_for(self, chapter: Complete, judge: bool) -> Flow[tuple[str | None, str]]:
         """The recap and its doubt; no recap if a content filter refuses all events."""
-        events = [event for _, group in chapter.groups for event in group]
-        ask = partial(self._recap_of, chapter, judge)
-        return (yield from ask_about(self.context, events, ask)) or (None, "")
+        inputs = partial(self._inputs, judge)
+        return summary_of(self.context, CHAPTER, chapter.events, inputs, again=True)
 
-    def _recap_of(
-        self, chapter: Complete, judge: bool, shown: list[MemoryRecord]
-    ) -> Flow[tuple[str | None, str]]:
-        context, kept = self.context, {event.id for event in shown}
-        groups = [
-            (s, [e for e in group if e.id in kept]) for s, group in chapter.groups
-        ]
+    def _inputs(self, judge: bool, events: Sequence[MemoryRecord]) -> dict[str, Any]:
+        """The inputs of a request about these events of a chapter."""
+        context = self.context
         entries = [
-            Entry.of(self.agent, step, events, context.additive_event_types)
-            for step, events in groups
-            if events
+            Entry.of(self.agent, step, list(group), context.additive_event_types)
+            for step, group in groupby(events, attrgetter("step"))
         ]
         told = [(e.step, entry_told(e, context.event_chars)) for e in entries]
-        return ask_for_summary(
-            context,
-            CHAPTER,
-            again=True,
-            number=self._count + 1,
-            story=self._known.content["text"] if self._known else "",
-            lines=[(s, line) for s, lines in render.folded(told) for line in lines],
-            judge=judge,
-            max_chars=self.recap_chars,
-        )
+        return {
+            "number": self._count + 1,
+            "story": self._known.content["text"] if self._known else "",
+            "lines": [(s, line) for s, lines in render.folded(told) for line in lines],
+            "judge": judge,
+            "max_chars": self.recap_chars,
+        }
 
     def _tell(self, chapter: Complete, recap: str | None, doubt: str) -> None:
         if recap is None:  # a content filter refuses all of it
             return
-        told = (event for _, group in chapter.groups for event in group)
-        events = askable(self.context, told)
+        events = askable(self.context, chapter.events)
         known = [self._known] if self._known else []
         content = {
             "text": recap,
             "number": self._count + 1,
-            "began": chapter.began,
+            "began": chapter.events[0].step,
             "ended": chapter.ended,
             **({"doubtful": doubt} if doubt else {}),
         }
@@ -281,8 +254,8 @@ class Chapters(Layer):
         told = f"Chapter {number} (steps {began} to {ended}): {said or text}"
         return Line(told, (record,), kind=KIND, rank=rank)
 
-    def _chars(self, events: Sequence[MemoryRecord]) -> int:
-        return sum(len(self.context.line(event)) + 3 for event in events)
+    def _chars(self, event: MemoryRecord) -> int:
+        return len(self.context.line(event)) + 3
 
 
 def checked_rule(rule: Any) -> Rule:
@@ -299,8 +272,3 @@ def checked_rule(rule: Any) -> Rule:
             f"that says whether it is complete, or 'model'; got {rule!r}"
         )
     return checked_int("chapters", rule)
-
-
-def _groups(kept: Sequence[Any]) -> list[Group]:
-    """Events by step again, without erased ones."""
-    return [(step, list(events)) for step, events in kept if events]

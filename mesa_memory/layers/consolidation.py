@@ -6,7 +6,6 @@ oldest are due now.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from math import ceil
 from typing import Protocol
 
@@ -110,36 +109,24 @@ class Consolidation:
 
     def __call__(self, window: Window) -> int:
         """The number of oldest entries that are due."""
-        policy = self.policy or (_every(self.size) if self.size else None)
+        policy = self.policy or (EveryBatch(self.size) if self.size else None)
         if policy is None:
             window.keep(max(0, self.capacity))
             return 0
-        chars = window.lengths()
-        # Batches go by the number of entries alone; other policies may go by sizes.
-        tokens = window.sizes() if self.policy else chars
-        return policy.due(tokens, self.capacity) or unseen(window, chars)
+        return policy.due(window.sizes(), self.capacity) or unseen(window)
 
 
-#: checked once: it is asked for at each step
-_every = lru_cache(maxsize=None, typed=True)(EveryBatch)
-
-
-def unseen(window: Window, chars: Sequence[int]) -> int:
+def unseen(window: Window) -> int:
     """The number of oldest entries that the next step will push out of the section.
 
     That step is taken to be as long as the newest one.
-
-    Args:
-        chars: the window's ``lengths``.
     """
-    held, limit = window.held, window.context.section_chars
+    held, limit, chars = window.held, window.context.section_chars, window.lengths()
     half = limit // 2
     if held and chars[-1] > half and isinstance(held[-1], Entry):
         window.split(held[-1], -half)
         chars = window.lengths()
     room = limit - min(half, chars[-1] if chars else 0)
-    if sum(chars) <= room:  # as nearly always
-        return 0
     used = 0
     for count in range(len(chars), 0, -1):
         used += chars[count - 1]

@@ -1,26 +1,23 @@
-"""A running summary of the events that leave a window."""
+"""A running summary of the events that leave a window, and a story made of them."""
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
-from typing import Any, Protocol
+from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import CONSOLIDATED, EVICTED, MemoryRecord
 from mesa_memory.core.requests import Flow
-from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.core.validate import checked_int
-from mesa_memory.errors import BadReply, LLMRejected, PromptTooLong
-from mesa_memory.layers.archive import EventArchive
+from mesa_memory.errors import BadReply, PromptTooLong
 from mesa_memory.layers.base import Layer
+from mesa_memory.layers.consolidation import Consolidation, OverTokens
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.entry import Entry, entry_told, records_of
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.window import Window
-from mesa_memory.tasks import CONSOLIDATE, Task
+from mesa_memory.tasks import CONSOLIDATE, STORY, Task
 from mesa_memory.tasks.grounding import DROPPED, NOTHING_SHARED, doubt_of
 
 #: most characters of events in one request; the rest waits its turn
@@ -31,11 +28,8 @@ COVERED_CHARS = REQUEST_CHARS // 2
 SUMMARY_SHOWN = 8000
 
 
-class Due(Protocol):
-    """Says how much of a window goes into the summary now."""
-
-    def __call__(self, window: Window) -> int:
-        """The number of its oldest entries; 0 if none are due."""
+#: says how many of the oldest entries of a window go into the summary now
+type Due = Callable[[Window], int]
 
 
 def held_entries(window: Window) -> int:
@@ -51,16 +45,9 @@ class RunningSummary(Layer):
     summary, until one is not doubtful. From ``COVERED_CHARS``, or what the section
     has room for, the oldest leave all the same: the doubtful summary has them.
 
-    A summary of summaries drifts: what one leaves out, no later one has. With
-    ``refresh_every`` it is rewritten from the events from time to time: from those
-    that are still held (``EventArchive``), the most important first, in one request
-    that is no longer than any other may be. What a user has written by hand stays: no
-    earlier event is told again. Without a usable reply, it is updated as usual.
-
     Args:
         window: what is full hands over its oldest.
         due: how many of its oldest entries are due now; by default all.
-        refresh_every: each such request goes back to the events; None never does.
 
     Attributes:
         current: the summary's record; None before the first. Its content says under
@@ -68,45 +55,24 @@ class RunningSummary(Layer):
         former: the summary before ``current``, if that drops its content; both are
             shown until a summary is not doubtful.
         summary_chars: longest accepted summary.
-        archive: the events to go back to; empty without ``refresh_every``.
-
-    Raises:
-        ValueError: for a wrong ``refresh_every``.
     """
 
     name, heading, volatility = "summary", "What happened before", 0.3
-    restored = ("current", "former", "_folds", "_made", "_refused")
+    state = ("former", "current", "_refused")
     kind = "summary"  #: of its records
     task = CONSOLIDATE  #: what is asked
     summary_chars = 4000
 
-    def __init__(
-        self,
-        window: Window,
-        due: Due = held_entries,
-        refresh_every: int | None = None,
-    ) -> None:
+    def __init__(self, window: Window, due: Due = held_entries) -> None:
         self.window, self.due = window, due
-        every = refresh_every
-        self.refresh_every = (
-            None if every is None else checked_int("refresh_every", every)
-        )
-        self.archive = EventArchive()
         self.current: MemoryRecord | None = None
         self.former: MemoryRecord | None = None
-        self._folds = 0  # since it went back to the events
-        self._made = ""  # id of the summary that the archive belongs to
         self._refused = False  # the last reply was unusable
 
     @property
     def text(self) -> str:
         """The summary; empty before the first."""
         return " ".join([record.content["text"] for record in self.records()])
-
-    @property
-    def _is_stale(self) -> bool:
-        """True if something that the summary rests on does not hold any more."""
-        return any(record.stale_since is not None for record in self.records())
 
     # -- as a layer ---------------------------------------------------------------------
 
@@ -139,50 +105,6 @@ class RunningSummary(Layer):
         limit = max(self.context.section_chars, self.summary_chars)
         return render.shorten(self.text, limit)
 
-    def records(self) -> Iterator[MemoryRecord]:
-        """The summary's record, after the one that it drops."""
-        yield from filter(None, (self.former, self.current))
-
-    def history(self) -> list[MemoryRecord]:
-        """The events to go back to."""
-        return self.archive.events()
-
-    def snapshot(self) -> dict[str, Any]:
-        """The summary's record, and what it can go back to."""
-        events = {
-            "events": self.archive.events(), "folds": self._folds, "made": self._made,
-        }  # fmt: skip
-        return {
-            "summary": self.current,
-            **({"former": self.former} if self.former else {}),
-            **({"refused": True} if self._refused else {}),
-            **(events if self.refresh_every else {}),
-        }
-
-    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """Takes up the summary."""
-        self.current, self.former = snapshot["summary"], snapshot.get("former")
-        self._refused = snapshot.get("refused", False)
-        self._begin_anew()
-        if self.refresh_every and self._is_own(snapshot.get("made", "")):
-            self.archive.add(snapshot["events"], self.context.line)
-            self._keep_up(snapshot["folds"])
-
-    def _is_own(self, made: str) -> bool:
-        """True if the summary is the one that was made, or a copy; not if edited."""
-        now = self.current
-        return now is not None and bool(made) and made in (now.id, *now.sources)
-
-    def _begin_anew(self) -> None:
-        """Goes back to no earlier event."""
-        self.archive.clear()
-        self._folds, self._made = 0, ""
-
-    def _keep_up(self, folds: int) -> None:
-        """The archive belongs to the summary of now."""
-        self._folds = folds
-        self._made = self.current.id if self.current else ""
-
     def replace(
         self,
         text: str,
@@ -211,7 +133,6 @@ class RunningSummary(Layer):
         """Puts a text in its place that does not come from a model."""
         if text or self.current:
             self.replace(text)
-            self._begin_anew()
 
     # -- folding ------------------------------------------------------------------------
 
@@ -224,30 +145,40 @@ class RunningSummary(Layer):
             window.split(oldest, room)
         fresh = self._fitting(list(window.held)[: 1 if self._refused else count], room)
         covered = [*again, *fresh]
-        before = self._to_go_back_to(covered)
-
-        def ask(events: list[MemoryRecord]) -> Flow[Any]:
-            return self._asked(self._of(covered, events), before)
-
+        events, inputs = records_of(covered), partial(self._inputs, covered)
         try:
-            found = yield from ask_about(self.context, records_of(covered), ask)
+            text, doubt = yield from summary_of(
+                self.context, self.task, events, inputs, kept=self._kept()
+            )
         except BadReply:
             self._refused = True
             raise
         self._refused = False
-        (text, doubt), told = found or (("", ""), ())
-        if found is not None:
-            events = [*told, *askable(self.context, records_of(covered))]
-            self.replace(text, events, same=True, doubt=doubt)
-            if self.refresh_every:
-                self._keep_up(0 if before else self._folds + 1)
+        if text is not None:
+            self.replace(text, askable(self.context, events), same=True, doubt=doubt)
         for _ in fresh:
             window.covered.append(window.held.popleft())
-        if found is not None and not doubt:
+        if text is not None and not doubt:
             self._let_go(len(covered), all_of_it=False)
         self._let_go(self._surplus())
 
-    def _of(self, entries: Sequence[Any], events: list[MemoryRecord]) -> list[Any]:
+    def _inputs(
+        self, entries: Sequence[Any], events: Sequence[MemoryRecord]
+    ) -> dict[str, Any]:
+        """The inputs of a request about these events of entries."""
+        limit = self.context.event_chars
+        told = [(e.step, entry_told(e, limit)) for e in self._of(entries, events)]
+        # Only a summary that a user has put there by hand is longer.
+        known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
+        stale = any(record.stale_since is not None for record in self.records())
+        return {
+            "summary": known,
+            "lines": [(s, line) for s, lines in render.folded(told) for line in lines],
+            "max_chars": self.summary_chars,
+            **({"stale": True} if stale else {}),
+        }
+
+    def _of(self, entries: Sequence[Any], events: Sequence[MemoryRecord]) -> list[Any]:
         """The entries with these of their events alone."""
         kept, found = {event.id for event in events}, []
         for entry in entries:
@@ -279,8 +210,6 @@ class RunningSummary(Layer):
             every = records_of([entry])
             events = askable(context, every)
             refused = [event for event in every if event not in events]
-            if self.refresh_every:
-                self.archive.add([e for e in events if e.current], context.line)
             context.let_go(events, CONSOLIDATED, context.now, self)
             if all_of_it:
                 context.let_go(refused, EVICTED, context.now, self)
@@ -290,47 +219,8 @@ class RunningSummary(Layer):
 
     def _fitting(self, entries: Sequence[Any], room: int) -> list[Any]:
         """The oldest that have room, in characters; at least one."""
-        if sum(map(self.window.chars, entries)) <= room:  # as nearly always
-            return list(entries)
         sizes = accumulate(sum(self.window.line_lengths(entry)) for entry in entries)
         return list(entries)[: max(1, sum(size <= room for size in sizes))]
-
-    def _to_go_back_to(self, covered: Sequence[Any]) -> list[MemoryRecord]:
-        """The earlier events to include again, oldest first; usually empty."""
-        due = self._folds + 1 >= (self.refresh_every or math.inf)
-        if self.refresh_every is None or not (due or self._is_stale):
-            return []
-        size = sum(sum(self.window.line_lengths(entry)) for entry in covered)
-        return self.archive.events(max(0, REQUEST_CHARS - size))
-
-    def _asked(
-        self, covered: Sequence[Any], before: Sequence[MemoryRecord]
-    ) -> Flow[tuple[tuple[Any, str], Sequence[MemoryRecord]]]:
-        """The new summary, and the earlier events that were told for it."""
-        if before:
-            with suppress(BadReply, LLMRejected):  # it may be too much for the model
-                return (yield from self._ask_for(covered, before)), before
-        return (yield from self._ask_for(covered)), ()
-
-    def _ask_for(
-        self, entries: Sequence[Any], before: Sequence[MemoryRecord] = ()
-    ) -> Flow[tuple[Any, str]]:
-        limit, line = self.context.event_chars, self.context.line
-        told = [(event.step, [(event.kind, line(event))]) for event in before]
-        told += [(entry.step, entry_told(entry, limit)) for entry in entries]
-        blocks = render.folded(told)
-        # Only a summary that a user has put there by hand is longer.
-        known = render.shorten(self.text, max(self.summary_chars, SUMMARY_SHOWN))
-        inputs = {
-            "summary": known,
-            "lines": [(step, line) for step, lines in blocks for line in lines],
-            "max_chars": self.summary_chars,
-        }
-        if before:
-            inputs["anew"] = True
-        if self._is_stale:
-            inputs["stale"] = True
-        return ask_for_summary(self.context, self.task, False, self._kept(), **inputs)
 
     def _kept(self) -> str:
         """The text that the next summary has to keep; of a vague one, nothing."""
@@ -340,27 +230,65 @@ class RunningSummary(Layer):
         return record.content["text"]
 
 
-def ask_for_summary(
-    context: LayerContext,
-    task: Task,
-    again: bool = False,
-    kept: str = "",
-    **inputs: Any,
-) -> Flow[tuple[str | None, str]]:
-    """The text of a summary on one line, and why it is doubtful.
+class Story(RunningSummary):
+    """Merges the oldest entries of a window into a story of fewer than five sentences.
+
+    Once the window has more than ``tokens`` tokens, all but its last ``keep_last``
+    entries go into the story. So do the oldest that the section lacks room for.
 
     Args:
+        window: the newest steps, word for word.
+        tokens: of the entries that are not in the story.
+        keep_last: how many entries stay word for word.
+        chars: longest accepted story.
+    """
+
+    name = kind = "story"
+    heading = "The story so far"
+    task = STORY
+
+    def __init__(
+        self, window: Window, tokens: int = 1500, keep_last: int = 4, chars: int = 800
+    ) -> None:
+        policy = OverTokens(tokens, keep_last)
+        super().__init__(window, Consolidation(keep_last, None, policy))
+        self.summary_chars = chars
+
+
+def summary_of(
+    context: LayerContext,
+    task: Task,
+    events: Sequence[MemoryRecord],
+    inputs_of: Callable[[Sequence[MemoryRecord]], dict[str, Any]],
+    again: bool = False,
+    kept: str = "",
+) -> Flow[tuple[str | None, str]]:
+    """The text of a summary of events on one line, and why it is doubtful.
+
+    Args:
+        inputs_of: the inputs of a request about some of the events.
         again: a doubtful summary is sent back once, and the better reply is used; for a
             summary that no later one covers.
         kept: the text that the summary has to keep.
 
     Returns:
-        The text, None if the task's check gives none, and the doubt, empty if the
-        summary is not doubtful.
+        The text, and the doubt, empty if the summary is not doubtful. The text is None
+        if the task's check gives none, or a content filter refuses all events.
 
     Raises:
         LLMError: without a usable reply.
     """
+
+    def ask(shown: list[MemoryRecord]) -> Flow[tuple[str | None, str]]:
+        return _checked_summary(context, task, inputs_of(shown), again, kept)
+
+    return (yield from ask_about(context, events, ask)) or (None, "")
+
+
+def _checked_summary(
+    context: LayerContext, task: Task, inputs: dict[str, Any], again: bool, kept: str
+) -> Flow[tuple[str | None, str]]:
+    """The reply to one request of ``summary_of``, and its doubt."""
     doubtful: list[tuple[str, str]] = []
 
     def proved(reply: Any) -> tuple[str | None, str]:

@@ -19,8 +19,6 @@ class LongTermMemory(MemoryModule):
     Args:
         agent: the agent that owns the memory.
         display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
-        refresh_every: each such summary goes back to the events, such as every 10th;
-            None never does. See ``RunningSummary``.
         **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
             ``MemoryModule``.
 
@@ -29,9 +27,6 @@ class LongTermMemory(MemoryModule):
         buffer: the newest step's entry; while the agent steps, what had arrived
             before, with step None (as in Mesa-LLM).
         summary_chars: longest accepted summary.
-
-    Raises:
-        ValueError: for a wrong ``refresh_every``.
     """
 
     layer = "long_term"
@@ -47,12 +42,10 @@ class LongTermMemory(MemoryModule):
         llm_model: str | None = None,
         api_base: str | None = None,
         additive_event_types: Iterable[str] | None = None,
-        *,
-        refresh_every: int | None = None,
         **limits: int,
     ) -> None:
         self._window = PendingWindow(None)
-        self._summary = RunningSummary(self._window, refresh_every=refresh_every)
+        self._summary = RunningSummary(self._window)
         super().__init__(
             agent,
             llm_model,

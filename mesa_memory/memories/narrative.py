@@ -6,7 +6,7 @@ from typing import Any
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.chapters import Chapters, Rule
-from mesa_memory.layers.story import Story
+from mesa_memory.layers.summary import Story
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, Delegate

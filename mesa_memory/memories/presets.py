@@ -7,13 +7,12 @@ from mesa_memory.layers.conversations.layer import Conversations
 from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.impressions import Impressions
-from mesa_memory.layers.story import Story
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.stream.reflection import Reflection
-from mesa_memory.layers.summary import RunningSummary
+from mesa_memory.layers.summary import RunningSummary, Story
 from mesa_memory.layers.window import Window
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks.extract import GATE

@@ -29,8 +29,6 @@ class STLTMemory(MemoryModule):
         display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         consolidation: a policy in place of ``EveryBatch(consolidation_capacity)``,
             such as ``OverTokens(1500, keep_last=4)`` or ``FrontHalf(20, 0.5)``.
-        refresh_every: each such consolidation goes back to the events, such as every
-            10th; None never does. See ``RunningSummary``.
         **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
             ``MemoryModule``.
 
@@ -42,7 +40,7 @@ class STLTMemory(MemoryModule):
         summary_chars: longest accepted summary.
 
     Raises:
-        ValueError: for a wrong capacity, policy or ``refresh_every``.
+        ValueError: for a wrong capacity or policy.
     """
 
     layer = "stlt"
@@ -63,7 +61,6 @@ class STLTMemory(MemoryModule):
         additive_event_types: Iterable[str] | None = None,
         *,
         consolidation: Policy | None = None,
-        refresh_every: int | None = None,
         **limits: int,
     ) -> None:
         capacity = checked_int("short_term_capacity", short_term_capacity)
@@ -72,7 +69,7 @@ class STLTMemory(MemoryModule):
         policy = None if consolidation is None else policies.check(consolidation)
         self._due = Consolidation(capacity, consolidation_capacity or None, policy)
         self._window = Window(None)
-        self._summary = RunningSummary(self._window, self._due, refresh_every)
+        self._summary = RunningSummary(self._window, self._due)
         super().__init__(
             agent,
             llm_model,

@@ -38,25 +38,12 @@ class Summary(BaseModel):
 
 
 def prompt(inputs: Inputs) -> str:
-    """Asks to fold ``lines`` (step, line; oldest first) into ``summary``.
-
-    With ``anew``, most of the lines are in the summary already, which is corrected and
-    completed by them.
-    """
-    heading, task = (
-        "Memories to consolidate",
-        "Write the updated long term memory that covers both",
-    )
-    if inputs.get("anew"):
-        heading = "What happened, of which the existing memory tells a part"
-        task = (
-            "Write the long term memory anew, so that it covers both. Where the existing "
-            "memory leaves out or changes what happened, go by what happened. Write it"
-        )
+    """Asks to fold ``lines`` (step, line; oldest first) into ``summary``."""
     return (
         f"Existing long term memory{doubt(inputs)}:\n- {inputs['summary'] or '(empty)'}\n\n"
-        f"{heading}, oldest first:\n{by_step(inputs['lines'])}\n\n"
-        f"{task}, in at most {inputs['max_chars'] // WORD_CHARS} words. "
+        f"Memories to consolidate, oldest first:\n{by_step(inputs['lines'])}\n\n"
+        "Write the updated long term memory that covers both, in at most "
+        f"{inputs['max_chars'] // WORD_CHARS} words. "
         'Reply with JSON only: {"summary": "…"}'
     )
 
@@ -115,8 +102,7 @@ def _said(item: str) -> str:
     return rest if colon and head.startswith("Step ") else item
 
 
-#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``anew`` if the
-#: lines are events that are in the summary already, besides the new ones; ``stale`` if
+#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if
 #: something that the summary rests on does not hold any more
 CONSOLIDATE = Task(
     "consolidate",

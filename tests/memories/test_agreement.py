@@ -95,7 +95,6 @@ KINDS = {
     "short_term": lambda agent: ShortTermMemory(agent, n=2),
     "stlt": lambda agent: STLTMemory(agent, short_term_capacity=2),
     "long_term": LongTermMemory,
-    "refreshed": lambda agent: LongTermMemory(agent, refresh_every=2),
     "episodic": lambda agent: EpisodicMemory(
         agent, max_capacity=5, reflect_threshold=20
     ),

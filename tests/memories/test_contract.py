@@ -21,7 +21,7 @@ from mesa_memory import (
 from mesa_memory.errors import UndeclaredState
 from mesa_memory.layers import Line, Reflection
 from mesa_memory.layers.chapters import Chapters
-from mesa_memory.layers.story import Story
+from mesa_memory.layers.summary import Story
 from mesa_memory.memories.registry import OURS
 from mesa_memory.tasks import Task
 from mesa_memory.testing import check_layer, check_memory

@@ -86,7 +86,6 @@ def reflecting(agent, **settings):
     ("cls", "settings"),
     [
         (STLTMemory, {}),
-        (STLTMemory, {"refresh_every": 10}),
         (LongTermMemory, {}),
         (ImpressionMemory, {}),
         (EpisodicMemory, {"max_capacity": 50}),

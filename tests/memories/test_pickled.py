@@ -34,7 +34,7 @@ from mesa_memory import (
 )
 from mesa_memory.layers import Reflection, Reflector
 from mesa_memory.layers.chapters import Chapters
-from mesa_memory.layers.story import Story
+from mesa_memory.layers.summary import Story
 from mesa_memory.memories.conversation import Surroundings
 from mesa_memory.memories.long_term import PendingWindow
 from tests.support.network import elsewhere  # noqa: F401 - guards every test here

@@ -23,7 +23,6 @@ MEMORIES = {
     "stlt_tokens": lambda a: STLTMemory(a, consolidation=OverTokens(120, 1)),
     "stlt_front": lambda a: STLTMemory(a, consolidation=FrontHalf(3, 0.5)),
     "long_term": LongTermMemory,
-    "long_term_refreshed": lambda agent: LongTermMemory(agent, refresh_every=3),
     "episodic": lambda agent: EpisodicMemory(agent, max_capacity=20),
     "episodic_focus": lambda agent: EpisodicMemory(agent, considered_entries=3),
     "episodic_context": lambda agent: EpisodicMemory(agent, grade_context=5),

@@ -14,12 +14,12 @@ from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.conversations.dialogue_recall import QUERY_LINES, DialogueRecall
 from mesa_memory.layers.entry import Entry
-from mesa_memory.layers.filtering import ask_about, askable
+from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.flags import LAID_OUT
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import RecallResult, VectorOf
-from mesa_memory.layers.summary import ask_for_summary
+from mesa_memory.layers.summary import summary_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
 from mesa_memory.tasks.conversation import OWN_PREFIX
@@ -208,20 +208,19 @@ class Conversations(Layer):
 
     def _summarise(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
         """The summary and its doubt; no text if a content filter refuses all lines."""
-        ask = partial(self._ask_for, talk)
-        return (yield from ask_about(self.context, messages, ask)) or (None, "")
+        inputs = partial(self._inputs, talk)
+        return summary_of(self.context, CONVERSATION, messages, inputs, again=True)
 
-    def _ask_for(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
+    def _inputs(
+        self, talk: Conversation, messages: Sequence[MemoryRecord]
+    ) -> dict[str, Any]:
         names = self.context.names
-        return ask_for_summary(
-            self.context,
-            CONVERSATION,
-            again=True,
-            me=names(self.agent.unique_id),
-            others=listed(map(names, talk.others)),
-            lines=[(message.step, self._line(message)) for message in messages],
-            max_chars=self.summary_chars,
-        )
+        return {
+            "me": names(self.agent.unique_id),
+            "others": listed(map(names, talk.others)),
+            "lines": [(message.step, self._line(message)) for message in messages],
+            "max_chars": self.summary_chars,
+        }
 
     def _line(self, message: MemoryRecord) -> str:
         """A message on one line; the agent's own begins with ``You say``."""
