@@ -6,7 +6,7 @@ from mesa_memory import exported
 
 _PLACES = {
     "ScoredRecord": "retrieval.index",
-    "Term": "retrieval.terms",
+    "Term": "retrieval.scoring",
 }
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605 - names come from the table above

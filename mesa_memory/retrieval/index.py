@@ -19,16 +19,17 @@ import numpy as np
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval import scoring as retrieval
-from mesa_memory.retrieval.named_records import NamedRecords
-from mesa_memory.retrieval.relevance import cosines, relevance_of
-from mesa_memory.retrieval.scoring import Scoring
+from mesa_memory.retrieval.bm25 import words
+from mesa_memory.retrieval.scoring import RecallQuery, Scoring, term_part
 from mesa_memory.retrieval.table import RecordTable, Slots
 from mesa_memory.retrieval.temporal import TimeConstraint
-from mesa_memory.retrieval.terms import RecallQuery, term_part
 
 DEFAULT_SCORING = Scoring()
 #: the parts of every score, and what relevance is made of
 SCORE_PARTS = ("relevance", "importance", "recency", "time_match", "dense", "lexical")
+
+#: rows that are widened to double precision at a time; they fit a cache
+BLOCK_ROWS = 512
 
 
 class ScoredRecord(NamedTuple):
@@ -59,12 +60,63 @@ def _check(query: Any, scoring: Any, now: Any) -> None:
         raise ValueError(f"now must be a finite number, got {now}")
 
 
+def cosines(rows: np.ndarray, vector: np.ndarray) -> np.ndarray:
+    """The inner product of each row with a vector, summed in double precision.
+
+    In single precision the last digits would depend on the rows beside a row, and a
+    resumed run has other rows there.
+
+    Args:
+        rows: shape (n, dim), float32, each of length 1 or zero.
+        vector: shape (dim,), float32.
+
+    Returns:
+        Shape (n,), float64.
+    """
+    found, long = np.empty(len(rows)), vector.astype(float)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        found[block] = rows[block].astype(float) @ long
+    return found
+
+
+def relevance_of(
+    dense: np.ndarray,
+    lexical: np.ndarray,
+    share: float,
+    joined: np.ndarray | None = None,
+    neighbours: tuple[float, float] = (0.0, 0.0),
+) -> np.ndarray:
+    """Relevance of each candidate, all in order of arrival.
+
+    Args:
+        dense, lexical: cosine and BM25 of each.
+        share: that of BM25; with 0, relevance is the cosine as it is.
+        joined: for each but the first, 1 if it belongs to the one before, else 0; None
+            if none does.
+        neighbours: shares of the one before and of the one after.
+
+    Returns:
+        A new array.
+    """
+    mixed = dense
+    if share:
+        low, high = float(dense.min()), float(dense.max())
+        flat = not high - low > retrieval.TIE_TOLERANCE
+        mixed = np.zeros_like(dense)
+        if not flat:
+            mixed = (dense - low) * ((1 - share) / (high - low))
+        mixed += retrieval.min_max(lexical.astype(dense.dtype, copy=False), top=share)
+    found = mixed.copy()
+    if joined is not None:
+        before, after = neighbours
+        found[1:] += joined * mixed[:-1] * before
+        found[:-1] += joined * mixed[1:] * after
+    return found
+
+
 class RecordIndex(RecordTable):
     """The live records of one agent, ranked for a query."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._names = NamedRecords(self)
 
     def body(self, query: str, scoring: Scoring) -> str:
         """The part of a query to embed: the rest counts in another way.
@@ -72,7 +124,10 @@ class RecordIndex(RecordTable):
         Without the names of speakers, if ``speaker_boost`` counts them, and without words of
         time, if ``time_match`` does. Never empty unless the query is.
         """
-        return self._names.body(query, scoring)
+        body = TimeConstraint.of(query).body if scoring.time_match else query
+        if not scoring.speaker_boost:
+            return body
+        return self.speakers.without(body, self.speaking(words(body)))
 
     def recall(
         self,
@@ -151,7 +206,7 @@ class RecordIndex(RecordTable):
         for term, part in zip(scoring.terms, added, strict=True):
             prior = prior + term.weight * part
         lexical = self._lexical_part(slots, cues.said, scoring)
-        named = self._names.named(slots, cues.said) if scoring.speaker_boost else []
+        named = self.named(slots, cues.said) if scoring.speaker_boost else []
         if not self.dim or not scoring.relevance:
             asked = None
         dense = self._dense_part(slots, asked)
@@ -210,9 +265,7 @@ class RecordIndex(RecordTable):
             importance = retrieval.min_max(importance, scoring.constant_value)
             recency = retrieval.min_max(recency, scoring.constant_value)
         weighted = scoring.importance * importance + scoring.recency * recency
-        joined = (
-            self._names.dialogue(slots).joined if any(scoring.context_weights) else None
-        )
+        joined = self.dialogue(slots).joined if any(scoring.context_weights) else None
         return importance, recency, weighted, joined
 
     def _dense_part(self, slots: Slots, vector: Any) -> np.ndarray:

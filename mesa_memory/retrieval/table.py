@@ -11,7 +11,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval import scoring
 from mesa_memory.retrieval.bm25 import LexicalIndex
-from mesa_memory.retrieval.speakers import Speakers
+from mesa_memory.retrieval.speakers import DialogueContext, Speakers
 
 #: with fewer rows than this, tidying up is not worth it
 SMALLEST_TO_TIDY = 64
@@ -215,6 +215,30 @@ class RecordTable:
             wanted &= columns["step"][:count] <= until
         wanted[[self._slots[r.id] for r in without if r.id in self._slots]] = False
         return np.flatnonzero(wanted)
+
+    def dialogue(self, slots: Slots) -> DialogueContext:
+        """The runs of candidates that are parts of one conversation."""
+        return DialogueContext.of(
+            self.columns["place"][slots], self.columns["who"][slots]
+        )
+
+    def speaking(self, said: Sequence[str]) -> list[int]:
+        """Numbers of the speakers with live records whom the words of a text name."""
+        count = len(self.records)
+        who, alive = self.columns["who"][:count], self.columns["alive"][:count]
+        named = self.speakers.named_in(said)
+        return [code for code in named if (alive & (who == code)).any()]
+
+    def named(self, slots: Slots, said: Sequence[str]) -> list[np.ndarray]:
+        """For each speaker named, positions of the candidates by or about them."""
+        found = []
+        for code in self.speaking(said):
+            mentions = np.zeros(len(self.records), dtype=bool)
+            for name in self.speakers.names(code):
+                mentions[self.lexical.holding(name)] = True
+            speaks = self.columns["who"][slots] == code
+            found.append(self.dialogue(slots).named(speaks, mentions[slots]))
+        return found
 
     def checked(self, given: Any, source: str, axes: int = 1) -> np.ndarray:
         """One embedding, or several with 2 axes, of the kind that is kept here."""

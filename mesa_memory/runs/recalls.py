@@ -7,7 +7,7 @@ from sqlalchemy import Table as SQLTable
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.retrieval.terms import RESERVED_NAMES
+from mesa_memory.retrieval.scoring import RESERVED_NAMES
 from mesa_memory.runs.recorded import RecordedRun, in_order
 from mesa_memory.runs.table import Table, table
 

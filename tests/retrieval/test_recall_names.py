@@ -8,9 +8,9 @@ import pytest
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.retrieval.bm25 import LexicalIndex
-from mesa_memory.retrieval.dialogue import DialogueContext
 from mesa_memory.retrieval.index import RecordIndex
 from mesa_memory.retrieval.scoring import PRESET_NAMES, Scoring
+from mesa_memory.retrieval.speakers import DialogueContext
 
 NAMED_ONLY = Scoring(1.0, 0.0, 0.0, time_match=0.0)
 
