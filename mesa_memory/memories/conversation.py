@@ -11,8 +11,7 @@ from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import Delegate
-from mesa_memory.memories.host.recallable import RecallMixin
-from mesa_memory.memories.host.recalls import RecallService
+from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.retrieval.scoring import Scoring
 
 
@@ -102,10 +101,6 @@ class ConversationMemory(RecallMixin, MemoryModule):
             **limits,
         )
 
-    def instant(self) -> bool:
-        """See ``MemoryModule``; embedding alone may take time, too."""
-        return self.services.embeds_here and super().instant()
-
     def close_conversation(self, *others: Any) -> int:
         """Ends a conversation with the step under way; it is summarised at its end.
 
@@ -127,13 +122,10 @@ class ConversationMemory(RecallMixin, MemoryModule):
         A record's content has ``text``, ``with`` (unique ids of the others), ``began``
         and ``ended`` (steps) and ``turns``; its ``sources`` are the messages.
         """
-        self.settle()
-        with self.exclusive():
-            return self._talks.summaries()
+        return self._talks.summaries()
 
     def format_short_term(self) -> str:
         """The last steps, and each conversation under way."""
-        self.settle()
         happened = [line for line in self.recent() if line.kind != "message"]
         blocks = [*in_steps(happened), *self._talks.threads()]
         if not blocks:
@@ -142,7 +134,6 @@ class ConversationMemory(RecallMixin, MemoryModule):
 
     def format_long_term(self) -> str:
         """The summaries recalled for the dialogue, and then the newest."""
-        self.settle()
         newest = [f"- {line.text}" for line in self._talks.summary()]
         shown = render.section(newest, self.section_chars, "conversations")
         found = self._talks.bring_to_mind(self._recalls.vector_of)

@@ -11,7 +11,6 @@ from mesa_memory.core.importance import GRADE_MAX, Importance
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.entry import entry_lines
-from mesa_memory.layers.flags import EMBEDDED
 from mesa_memory.layers.lines import in_steps, of_entries
 from mesa_memory.layers.stream.event_stream import EventStream, Stream
 from mesa_memory.layers.stream.grading import Grader
@@ -20,8 +19,7 @@ from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.stream.reflection import Reflection
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import Delegate
-from mesa_memory.memories.host.recallable import RecallMixin
-from mesa_memory.memories.host.recalls import RecallService
+from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import GRADE
@@ -187,7 +185,6 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         self.layer_context.grade(event, grading.valid(grade, source, top))
 
     def _admit_all(self) -> None:
-        self.settle()
         for event in self.layer_context.inbox.draw():
             self._stream.admit(event.step, [event])
 
@@ -209,14 +206,13 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     async def aretrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
         """``retrieve_top_k_entries``, for event loops."""
-        with EMBEDDED.on(self._recollection, await self._recalls.foresee(query, None)):
+        with await self.foreseen(query, None):
             return self.retrieve_top_k_entries(k, query)
 
     # -- reading ------------------------------------------------------------------
 
     def format_long_term(self) -> str:
         """The recalled events in the order in which they happened."""
-        self.settle()
         index, runtime = self._stream.index, self.layer_context.runtime
         index.refresh()
         listed = [event for entry in self._stream.ungraded() for event in entry.events]

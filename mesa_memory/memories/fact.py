@@ -1,6 +1,6 @@
 """The agent's knowledge of its world, as facts that change with the world."""
 
-from collections.abc import Awaitable, Coroutine, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mesa_memory.core import render
@@ -13,12 +13,11 @@ from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
-from mesa_memory.memories.host.recalls import RecallService
-from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.tasks.extract import GATE, checked_gate
 
 
-class FactMemory(MemoryModule):
+class FactMemory(RecallMixin, MemoryModule):
     """The last steps, and facts: subject, attribute and value, in whose words.
 
     One request a step names the facts of its events. Another value of the same attribute
@@ -95,13 +94,11 @@ class FactMemory(MemoryModule):
         Args:
             at: a step; what has ended since counts as far as it held then.
         """
-        self.settle()
         table = self._facts.table
         return table.current() if at is None else table.at(at)
 
     def conflicts(self) -> list[list[MemoryRecord]]:
         """The facts that cannot all hold, since two speakers said different things."""
-        self.settle()
         return self._facts.table.conflicts()
 
     def fact_history(
@@ -113,31 +110,7 @@ class FactMemory(MemoryModule):
             subject: an agent, its unique id or its name, or the name of a thing.
             attribute: its name, such as ``"home"``.
         """
-        self.settle()
         return self._facts.past(subject, attribute)
-
-    def recall(
-        self, query: str | None = None, k: int | None = None
-    ) -> list[ScoredRecord]:
-        """The recalled facts, best first.
-
-        Args:
-            query: what it is about; None takes what has just arrived.
-            k: the most facts to give; None is ``considered_facts``.
-        """
-        self.settle()
-        found = self._recalls.noted("query", query, k)
-        return found.own()
-
-    def arecall(
-        self, query: str | None = None, k: int | None = None
-    ) -> Awaitable[list[ScoredRecord]]:
-        """``recall``, for event loops: work and embedder are awaited."""
-        return self._recalls.arecall(query, k)
-
-    def aprepare(self, kind: str, once: bool = False) -> Coroutine[Any, Any, None]:
-        """See ``MemoryModule``; embeds what the next recall will be about."""
-        return self._recalls.aprepare(kind, once)
 
     def to_markdown(self) -> str:
         """The facts as Markdown to read and edit: ``- home: the mill`` below ``## Carl``."""
@@ -180,7 +153,6 @@ class FactMemory(MemoryModule):
 
     def format_long_term(self) -> str:
         """The summary, if there is one, and the facts."""
-        self.settle()
         brief = [line.text for line in self._facts.brief_lines()]
         facts = [f"- {line.text}" for line in self._lines.shown()]
         told = render.section(facts, self.section_chars, "facts")

@@ -81,7 +81,6 @@ class ImpressionMemory(MemoryModule):
         A record's content has ``text``, ``sentiment`` (-1 to 1) and ``familiarity``
         (0 to 1); its ``sources`` are the evidence.
         """
-        self.settle()
         return self._impressions.current()
 
     def impression_of(self, agent: Any) -> MemoryRecord | None:
@@ -90,13 +89,11 @@ class ImpressionMemory(MemoryModule):
 
     def revisions(self, agent: Any) -> list[MemoryRecord]:
         """All impressions of an agent (or unique id), oldest first."""
-        self.settle()
         known = self._impressions.known.get(self.layer_context.names.unique_id(agent))
         return list(known.revisions) if known else []
 
     def format_long_term(self) -> str:
         """Impressions of the agents present: seen nearby or just heard from."""
-        self.settle()
         lines = [f"- {line.text}" for line in self._impressions.summary()]
         return render.section(lines, self.section_chars, "impressions")
 

@@ -1,12 +1,12 @@
 """Any layers together, shown within one budget of tokens."""
 
-from collections.abc import Collection, Coroutine, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 from mesa_memory.core import render
 from mesa_memory.core.records import Part
-from mesa_memory.core.requests import FAULTS, Flow, first_fault
+from mesa_memory.core.requests import FAULTS, Effect, Fault, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
@@ -16,9 +16,7 @@ from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.recalls import RecallService, aprepare_all, arecall
-from mesa_memory.memories.host.search import by_words
-from mesa_memory.memories.host.thinking import think
+from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.memories.prompt.layer_sections import (
     checked_layers,
     connected,
@@ -34,8 +32,6 @@ from mesa_memory.memories.prompt.sections import (
     compose,
     joined,
 )
-from mesa_memory.retrieval.index import ScoredRecord
-from mesa_memory.retrieval.scoring import Scoring
 
 #: name of the section that shows recent steps word for word, of whatever layer
 RECENT = "recent"
@@ -45,7 +41,7 @@ LEAST = 100
 TOKEN_CHARS = 3
 
 
-class LayeredMemory(MemoryModule):
+class LayeredMemory(RecallMixin, MemoryModule):
     """Layers of your own choice, shown in one prompt within one budget.
 
     Each layer receives each event, and all think at the same time. In the prompt the
@@ -184,10 +180,6 @@ class LayeredMemory(MemoryModule):
             chars = TOKEN_CHARS * self.budget * own / (own + others)
             self.section_chars = max(LEAST, int(chars))
 
-    @property
-    def _streams(self) -> list[EventStream]:
-        return [layer for layer in self.layers if isinstance(layer, EventStream)]
-
     # -- the step -------------------------------------------------------------------
 
     def remember(self) -> Flow[None]:
@@ -204,15 +196,6 @@ class LayeredMemory(MemoryModule):
         }
         if worst := first_fault(faults.values()):
             raise worst
-
-    def instant(self) -> bool:
-        """See ``MemoryModule``; embedding may take time, too."""
-        here = not self._recalls or self.services.embeds_here
-        return here and super().instant()
-
-    def aprepare(self, kind: str, once: bool = False) -> Coroutine[Any, Any, None]:
-        """See ``MemoryModule``; embeds what the next recall will be about."""
-        return aprepare_all(self._recalls.values(), kind, once)
 
     # -- what is shown ----------------------------------------------------------------
 
@@ -249,7 +232,6 @@ class LayeredMemory(MemoryModule):
 
     def _composed(self) -> Prompt:
         """The prompt of this moment; its recalls are recorded."""
-        self.settle()
         found: dict[str, RecallResult] = {}
         shown = [layer for layer in self.layers if has_section(layer)]
         shown.sort(key=lambda layer: layer.volatility)
@@ -324,46 +306,16 @@ class LayeredMemory(MemoryModule):
 
     # -- recall -----------------------------------------------------------------------
 
-    def recall(
-        self,
-        query: str | None = None,
-        k: int | None = None,
-        scoring: Scoring | None = None,
-        kinds: Collection[str] | None = None,
-        since: float | None = None,
-        until: float | None = None,
-        subject: Any = None,
-    ) -> list[ScoredRecord]:
-        """The recalled records, best first; see ``EpisodicMemory``.
+    def rankers(self) -> list[RecallService]:
+        """The recalls of its layers, those of streams of events first.
 
-        The first stream of events is asked, or else the first layer that can recall;
-        without any, all current records are ranked by their words.
+        Without any, ``recall`` ranks all current records by their words.
         """
-        filters: dict[str, Any] = {"kinds": kinds, "since": since, "until": until}
-        filters["subject"] = subject
-        for recalls in self._asked():
-            return recalls.noted("query", query, k, scoring, **filters).own()
-        return by_words(self, query, k, scoring, **filters)
-
-    def arecall(
-        self, query: str | None = None, k: int | None = None, **given: Any
-    ) -> Coroutine[Any, Any, list[ScoredRecord]]:
-        """``recall``, for event loops: work and embedder are awaited."""
-        return arecall(self, self._asked(), query, k, **given)
-
-    def _asked(self) -> list[RecallService]:
-        """The layers that recall, in the order in which they are asked."""
-        streams = [stream.name for stream in self._streams]
-        return [self._recalls[name] for name in [*streams, *self._recalls]]
+        streams = {e.name for e in self.layers if isinstance(e, EventStream)}
+        first = sorted(self._recalls.items(), key=lambda each: each[0] not in streams)
+        return [recalls for _, recalls in first]
 
     # -- its state --------------------------------------------------------------------
-
-    def recount(self, observer: Any) -> None:
-        """See ``MemoryModule``; embeddings too, as far as there are any."""
-        super().recount(observer)
-        told = {record.id for record in self.held_records()}
-        for stream in self._streams:
-            stream.index.recount(observer, told)
 
     def snapshot(self) -> dict[str, Any]:
         """See ``MemoryModule``; and which layers are not up to date."""
@@ -375,3 +327,50 @@ class LayeredMemory(MemoryModule):
         super().restore(snapshot, shelf)
         faults = snapshot.get("faults", ())
         self._faults = {name: (since, what) for name, since, what in faults}
+
+
+def think(
+    layers: Sequence[Layer], guarded: Callable[[Flow[None]], Flow[None]]
+) -> Flow[dict[str, Fault]]:
+    """Lets each layer remember, at its own pace.
+
+    A layer changes nothing but what is its own, and its records are numbered apart (see
+    ``records.Part``), so that it does not matter whose reply comes first.
+
+    Args:
+        guarded: gives a flow that is alone with the memory whenever it does not wait.
+
+    Returns:
+        By the layer's name, the fault that ended its flow.
+    """
+    faults: dict[str, Fault] = {}
+    begun: dict[str, Flow[None]] = {}
+    for layer in layers:
+        flow = guarded(layer.remember())
+        try:
+            begun[layer.name] = _going_on(flow, next(flow))
+        except StopIteration:
+            continue  # it had nothing to ask
+        except FAULTS as fault:
+            faults[layer.name] = fault
+    outcomes = yield from gather(begun.values())
+    for name, outcome in zip(begun, outcomes, strict=True):
+        if isinstance(outcome, FAULTS):
+            faults[name] = outcome
+    return {each.name: faults[each.name] for each in layers if each.name in faults}
+
+
+def _going_on(flow: Flow[None], effect: Effect) -> Flow[None]:
+    """The rest of a flow that stands at an effect."""
+    try:
+        while True:
+            try:
+                answer = yield effect
+            except Exception as error:
+                effect = flow.throw(error)
+            else:
+                effect = flow.send(answer)
+    except StopIteration:
+        return
+    finally:
+        flow.close()

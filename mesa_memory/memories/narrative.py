@@ -99,13 +99,10 @@ class NarrativeMemory(MemoryModule):
         A record's content has ``text``, ``number``, ``began`` and ``ended`` (steps);
         its ``sources`` are the events and the story that it was made from.
         """
-        self.settle()
-        with self.exclusive():
-            return list(self._chapters.told)
+        return list(self._chapters.told)
 
     def format_long_term(self) -> str:
         """The chapters, older ones shorter, and the story so far."""
-        self.settle()
         recaps = [f"- {line.text}" for line in self._chapters.summary()]
         parts = ["\n".join(["Chapters:", *recaps])] * bool(recaps)
         if self._story.text:

@@ -15,7 +15,7 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import give_tools
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.search import by_words, text_of
+from mesa_memory.memories.host.recalls import by_words, text_of
 
 #: kind of the events that an agent saves
 KIND = "note"
@@ -100,11 +100,13 @@ def _found(memory: Any, query: str, count: int) -> list[MemoryRecord]:
     """
     recall = getattr(memory, "recall", None)
     if recall is None:
-        return [each.record for each in by_words(memory, query, count)]
+        return [each.record for each in by_words(memory, query, count).records]
     recalled = [each.record for each in recall(query, count)]
     if any(isinstance(layer, EventStream) for layer in memory.layers):
         return recalled  # of all events
-    worded = [each.record for each in by_words(memory, query, count) if each.score > 0]
+    worded = [
+        each.record for each in by_words(memory, query, count).records if each.score > 0
+    ]
     turns = zip_longest(recalled, worded)
     both = {r.id: r for turn in turns for r in turn if r is not None}
     return list(both.values())[:count]

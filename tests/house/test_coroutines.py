@@ -11,7 +11,6 @@ DRIVERS = ("runtime/", "llm/", "hosts/", "core/requests.py")
 EXCEPTIONS = {
     "memories/episodic.py",
     "memories/host/memory_module.py",
-    "memories/host/recallable.py",
     "memories/host/recalls.py",
 }
 

@@ -71,11 +71,6 @@ def _set_time(model: Any, state: Mapping[str, Any]) -> None:
         model.steps = state["steps"]
 
 
-def agents_made(model: Any) -> Any:
-    """The number of agents made in a model, plus one; None if it is unknown."""
-    return getattr(model, "agent_id_counter", None)
-
-
 def advance(model: Any, state: Mapping[str, Any]) -> None:
     """Moves the clock and the schedules of a new model to a state of the clock.
 

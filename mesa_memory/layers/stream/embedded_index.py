@@ -1,7 +1,8 @@
 """An index of records by words and embeddings, and what the recorder is told of it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -68,6 +69,18 @@ class EmbeddedIndex(ABC):
             error.agent, error.step = agent, now
             raise
         self._take(records, found)
+
+    def recount(self, observer: Any, told: Collection[str]) -> None:
+        """Tells an observer that comes late of the embeddings that there are.
+
+        Args:
+            told: ids of the records that it knows of.
+        """
+        records, vectors = self.ranking.embedded()
+        rows = [row for row, record in enumerate(records) if record.id in told]
+        if rows:
+            known = [records[row] for row in rows]
+            observer.embedded(known, vectors[rows], self.ranking.source)
 
     def note_recall(self) -> None:
         """Something is recalled: records embeddings that are still held."""

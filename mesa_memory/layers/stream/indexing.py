@@ -1,6 +1,6 @@
 """Keeps the index of a stream of events in line with its entries."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any
 
@@ -79,18 +79,6 @@ class EventIndex(EmbeddedIndex):
         held |= {e.events[0].id for e in self.held if isinstance(e, Entry)}
         found = self.ranking.accessed()
         return {key: step for key, step in found.items() if key in held}
-
-    def recount(self, observer: Any, told: Collection[str]) -> None:
-        """Tells an observer that comes late of the embeddings that there are.
-
-        Args:
-            told: ids of the records that it knows of.
-        """
-        records, vectors = self.ranking.embedded()
-        rows = [row for row, record in enumerate(records) if record.id in told]
-        if rows:
-            known = [records[row] for row in rows]
-            observer.embedded(known, vectors[rows], self.ranking.source)
 
     def refresh(self) -> None:
         """Brings the index up to date, as late as possible: at a recall.

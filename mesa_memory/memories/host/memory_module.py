@@ -27,8 +27,7 @@ from mesa_memory.layers.context import LayerContext, settle
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.undeclared import StateWatch
 from mesa_memory.memories.host.layer_names import new_layer
-from mesa_memory.memories.host.lock import MemoryLock
-from mesa_memory.memories.host.reading import Delegate
+from mesa_memory.memories.host.reading import Delegate, MemoryLock
 from mesa_memory.memories.host.reads import MemoryReads
 from mesa_memory.memories.host.state import MemoryState
 from mesa_memory.runtime.connection import Connection

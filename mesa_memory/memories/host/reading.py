@@ -1,5 +1,6 @@
 """Reads of a memory: one thread at a time, and known to the recorder."""
 
+import threading
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -15,11 +16,46 @@ SHOWN = {
 }
 #: reads that wait for other threads
 _SYNCHRONIZED = (
-    *SHOWN, "messages", "recall", "retrieve_top_k_entries",
+    *SHOWN, "messages", "recall", "explain", "retrieve_top_k_entries",
     "memory_entries", "short_term_memory", "long_term_memory", "impressions",
     "revisions", "current_records", "facts", "conflicts", "fact_history", "conversations",
     "chapters",
 )  # fmt: skip
+
+
+class MemoryLock:
+    """Held, no other thread changes the memory, and its work is not awaited.
+
+    Args:
+        lock: the memory's, reentrant.
+
+    Attributes:
+        thread: the holder; None if the lock is free.
+    """
+
+    __slots__ = ("_depth", "_lock", "thread")
+
+    def __init__(self, lock: Any) -> None:
+        self._lock, self._depth = lock, 0
+        self.thread: int | None = None
+
+    @property
+    def here(self) -> bool:
+        """True in the thread that holds the lock."""
+        return self.thread == threading.get_ident()
+
+    def __enter__(self) -> None:
+        """Waits for other threads; the holder may take it again."""
+        self._lock.acquire()
+        self._depth += 1
+        self.thread = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        """Releases the lock."""
+        self._depth -= 1
+        if not self._depth:
+            self.thread = None
+        self._lock.release()
 
 
 def prepare_reads(cls: type) -> None:

@@ -86,7 +86,6 @@ class MemoryReads(Memory):
 
     def format_short_term(self) -> str:
         """Recent steps, the one under way included: one event to a line."""
-        self.settle()
         if (layout := LAID_OUT.of(self.layer_context)) is not None:
             shown = AppendOnlyText(self.recent(), self.section_chars, layout.block)
             return shown.text or render.NOTHING_RECENT
@@ -110,7 +109,6 @@ class MemoryReads(Memory):
 
     def format_long_term(self) -> str:
         """The sections of the layers beyond the recent steps; empty without any."""
-        self.settle()
         layers = sorted(self.layers, key=lambda layer: layer.volatility)
         sections = [Section.of(layer, list(layer.summary())) for layer in layers]
         return compose(sections, self.section_chars, len).text
@@ -170,11 +168,9 @@ class MemoryReads(Memory):
         """
         if last is not None and last < 0:
             raise ValueError(f"last must be 0 or more, got {last}")
-        self.settle()
-        with self.exclusive():
-            history, names = self.layer_context.history, self.layer_context.names
-            other = None if with_agent is None else names.unique_id(with_agent)
-            return history.messages(entries_of(self.layers), last, other)
+        history, names = self.layer_context.history, self.layer_context.names
+        other = None if with_agent is None else names.unique_id(with_agent)
+        return history.messages(entries_of(self.layers), last, other)
 
     def get_communication_history(self) -> str:
         """The messages as text, oldest first; empty without any.
@@ -203,7 +199,6 @@ class MemoryReads(Memory):
         In ``remember``, also what its step brought. Entries that were made elsewhere
         lack a record.
         """
-        self.settle()
         return self._state.current()
 
     def held_records(self) -> list[MemoryRecord]:

@@ -1,13 +1,21 @@
-"""The recalls of one memory, at once or awaited in an event loop."""
+"""Recall: at once or awaited in an event loop, by rankers or by words alone."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+from rich.table import Table
+
+from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded
+from mesa_memory.core.events import Naming
+from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.core.requests import Flow
+from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.flags import EMBEDDED
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
-from mesa_memory.retrieval.index import ScoredRecord
+from mesa_memory.memories.host.reading import prepare_reads
+from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
 #: said once in a run, with the agent's name
@@ -23,6 +31,10 @@ WAITED = (
     "agents waited for the embedder. Await arecall, aexplain or "
     "aretrieve_top_k_entries instead. This is said once in a run."
 )
+#: the parts of every score; a scoring's own terms follow
+PARTS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
+#: records given if a search by words does not say
+FOUND_RECORDS = 30
 
 
 class RecallService:
@@ -77,11 +89,6 @@ class RecallService:
                 break
         with self._memory.exclusive():
             self._foreseen = self.ranker.newest_seen()
-
-    async def arecall(self, query: str | None, k: int | None) -> list[ScoredRecord]:
-        """The memory's ``recall``, for event loops: work and embedder are awaited."""
-        with EMBEDDED.on(self.ranker, await self.foresee(query, None)):
-            return self._memory.recall(query, k)
 
     def _prepare(self) -> Flow[bool]:
         """Returns False if it is not possible now."""
@@ -144,24 +151,187 @@ class RecallService:
         self._memory.services.say_once(text, name)
 
 
-async def aprepare_all(several: Iterable[RecallService], kind: str, once: bool) -> None:
-    """``RecallService.aprepare`` of all streams of one memory."""
-    for recalls in several:
-        await recalls.aprepare(kind, once)
+class RecallMixin:
+    """The recalls of a memory, synchronous or awaited.
+
+    A memory inherits from it before ``MemoryModule``. It sets ``_recalls``, or overrides
+    ``rankers``.
+    """
+
+    layer_context: LayerContext
+    agent: Any
+    services: Any
+    asettle: Callable[[], Coroutine[Any, Any, None]]
+    held_records: Callable[[], list[MemoryRecord]]
+    _recalls: Any
+
+    def rankers(self) -> list[RecallService]:
+        """The recalls of its layers; the first answers queries."""
+        return [self._recalls]
+
+    def recount(self, observer: Any) -> None:
+        """See ``MemoryModule``; embeddings too, as far as there are any."""
+        super().recount(observer)  # type: ignore[misc]
+        told = {record.id for record in self.held_records()}
+        for recalls in self.rankers():
+            recalls.ranker.index.recount(observer, told)
+
+    def instant(self) -> bool:
+        """See ``MemoryModule``; embedding alone may take time, too."""
+        here = not self.rankers() or self.services.embeds_here
+        return here and super().instant()  # type: ignore[misc]
+
+    def recall(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        kinds: Collection[str] | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        subject: Any = None,
+    ) -> list[ScoredRecord]:
+        """The recalled records, best first, with the parts of their scores.
+
+        Args:
+            query: what it is about; None takes the memory's focus: with episodic memory
+                the newest observation and the messages that are not graded yet (without
+                either, importance and recency count alone), with conversations the last
+                lines of dialogue.
+            k: the most records to give; None is what the memory recalls for a prompt.
+            scoring: by default the memory's own.
+            kinds: only events of these kinds, such as ``["message"]``.
+            since, until: only events of these steps, both included.
+            subject: only events about this agent (or unique id), and no other: what it
+                said, what it alone was told, and when it alone was seen.
+
+        Raises:
+            EmbedderError: if the query cannot be embedded.
+            ValueError: if k is negative.
+            TypeError: if query or scoring is of another type.
+        """
+        filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
+        return self._recalled(query, k, scoring, **filters).own()
+
+    async def arecall(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> list[ScoredRecord]:
+        """``recall``, for event loops: work and embedder are awaited.
+
+        What several agents ask at the same moment is embedded in one request.
+        """
+        with await self.foreseen(query, scoring):
+            return self.recall(query, k, scoring, **filters)
+
+    def explain(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> Table:
+        """``recall`` as a table to print with rich."""
+        found = self._recalled(query, k, scoring, **filters)
+        title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
+        return as_table(found, title, self.layer_context.names)
+
+    async def aexplain(
+        self,
+        query: str | None = None,
+        k: int | None = None,
+        scoring: Scoring | None = None,
+        **filters: Any,
+    ) -> Table:
+        """``explain``, for event loops."""
+        with await self.foreseen(query, scoring):
+            return self.explain(query, k, scoring, **filters)
+
+    def _recalled(
+        self,
+        query: str | None,
+        k: int | None,
+        scoring: Scoring | None,
+        **filters: Any,
+    ) -> RecallResult:
+        for recalls in self.rankers():
+            return recalls.noted("query", query, k, scoring, **filters)
+        return by_words(self, query, k, scoring, **filters)
+
+    async def aprepare(self, kind: str, once: bool = False) -> None:
+        """See ``MemoryModule``; embeds what the next recall will be about."""
+        for recalls in self.rankers():
+            await recalls.aprepare(kind, once)
+
+    async def foreseen(
+        self, query: str | None, scoring: Scoring | None
+    ) -> AbstractContextManager[None]:
+        """A context in which a recall has the vector that it needs."""
+        await self.asettle()
+        for recalls in self.rankers():
+            return EMBEDDED.on(recalls.ranker, await recalls.foresee(query, scoring))
+        return nullcontext()
 
 
-async def arecall(
+prepare_reads(RecallMixin)
+
+
+def as_table(found: RecallResult, title: str, names: Naming) -> Table:
+    """The recalled records, with the parts of each score, as a table for rich."""
+    parts = (*PARTS, *(term.name for term in getattr(found.scoring, "terms", ())))
+    table = Table(title=title, caption=found.note or None)
+    for heading in ("rank", "score", *parts, "step"):
+        table.add_column(heading, justify="right")
+    table.add_column("event")
+    for recalled in found.records:
+        numbers = [recalled.score, *(recalled.parts[part] for part in parts)]
+        record = recalled.record
+        told = render.event_text(record.kind, record.content, 200, names)
+        table.add_row(
+            str(recalled.rank),
+            *(f"{number:.3f}" for number in numbers),
+            render.value_text(record.step),
+            told.replace("[", "\\["),
+        )
+    return table
+
+
+def by_words(
     memory: Any,
-    several: Sequence[RecallService],
     query: str | None,
-    k: int | None,
+    k: int | None = None,
     scoring: Scoring | None = None,
     **filters: Any,
-) -> Any:
-    """``memory.recall``, with the vector that its first stream needs awaited before."""
-    await memory.asettle()
-    if not several:
-        return memory.recall(query, k, scoring, **filters)
-    known = await several[0].foresee(query, scoring)
-    with EMBEDDED.on(several[0].ranker, known):
-        return memory.recall(query, k, scoring, **filters)
+) -> RecallResult:
+    """The current records of a memory that match a text best, best first.
+
+    Args:
+        memory: one of this package.
+        query: None or an empty text ranks by recency and importance.
+        k: at most ``k`` of them; None is 30.
+        **filters: see ``RecordIndex.recall``.
+
+    Raises:
+        ValueError: if k is negative.
+        TypeError: if query or scoring is of another type.
+    """
+    context, index = memory.layer_context, RecordIndex()
+    for record in memory.current_records():
+        index.add(record, text_of(record, context))
+    chosen = scoring or (Scoring() if query else Scoring.without_query())
+    limit = FOUND_RECORDS if k is None else k
+    if filters.get("subject") is not None:
+        filters["subject"] = context.names.unique_id(filters["subject"])
+    asked = {"scoring": chosen, "now": context.now, **filters}
+    found = index.recall(query or None, limit, **asked)
+    return RecallResult(query or None, chosen, found)
+
+
+def text_of(record: MemoryRecord, context: Any) -> str:
+    """A record on one line: an event as agents are shown it, else its text."""
+    if record.origin == DERIVED and isinstance(record.content.get("text"), str):
+        return render.one_line(record.content["text"])
+    return str(context.line(record))
