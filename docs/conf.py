@@ -1,4 +1,4 @@
-"""How the documentation is built: ``.ci/docs``, or ``sphinx-build -W docs OUT``."""
+"""Configuration of Sphinx: ``.ci/docs``, or ``sphinx-build -W docs OUT``, builds the pages."""
 
 from importlib.metadata import version as version_of
 
