@@ -38,5 +38,5 @@ def Address(selection: Selection) -> Any:
     return _Address(
         query=choice.query(),
         replace=only_step,
-        event_popped=lambda query: selection.go_to(Choice.parse(query)),
+        event_popped=lambda query: selection.held.set(Choice.parse(query)),
     )

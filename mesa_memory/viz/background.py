@@ -6,7 +6,7 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.viz.data.activity import Activity
+from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.serving.run_feed import Source
 
 #: agents times steps of a run that is read at once, without a thread
@@ -44,9 +44,13 @@ def use_answer[T](
 def use_activity(source: Source) -> Activity | None:
     """The activity of all agents; None until it is counted for the first time."""
     size = f"{len(source.steps):,} steps of {len(source.agent_ids):,} agents"
-    quick = source.begun or is_small(source)
-    says = f"Counting {size} …"
-    return use_work(source.activity, source.run, source.stamp, quick, says)
+    return use_work(
+        lambda: source.grown(activity),
+        source.run,
+        source.stamp,
+        is_small(source),
+        f"Counting {size} …",
+    )
 
 
 def use_work[T](

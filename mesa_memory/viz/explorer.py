@@ -12,7 +12,7 @@ from mesa_memory.errors import MesaMemoryError
 from mesa_memory.runs import Run, open_run
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.data.activity import occupancy
+from mesa_memory.viz.data.activity import activity, occupancy
 from mesa_memory.viz.data.story import scene
 from mesa_memory.viz.serving import server
 from mesa_memory.viz.serving.run_feed import Feed, give_keys
@@ -81,5 +81,5 @@ def _count(feed: Feed) -> None:
     source = feed.source
     with suppress(MesaMemoryError):  # the page itself will meet it, and say so
         source.of(scene.scene)
-        source.activity()
+        source.grown(activity)
         source.of(occupancy)

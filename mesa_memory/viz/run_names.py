@@ -92,13 +92,9 @@ def _forked(run: Run) -> str:
     return f"fork of run {run.parent}{after}"
 
 
-def memory_of(run: Run, parameters: dict[str, Any]) -> str:
+def memory_of(run: Run) -> str:
     """The names of the agents' memory classes; empty before there are agents."""
     kinds = sorted({str(row["memory"]) for row in run.agents(as_records=True)})
-    if not kinds:
-        chosen = parameters.get("memory")
-        return chosen if isinstance(chosen, str) else ""
-    named = ", ".join(kind.rpartition(".")[2] for kind in kinds[:NAMED_CLASSES])
-    return named + f" and {len(kinds) - NAMED_CLASSES} more" * (
-        len(kinds) > NAMED_CLASSES
-    )
+    names = [kind.rpartition(".")[2] for kind in kinds[:NAMED_CLASSES]]
+    more = [f"{len(kinds) - NAMED_CLASSES} more"] * (len(kinds) > NAMED_CLASSES)
+    return ", ".join([*names, *more])

@@ -98,38 +98,23 @@ def _written(value: Any) -> str:
 class Selection:
     """The choice of one browser session; reading it in a component follows it.
 
-    Args:
+    Attributes:
         held: an object whose ``value`` is the ``Choice``, such as a Solara reactive.
     """
 
     def __init__(self, held: Any) -> None:
-        self._held = held
+        self.held = held
 
     @property
     def choice(self) -> Choice:
         """All of it."""
-        return self._held.value
-
-    @property
-    def text(self) -> str:
-        """The text for the search in memories."""
-        return self.choice.text
-
-    @property
-    def weights(self) -> tuple[float, ...] | None:
-        """Of relevance, importance, recency; None are those of the run."""
-        return self.choice.weights
+        return self.held.value
 
     def choose(self, **changes: Any) -> None:
         """Changes some fields of the ``Choice``; the address follows."""
-        agent = changes.get("agent")
-        if agent is not None:
-            changes["agent"] = str(agent)
-        self._held.value = replace(self.choice, **changes)
-
-    def go_to(self, choice: Choice) -> None:
-        """Takes another choice, whole."""
-        self._held.value = choice
+        if changes.get("agent") is not None:
+            changes["agent"] = str(changes["agent"])
+        self.held.value = replace(self.choice, **changes)
 
     def step(self, source: Source) -> float | None:
         """The chosen step, or the last finished one before it; None without steps."""

@@ -149,7 +149,7 @@ def _look(path: str) -> None:
     from mesa_memory.viz import explorer
     from mesa_memory.viz.data import agent as agents
     from mesa_memory.viz.data import compare, recall
-    from mesa_memory.viz.data.activity import occupancy
+    from mesa_memory.viz.data.activity import activity, occupancy
     from mesa_memory.viz.data.contents import evidence, impressions
     from mesa_memory.viz.data.requests import cost
     from mesa_memory.viz.data.spread import corpus, spread
@@ -157,7 +157,7 @@ def _look(path: str) -> None:
     (feed,) = explorer.open_feeds([(path, None)])
     try:
         source, run = feed.source, feed.source.run
-        found = source.activity()
+        found = source.grown(activity)
         for measure in ("events", "importance", "cost"):
             found.measure(measure)
         source.of(occupancy)

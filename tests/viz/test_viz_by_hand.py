@@ -57,7 +57,7 @@ def test_an_empty_question_is_refused(inn, question):
 
 def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     before = remembered(inn)
-    change = Change(2, "implant", HOSTILE, event="message", importance=5)
+    change = Change(2, HOSTILE, event="message")
     other = forked(inn, change, name="what if")
     assert remembered(inn) == before
     other.step()
@@ -84,7 +84,7 @@ def test_the_slider_marks_what_was_changed_by_hand(tmp_path):
     file = str(tmp_path / "run.db")
     model = Inn(record=file)
     model.step()
-    other = forked(model, Change(2, "implant", HOSTILE, event="message"), name="fork")
+    other = forked(model, Change(2, HOSTILE, event="message"), name="fork")
     other.step()
     for one in (other, model):
         Services.of(one).recorder.close()
@@ -94,7 +94,7 @@ def test_the_slider_marks_what_was_changed_by_hand(tmp_path):
 
 def test_a_fork_with_an_edit_says_what_was_there_before(inn):
     held = [r for r in inn.agents[4].memory.current_records() if r.kind == "message"]
-    other = forked(inn, Change(5, "edit", "All is well.", record=held[0].id))
+    other = forked(inn, Change(5, "All is well.", record=held[0].id))
     other.step()
     run = run_of(other)
     (one,) = interventions.interventions(run)
@@ -108,9 +108,9 @@ def test_a_fork_with_an_edit_says_what_was_there_before(inn):
 def test_a_change_that_cannot_be_made_leaves_no_fork(inn):
     runs = len(run_of(inn).runs(as_records=True))
     with pytest.raises(ValueError, match="the text is empty"):
-        forked(inn, Change(2, "implant", "  "))
+        forked(inn, Change(2, "  "))
     with pytest.raises(ValueError, match="does not remember 'x' any more"):
-        forked(inn, Change(2, "edit", "new", record="x"))
+        forked(inn, Change(2, "new", record="x"))
     assert len(run_of(inn).runs(as_records=True)) == runs
 
 

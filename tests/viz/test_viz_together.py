@@ -39,7 +39,9 @@ def runs(towns, tmp_path_factory):
 
 
 def grouped(runs):
-    return data.groups([one.facts for one in runs], [one.memory for one in runs])
+    return data.groups(
+        [one.feed.facts for one in runs], [one.feed.memory for one in runs]
+    )
 
 
 def test_runs_that_differ_in_their_seeds_alone_are_one_group(runs):

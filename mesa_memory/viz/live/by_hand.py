@@ -3,6 +3,7 @@
 The model waits meanwhile, as it does between two steps.
 """
 
+import sqlite3
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
@@ -19,41 +20,22 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.viz.live.step_lock import take_turns
 from mesa_memory.viz.run_names import COPY
 
-#: changes of a fork
-IMPLANT, EDIT = CHANGES = ("implant", "edit")
-
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one agent's memory.
+    """A change of one agent's memory in a fork.
 
     Attributes:
         agent: unique id.
-        kind: one of ``CHANGES``.
         text: the new text.
         event: kind of the event that is implanted, such as ``"message"``.
-        record: id of the record that is edited.
-        importance: grade of the implanted event; None leaves it to the memory.
+        record: id of the record that is edited; empty implants an event.
     """
 
     agent: Any
-    kind: str
     text: str
     event: str = "observation"
     record: str = ""
-    importance: float | None = None
-
-    def check(self, model: Any) -> None:
-        """Checks the change against a model, without making it.
-
-        Raises:
-            ValueError: for an unknown agent or record, or an empty text.
-        """
-        if not self.text.strip():
-            raise ValueError("write what the agent is to remember; the text is empty")
-        agent = agent_of(model, self.agent)
-        if self.kind == EDIT:
-            self._edited(agent)
 
     def apply(self, model: Any) -> None:
         """Changes the memory of the agent in a model.
@@ -61,15 +43,23 @@ class Change:
         Raises:
             ValueError: see ``check``.
         """
-        agent = agent_of(model, self.agent)
-        if self.kind == EDIT:
-            edit(agent, self.record, self._edited(agent))
-            return
-        name = "message" if self.event == "message" else "text"
-        implant(agent, self.event, {name: self.text}, self.importance)
+        agent, content = self.check(model)
+        if self.record:
+            edit(agent, self.record, content)
+        else:
+            implant(agent, self.event, content)
 
-    def _edited(self, agent: Any) -> dict[str, Any]:
-        """The content of the record with another text."""
+    def check(self, model: Any) -> tuple[Any, dict[str, Any]]:
+        """The agent in a model, and the content that its memory gets.
+
+        Raises:
+            ValueError: for an unknown agent or record, or an empty text.
+        """
+        if not self.text.strip():
+            raise ValueError("write what the agent is to remember; the text is empty")
+        agent = agent_of(model, self.agent)
+        if not self.record:
+            return agent, {"message" if self.event == "message" else "text": self.text}
         held = {record.id: record for record in agent.memory.current_records()}
         if self.record not in held:
             raise ValueError(
@@ -77,7 +67,7 @@ class Change:
                 "choose another record"
             )
         content = dict(held[self.record].content)
-        return {**content, words_in(content) or "text": self.text}
+        return agent, {**content, words_in(content) or "text": self.text}
 
 
 def words_in(content: Mapping[str, Any]) -> str:
@@ -155,13 +145,13 @@ def agent_of(model: Any, unique_id: Any) -> Any:
     Raises:
         ValueError: for an unknown agent.
     """
-    for agent in model.agents:
-        if agent.unique_id == unique_id:
-            return agent
-    raise ValueError(
-        f"agent {unique_id} is not in the model any more, at step {clock(model):g}; "
-        "choose another one"
-    )
+    found = next((a for a in model.agents if a.unique_id == unique_id), None)
+    if found is None:
+        raise ValueError(
+            f"agent {unique_id} is not in the model any more, at step {clock(model):g}; "
+            "choose another one"
+        )
+    return found
 
 
 @contextmanager
@@ -179,18 +169,8 @@ def _place(recorder: Recorder) -> tuple[str, "tempfile.TemporaryDirectory | None
     folder = tempfile.TemporaryDirectory(
         prefix="mesa-memory-", ignore_cleanup_errors=True
     )
-    path = Path(folder.name) / COPY
-    _copy(cast(Any, recorder.store).engine, path)
-    return str(path), folder
-
-
-def _copy(engine: Any, path: Path) -> None:
-    """Writes all that a database in memory holds into a file."""
-    import sqlite3
-
-    held = engine.raw_connection()
-    try:
-        with closing(sqlite3.connect(path)) as target:
-            held.driver_connection.backup(target)
-    finally:
-        held.close()
+    path = str(Path(folder.name) / COPY)
+    engine = cast(Any, recorder.store).engine
+    with closing(engine.raw_connection()) as held, closing(sqlite3.connect(path)) as to:
+        held.driver_connection.backup(to)
+    return path, folder

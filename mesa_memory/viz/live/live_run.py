@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.runs import open_run
 from mesa_memory.runs.recording.attachment import start
 from mesa_memory.runs.recording.config import Recording
@@ -38,12 +37,6 @@ class LiveFeed(Feed):
         self._delayed: float | None = -1.0
         pace = Pace(SHARE_BESIDE, self._resting)
         super().__init__(open_run(recorder.store, recorder.run), label, [*notes], pace)
-
-    @property
-    def budget(self) -> Budget | None:
-        """See ``Feed``."""
-        model = self._recorder.model
-        return None if model is None else Services.of(model).ledger.budget
 
     @property
     def model(self) -> Any:

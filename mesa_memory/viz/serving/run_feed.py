@@ -9,7 +9,7 @@ from typing import Any
 from mesa_memory.llm.cost.usage import Budget
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
-from mesa_memory.viz.data.activity import Activity, activity
+from mesa_memory.runtime.services import Services
 from mesa_memory.viz.run_names import RunFacts, memory_of
 from mesa_memory.viz.serving.throttle import Pace
 
@@ -30,6 +30,8 @@ class Feed:
     Attributes:
         facts: the run's identity; None without a run.
         key: stands for the run in addresses.
+        state: ``"running"``, ``"finished"``, ``"stopped"`` or ``"failed"``; empty
+            without a run.
         source: the newest state that is known.
         pace: limits the time spent on looking for new steps.
         all: every feed of the page, this one included.
@@ -42,18 +44,17 @@ class Feed:
         notes: Sequence[str] = (),
         pace: Pace | None = None,
     ) -> None:
-        self.run, self.label, self.notes = run, label, list(notes)
-        self.facts = None if run is None else RunFacts.of(run)
-        self.key = "" if self.facts is None else self.facts.key
-        self._memory = self._state = ""
-        self._counted = False
+        self.run: Any = run
+        self.label, self.notes = label, list(notes)
+        self.facts: Any = None if run is None else RunFacts.of(run)
+        self.key = getattr(self.facts, "key", "")
+        self.state = ""
         self.source = Source(self, [], [], ())
         self.pace = pace or Pace()
         self.all: Sequence[Feed] = (self,)
-        self._ended = run is None
         self._asked: set[tuple] = set()
         self._answers = lru_cache(CACHED_ANSWERS)(
-            lambda stamp, function, *given: function(self.opened, *given)
+            lambda stamp, function, *given: function(self.run, *given)
         )
         self._grown: dict[Callable[..., Any], tuple[tuple, Any]] = {}
         self._growing: dict[Callable[..., Any], threading.Lock] = {}
@@ -63,7 +64,8 @@ class Feed:
     @property
     def budget(self) -> Budget | None:
         """The budget of a model that runs in this process, else None."""
-        return None
+        model = self.model
+        return None if model is None else Services.of(model).ledger.budget
 
     @property
     def model(self) -> Any:
@@ -71,34 +73,14 @@ class Feed:
         return None
 
     @property
-    def opened(self) -> Run:
-        """The run, which must be there."""
-        assert self.run is not None, "a page without a run shows no views"
-        return self.run
-
-    @property
     def live(self) -> bool:
         """True while new steps may come."""
-        return not self._ended
+        return self.state == "running"
 
     @property
     def memory(self) -> str:
         """The classes of the agents' memories; empty until there are agents."""
-        if self.run is None or self.facts is None:
-            return ""
-        if not self._memory or not self._counted:
-            self._counted = bool(self.source.steps)
-            self._memory = memory_of(self.run, self.facts.parameters)
-        return self._memory
-
-    @property
-    def state(self) -> str:
-        """``"running"``, ``"finished"``, ``"stopped"`` or ``"failed"``."""
-        if self.run is None or self.live:
-            return "running" if self.live else ""
-        if not self._state:
-            self._state = self.run.status
-        return self._state
+        return "" if self.run is None else self.source.of(memory_of)
 
     @property
     def nap(self) -> float:
@@ -127,13 +109,13 @@ class Feed:
             return self.source
         with self._looking:
             # The state first: a run that ends meanwhile is looked at once more.
-            ended = self.run.status != "running"
+            state: str = self.run.status
             steps = self.run.steps
             stamp = (len(steps), steps[-1] if steps else None)
             if stamp != self.source.stamp:
                 agents = list(self.run.unique_ids.values())
                 self.source = Source(self, steps, agents, stamp)
-            self._ended = ended
+            self.state = state
             return self.source
 
     def answer(self, stamp: tuple, function: Callable[..., Any], *given: Any) -> Any:
@@ -153,13 +135,9 @@ class Feed:
             known = self._grown.get(function)
             if known is None or known[0] != stamp:
                 with self.pace.work() if known else nullcontext():
-                    value = function(self.opened, known[1] if known else None)
+                    value = function(self.run, known[1] if known else None)
                 self._grown[function] = known = (stamp, value)
             return known[1]
-
-    def has_grown(self, function: Callable[..., Any]) -> bool:
-        """True if ``grown`` has little left to read."""
-        return function in self._grown
 
     def close(self) -> None:
         """Closes the store."""
@@ -177,6 +155,7 @@ class Source:
         feed: the ``Feed`` that made it.
 
     Attributes:
+        feed: all that is known of the run beside its steps.
         steps: the finished steps.
         agent_ids: the unique ids of the agents, in order.
         stamp: differs between two states of a run.
@@ -185,44 +164,28 @@ class Source:
     def __init__(
         self, feed: Feed, steps: list[float], agent_ids: list[Any], stamp: tuple
     ) -> None:
-        self._feed = feed
+        self.feed = feed
         self.steps, self.agent_ids, self.stamp = steps, agent_ids, stamp
 
     @property
     def run(self) -> Run:
         """The run, for data functions."""
-        return self._feed.opened
+        return self.feed.run
 
     @property
     def key(self) -> str:
         """Stands for the run in addresses."""
-        return self._feed.key
+        return self.feed.key
 
     @property
     def label(self) -> str:
         """The name of the run among the page's others."""
-        return labels(self._feed.all)[self._feed.key]
-
-    @property
-    def facts(self) -> RunFacts:
-        """The facts that distinguish the run from others."""
-        assert self._feed.facts is not None, "a page without a run shows no views"
-        return self._feed.facts
-
-    @property
-    def memory(self) -> str:
-        """The names of the agents' memory classes."""
-        return self._feed.memory
-
-    @property
-    def model(self) -> Any:
-        """The model, to be asked and forked, if it runs in this process."""
-        return self._feed.model
+        return labels(self.feed.all)[self.feed.key]
 
     @property
     def all(self) -> "Sequence[Source]":
         """The sources of all runs of the page, this one included."""
-        return [feed.source for feed in self._feed.all]
+        return [feed.source for feed in self.feed.all]
 
     def called(self, agent: Any) -> str:
         """The name of an agent for people: ``Ada (4)``, or ``4`` without a name."""
@@ -233,16 +196,6 @@ class Source:
         """The name of an agent in a heading: ``Ada (4)``, or ``Agent 4``."""
         called = self.called(agent)
         return f"Agent {called}" if called == str(agent) else called
-
-    @property
-    def begun(self) -> bool:
-        """True if ``activity`` has little left to read."""
-        return self._feed.has_grown(activity)
-
-    @property
-    def budget(self) -> Budget | None:
-        """The budget of the model, if it runs in this process."""
-        return self._feed.budget
 
     def of[T](self, function: Callable[..., T], *arguments: Any) -> T:
         """``function(run, *arguments)``, worked out once until there are new steps.
@@ -255,7 +208,7 @@ class Source:
         Raises:
             StoreError, ValueError: of the function; nothing is kept then.
         """
-        return self._feed.answer(self.stamp, function, *arguments)
+        return self.feed.answer(self.stamp, function, *arguments)
 
     def grown[T](self, function: Callable[[Run, T | None], T]) -> T:
         """As ``of``, for a function that reads only what is new.
@@ -267,11 +220,7 @@ class Source:
         Raises:
             StoreError: of the function; nothing is kept then.
         """
-        return self._feed.grown(self.stamp, function)
-
-    def activity(self) -> Activity:
-        """Counts of each agent in each step; only new steps are read."""
-        return self.grown(activity)
+        return self.feed.grown(self.stamp, function)
 
 
 def _names(run: Run) -> dict[Any, str]:

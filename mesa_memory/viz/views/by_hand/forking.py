@@ -12,12 +12,12 @@ from mesa_memory.runtime.services import Services
 from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions as data
-from mesa_memory.viz.live.by_hand import EDIT, IMPLANT, Change, forked, words_in
+from mesa_memory.viz.live.by_hand import Change, forked, words_in
 from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Choose, Failure, Note, Section, number
 
-UNCHANGED = "nothing"
+IMPLANT, EDIT, UNCHANGED = "implant", "edit", "nothing"
 KINDS = {
     IMPLANT: "an implanted memory",
     EDIT: "an edited memory",
@@ -58,7 +58,14 @@ class ForkForm:
         """The change in the memory; None for none."""
         if self.kind == UNCHANGED:
             return None
-        return Change(agent, self.kind, self.text, self.event, self.record)
+        record = self.record if self.kind == EDIT else ""
+        return Change(agent, self.text, self.event, record)
+
+    @property
+    def complete(self) -> bool:
+        """True if a fork can be made."""
+        named = self.kind != EDIT or bool(self.record)
+        return self.kind == UNCHANGED or bool(named and self.text.strip())
 
 
 @solara.component
@@ -85,7 +92,6 @@ def Fork(focus: Focus, model: Any) -> Any:
         made.set((keep(other), recorder.run))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
-    ready = form.value.kind == UNCHANGED or form.value.text.strip()
     with Section(
         "Fork with a change",
         hint="a new run goes on from here; this one stays as it is",
@@ -96,7 +102,7 @@ def Fork(focus: Focus, model: Any) -> Any:
                 "Fork",
                 icon_name="mdi-source-fork",
                 on_click=task,
-                disabled=task.pending or not ready,
+                disabled=task.pending or not form.value.complete,
                 color="primary",
             )
             solara.Text("The steps of a fork cost as much as any others.")

@@ -41,7 +41,7 @@ def Together(focus: Focus) -> Any:
             Choose("Curves show", key, choices, setter, wide=True)
             if key == TEXT:
                 TextBox(selection)
-        if key == TEXT and not selection.text.strip():
+        if key == TEXT and not selection.choice.text.strip():
             AskForText(focus)
             return
         Drawn(focus, runs, key, choices[key], stamps)
@@ -58,7 +58,7 @@ def Drawn(
 ) -> Any:
     """The chart; the numbers are read in the background."""
     selection = focus.selection
-    text = selection.text.strip() if key == TEXT else ""
+    text = selection.choice.text.strip() if key == TEXT else ""
     unlike = selection.option("unlike", "").strip() if key == TEXT else ""
     read = use_work(
         lambda: _read(runs, key, text, unlike),
@@ -96,7 +96,9 @@ def _read(
             return one.of(data.spent, key)
         return one.of(data.collected).get(key.removeprefix("model:"), {})
 
-    grouped = data.groups([one.facts for one in runs], [one.memory for one in runs])
+    grouped = data.groups(
+        [one.feed.facts for one in runs], [one.feed.memory for one in runs]
+    )
     return data.bands(grouped, [values(one) for one in runs])
 
 

@@ -116,7 +116,7 @@ def Asked(recall: data.RecordedRecall) -> Any:
 @solara.component
 def Candidates(focus: Focus, recall: data.RecordedRecall) -> Any:
     """Weights to try, and the candidates ranked by them."""
-    tried = focus.selection.weights
+    tried = focus.selection.choice.weights
     ranked = data.ranked(recall, tried)
     moved = sum(one.moved != 0 for one in ranked)
     changed = f"{moved} of {len(ranked)} change their rank" if tried else "as it was"

@@ -92,7 +92,7 @@ def Sums(focus: Focus, spent: data.Spent) -> Any:
 
 def _limits(focus: Focus) -> dict[str, float]:
     """The budget of a model that runs in this process, by measure; else empty."""
-    budget = focus.source.budget
+    budget = focus.source.feed.budget
     if budget is None:
         return {}
     given = {"calls": budget.calls, "tokens": budget.tokens, "cost": budget.cost}

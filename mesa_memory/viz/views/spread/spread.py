@@ -37,7 +37,7 @@ NOT_MEANT = (
 def SpreadView(focus: Focus) -> Any:
     """A text, and the agents that remember something like it."""
     selection = focus.selection
-    text, unlike = selection.text.strip(), selection.option("unlike", "").strip()
+    text, unlike = selection.choice.text.strip(), selection.option("unlike", "").strip()
     with solara.Column(gap="0px"):
         with Section(
             "Text to follow", hint="a sentence, as an agent might remember it"
@@ -65,7 +65,7 @@ def TextBox(selection: Selection) -> Any:
     """The field for the text that is looked for in all memories."""
     SearchBox(
         "Text in all memories",
-        selection.text.strip(),
+        selection.choice.text.strip(),
         lambda value: selection.choose(text=value.strip()),
     )
 

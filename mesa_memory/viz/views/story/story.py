@@ -68,7 +68,7 @@ def ByMeasure(focus: Focus, shown: Scene, measure: str) -> Any:
 @solara.component
 def ByText(focus: Focus, shown: Scene, _: str) -> Any:
     """Coloured by whether an agent holds a memory like a text."""
-    text = focus.selection.text.strip()
+    text = focus.selection.choice.text.strip()
     says = "Reading all texts of the run …"
     # Without a text there is nothing to read.
     quick = None if text else True
