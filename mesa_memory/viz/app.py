@@ -11,16 +11,20 @@ from mesa_memory.viz.actions import Actions
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls, Speed
-from mesa_memory.viz.live.page_runs import PageRuns, use_current, use_named
+from mesa_memory.viz.live.page_runs import PageRuns, use_current
 from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.serving.run_feed import labels
 from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import Note
-from mesa_memory.viz.widgets.host import HostPage
+from mesa_memory.viz.widgets.saying import HostPage
 from mesa_memory.viz.widgets.tabs import Panel, TabRow
 
 mesa_viz = mesa_pages()
+PARTS = [
+    {"key": "memory", "label": "Memory", "icon": "mdi-brain"},
+    {"key": "model", "label": "Model", "icon": "mdi-map"},
+]
 #: beside Mesa's own controls, which know nothing of other runs
 NOT_PLAYED = "Another run is shown than the one that the controls of this page play, which is {}."
 
@@ -62,7 +66,6 @@ def _Live(model: Any, views: list[View], record: bool) -> Any:
     """The dashboard in Mesa's own page, which says what the model is."""
     page = solara.use_memo(lambda: PageRuns.of(model, record), [])
     feed, selection = page.show(model), use_selection()
-    use_named(feed, selection)
 
     def played() -> Any:
         chosen = page.model(selection.choice.run)
@@ -178,11 +181,13 @@ def _Page(
         Controls(page, current, params, speed, selection)
         with solara.Div(classes=["mm-main"]):
             if components:
-                names = [
-                    ("memory", "Memory", "mdi-brain"),
-                    ("model", "Model", "mdi-map"),
-                ]
-                TabRow(names, tab.value, tab.set, "Show", "mm-part")
+                TabRow(
+                    tabs=PARTS,
+                    place=tab.value,
+                    label="Show",
+                    panel="mm-part",
+                    event_choose=tab.set,
+                )
             with Panel(("of memory", "of the model")[tab.value], panel="mm-part"):
                 if tab.value == 0:
                     actions = _actions(page, lambda: current.value)

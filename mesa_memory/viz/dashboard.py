@@ -25,8 +25,8 @@ from mesa_memory.viz.widgets import (
     Note,
     Timeline,
 )
-from mesa_memory.viz.widgets.host import HostPage
-from mesa_memory.viz.widgets.tabs import Panel, TabRow
+from mesa_memory.viz.widgets.saying import HostPage
+from mesa_memory.viz.widgets.tabs import PANEL, Panel, TabRow
 
 NO_SUCH_RUN = (
     "The address asks for the run {wanted}, which this page does not have; another one "
@@ -63,7 +63,7 @@ def Dashboard(
     seen = use_newest(feed, told)
     source = seen.source
     shown = use_chosen(source, selection.choice)
-    use_run_in_address(feed, seen.runs, selection)
+    use_run_in_address(feed, usual, seen.runs, selection)
     # Only the run that the page plays can be stepped.
     provide_actions(actions if feed is usual else replace(actions, step=None))
     with solara.Div(classes=["mm-page"]):
@@ -86,14 +86,19 @@ def Dashboard(
         Tabs(shown, selection, views)
 
 
-def use_run_in_address(feed: Feed, runs: int, selection: Selection) -> None:
-    """Writes the shown run into the address of a page with several runs."""
+def use_run_in_address(
+    feed: Feed, usual: Feed, runs: int, selection: Selection
+) -> None:
+    """Writes the shown run, or that of a new model, into a page's address."""
+    before = solara.use_ref(usual.key)
 
     def name() -> None:
-        if runs > 1 and not selection.choice.run and feed.key:
-            selection.choose(run=feed.key)
+        new, before.current = usual.key != before.current, usual.key
+        wanted = usual.key if new else selection.choice.run or feed.key
+        if (new or runs > 1) and wanted != selection.choice.run:
+            selection.choose(run=wanted)
 
-    solara.use_effect(name, [runs, feed.key, selection.choice.run])
+    solara.use_effect(name, [runs, feed.key, usual.key, selection.choice.run])
 
 
 @solara.component
@@ -157,7 +162,8 @@ def Tabs(source: Source, selection: Selection, views: Sequence[View]) -> Any:
             selection.choose(view=keys[number])
 
     if len(views) > 1:
-        TabRow([(one.key, one.label, one.icon) for one in views], place, choose)
+        tabs = [{"key": v.key, "label": v.label, "icon": v.icon} for v in views]
+        TabRow(tabs=tabs, place=place, label="View", panel=PANEL, event_choose=choose)
     view = views[place]
     with Panel(view.label, shows=selection.shown(source, view.key).query()):
         Guarded(view, source, selection).key(view.key)

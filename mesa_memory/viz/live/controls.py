@@ -10,8 +10,8 @@ from mesa_memory.viz.live.page_runs import Current, PageRuns
 from mesa_memory.viz.live.parameters import Parameters
 from mesa_memory.viz.live.player import Player
 from mesa_memory.viz.selection import Selection
-from mesa_memory.viz.widgets.fold import Fold
-from mesa_memory.viz.widgets.slide import Slide
+from mesa_memory.viz.widgets import Slide
+from mesa_memory.viz.widgets.saying import Fold
 
 mesa_viz = mesa_pages()
 

@@ -110,15 +110,3 @@ def use_current(page: PageRuns, selection: Selection) -> Current:
     # An address that names no run stays with the one that was shown before.
     solara.use_effect(lambda: held.set(model), [id(model)])
     return current
-
-
-def use_named(feed: Feed, selection: Selection) -> None:
-    """Has the address name the run of a new model, so that it is found again by it."""
-    before = solara.use_ref(feed.key)
-
-    def name() -> None:
-        if before.current != feed.key:
-            before.current = feed.key
-            selection.choose(run=feed.key)
-
-    solara.use_effect(name, [feed.key])

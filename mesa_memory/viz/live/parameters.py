@@ -6,8 +6,7 @@ from typing import Any
 import solara
 
 from mesa_memory.hosts.solara import adjustable, check_model_params
-from mesa_memory.viz.widgets import Choose
-from mesa_memory.viz.widgets.slide import Slide
+from mesa_memory.viz.widgets import Choose, Slide
 
 
 @solara.component
@@ -38,17 +37,8 @@ def Parameters(
         with solara.Div(classes=["mm-parameter"]).key(name):
             _Field(one, value, choose)
             if name in made_with and value != made_with[name]:
-                _Pending(made_with[name])
-
-
-@solara.component
-def _Pending(now: Any) -> Any:
-    return solara.v.Html(
-        tag="span",
-        class_="mm-pending",
-        attributes={"role": "status"},
-        children=[f"{now} in the run that is shown; applies at Reset"],
-    )
+                now = f"{made_with[name]} in the run that is shown; applies at Reset"
+                solara.Text(now, classes=["mm-pending"])
 
 
 @solara.component

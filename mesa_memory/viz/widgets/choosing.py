@@ -1,4 +1,4 @@
-"""Fields to choose an agent, one of a few, or a text to search for."""
+"""Fields to choose an agent, one of a few, a number, or a text to search for."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -17,12 +17,6 @@ def AgentPicker(source: Source, selection: Selection, other: bool = False) -> An
         other: choose the agent to compare with.
     """
     chosen = selection.other_agent(source) if other else selection.agent(source)
-    return _AgentField(source, selection, chosen, other)
-
-
-@solara.component
-def _AgentField(source: Source, selection: Selection, chosen: Any, other: bool) -> Any:
-    """The field; drawn anew only for other agents, and not for another step."""
     field = "other_agent" if other else "agent"
     items = [{"text": source.called(a), "value": str(a)} for a in source.agent_ids]
     return solara.v.Autocomplete(
@@ -102,3 +96,21 @@ def SearchBox(label: str, value: str, on_value: Callable[[str], None]) -> Any:
     solara.v.use_event(field, "blur", done)
     solara.v.use_event(field, "click:clear", lambda *_: on_value(""))
     return field
+
+
+@solara.component_vue("slide.vue")
+def Slide(
+    label: str,
+    value: float,
+    min: float,
+    max: float,
+    step: float,
+    event_change: Callable[[float], None],
+) -> None:
+    """A slider whose value is always to be read.
+
+    Args:
+        label: what is chosen.
+        value, min, max, step: numbers.
+        event_change: called with the number on which the slider was left.
+    """

@@ -1,4 +1,4 @@
-"""Texts one below the other, each with marks."""
+"""Texts one below the other: as a list with marks, or as a tree."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -70,3 +70,19 @@ def Passages(texts: Sequence[Passage], *, label: str) -> Any:
             click()
 
     return _Passages(items=items, label=label, event_go=go)
+
+
+@solara.component_vue("tree.vue")
+def Tree(
+    nodes: list[dict[str, Any]], label: str, event_go: Callable[[int], None]
+) -> None:
+    """Lines that have others below them; every text is shown as text.
+
+    Arrow keys walk through it, left and right close and open, Enter goes there.
+
+    Args:
+        nodes: depth first, each with ``id``, ``depth``, ``head``, ``note``, ``text`` and
+            ``known``; the first has depth 0. Those of the first levels are open.
+        label: describes the tree to screen readers.
+        event_go: called with the place of a node when one wants to go to its record.
+    """

@@ -1,4 +1,4 @@
-"""Headings, facts, texts of agents, empty views and errors."""
+"""Headings, facts, texts of agents, empty views, errors, and what surrounds them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -99,3 +99,29 @@ def Failure(error: BaseException) -> Any:
     known = isinstance(error, MesaMemoryError | ValueError)
     text = str(error) if known else f"{type(error).__name__}: {error}"
     return Note(scrub(text), "error")
+
+
+@solara.component_vue("fold.vue")
+def _OpenIfWide() -> None: ...
+
+
+@solara.component
+def Fold(title: str, children: Sequence[Any] = ()) -> Any:
+    """A part that is less often needed; use it with ``with``.
+
+    Args:
+        title: always to be seen; opens and closes the rest.
+        children: the rest.
+    """
+    head = solara.v.Html(tag="summary", children=[title])
+    inner = solara.v.Html(tag="div", children=[_OpenIfWide(), *children])
+    return solara.v.Html(tag="details", class_="mm-fold", children=[head, inner])
+
+
+@solara.component_vue("host.vue")
+def HostPage() -> None:
+    """Names the buttons of the page's bar, and closes a drawer that covers the page.
+
+    Invisible. Solara's drawer is 400 pixels wide and open at first; on a small screen it
+    hides everything, with no room beside it for the click that closes it.
+    """

@@ -10,39 +10,22 @@ PANEL = "mm-view"
 
 
 @solara.component_vue("tabs.vue")
-def _Tabs(
+def TabRow(
     tabs: list[dict[str, str]],
     place: int,
     label: str,
     panel: str,
     event_choose: Callable[[int], None],
-) -> None: ...
-
-
-@solara.component
-def TabRow(
-    tabs: Sequence[tuple[str, str, str]],
-    place: int,
-    on_place: Callable[[int], None],
-    label: str = "View",
-    panel: str = PANEL,
-) -> Any:
+) -> None:
     """Tabs; arrow keys, Home and End go through them, Enter chooses one.
 
     Args:
-        tabs: key, label and icon of each.
+        tabs: ``key``, ``label`` and ``icon`` of each.
         place: of the chosen one.
-        on_place: called with the place of another one.
         label: what one chooses.
         panel: id of the element that shows it.
+        event_choose: called with the place of another one.
     """
-    return _Tabs(
-        tabs=[{"key": key, "label": name, "icon": icon} for key, name, icon in tabs],
-        place=place,
-        label=label,
-        panel=panel,
-        event_choose=on_place,
-    )
 
 
 @solara.component

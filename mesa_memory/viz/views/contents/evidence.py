@@ -13,7 +13,7 @@ from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_request
 from mesa_memory.viz.views.nothing import OtherAgent
 from mesa_memory.viz.widgets import Fact, Note, Section, Table, number
-from mesa_memory.viz.widgets.tree import Tree
+from mesa_memory.viz.widgets.passages import Tree
 
 #: characters of a conclusion in the list; the tree has more
 LISTED_CHARS = 240
@@ -95,7 +95,9 @@ def Because(focus: Focus, record: str) -> Any:
     with Section(f"Evidence of {record}"):
         Summary(focus, found)
         MadeBy(focus, past.by_id.get(record))
-        Tree(nodes, label=f"Evidence of {record}: {len(nodes)} lines", on_go=go)
+        Tree(
+            nodes=nodes, label=f"Evidence of {record}: {len(nodes)} lines", event_go=go
+        )
         if len(found.lines) > len(nodes):
             Note(
                 f"Shown are the first {len(nodes):,} of {len(found.lines):,} lines. "
