@@ -1,8 +1,6 @@
 """The page of recorded runs."""
 
-import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import solara
@@ -12,8 +10,6 @@ from mesa_memory.errors import MesaMemoryError
 from mesa_memory.runs import Run, open_run
 from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import Dashboard
-from mesa_memory.viz.data.activity import activity, occupancy
-from mesa_memory.viz.data.story import scene
 from mesa_memory.viz.serving import server
 from mesa_memory.viz.serving.run_feed import Feed, give_keys
 from mesa_memory.viz.serving.server import Place
@@ -71,15 +67,4 @@ def serve(feeds: Sequence[Feed], place: Place, open_page: bool = True) -> None:
         feeds: from ``open_feeds``.
         place, open_page: see ``server.serve``.
     """
-    for feed in feeds:
-        threading.Thread(target=_count, args=(feed,), daemon=True).start()
     server.serve(lambda: Runs(feeds), place, open_page)
-
-
-def _count(feed: Feed) -> None:
-    """Begins with what the first page needs and takes seconds for a long run."""
-    source = feed.source
-    with suppress(MesaMemoryError):  # the page itself will meet it, and say so
-        source.of(scene.scene)
-        source.grown(activity)
-        source.of(occupancy)

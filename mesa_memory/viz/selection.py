@@ -45,11 +45,9 @@ class Choice:
         known, options = {}, {}
         pairs = parse_qsl((query or "")[:MAX_QUERY_CHARS], keep_blank_values=True)
         for name, value in pairs:
-            if name not in _READ:
+            if name not in _READERS:
                 options[name] = value
-                continue
-            read = _READ[name](value)
-            if read is not None:
+            elif (read := _READERS[name](value)) is not None:
                 known[name] = read
         return cls(**known, options=tuple(sorted(options.items())))
 
@@ -77,14 +75,10 @@ def _weights(text: str) -> tuple[float, ...] | None:
     return found if len(found) == len(values) == 3 else None
 
 
-_READ: dict[str, Callable[[str], Any]] = {
-    "view": str,
-    "run": str,
+#: readers of the fields of a ``Choice``
+_READERS: dict[str, Callable[[str], Any]] = {
+    **dict.fromkeys((field.name for field in fields(Choice)[:-1]), str),
     "step": _number,
-    "agent": str,
-    "other_run": str,
-    "other_agent": str,
-    "text": str,
     "weights": _weights,
 }
 

@@ -8,7 +8,7 @@ import solara
 from mesa_memory.viz.data import agent as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Empty, Fact, Plain, Section, Table, number
+from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, Table, number
 
 #: headings of columns; other columns have the name of their key
 HEADS = {"importance": "grade", "subject": "about"}
@@ -35,10 +35,8 @@ def Changes(focus: Focus) -> Any:
     with Section(
         f"Agent {focus.name}, step {number(focus.step)}", hint="changes in this step"
     ):
-        with solara.Div(classes=["mm-row"]):
-            Fact("remembered", str(len(focus.past.at(focus.step))))
-            for change, count in Counter(row["change"] for row in rows).items():
-                Fact(change, str(count))
+        held = {"remembered": len(focus.past.at(focus.step))}
+        Facts(held | Counter(row["change"] for row in rows))
         if not rows:
             Empty("This step changed nothing in the memory.", "mdi-equal")
             return

@@ -22,14 +22,33 @@ def NoMemories() -> Any:
 
 
 @solara.component
-def SeeMemories(selection: Selection, text: str, icon: str) -> Any:
-    """The run lacks data for a view; the button leads to the agent's memory."""
-    Empty(
-        text,
-        icon,
-        button="See the agent's memory",
-        on_click=lambda: selection.choose(view="agent"),
-    )
+def Nothing(
+    selection: Selection,
+    text: str,
+    icon: str,
+    to: dict[str, Any] | None = None,
+    button: str = "",
+) -> Any:
+    """A view without data: a button leads to data, makes a step, or shows the agent.
+
+    Args:
+        selection: of this session.
+        text: the reason.
+        icon: of Material Design Icons.
+        to: the choices that show data, such as a step; None if the run has no data.
+        button: the way there.
+    """
+    step = use_actions().step
+
+    def go() -> None:
+        if to is None and step is not None:
+            selection.choose(step=None)
+            step()
+        else:
+            selection.choose(**(to or {"view": "agent"}))
+
+    usual = "See the agent's memory" if step is None else "Make a step"
+    Empty(text, icon, usual if to is None else button, go)
 
 
 @solara.component
@@ -45,16 +64,14 @@ def OtherAgent(
         found: an agent and a step with data; None without one.
         none: a sentence for a run in which no agent has data.
     """
-    selection = focus.selection
     if found is None:
-        SeeMemories(selection, f"{text} {none}", icon)
-        return
-    who, when = found
-    button = f"Show agent {focus.source.called(who)}"
-    Empty(text, icon, button, lambda: selection.choose(agent=who, step=when))
+        Nothing(focus.selection, f"{text} {none}", icon)
+    else:
+        to = {"agent": found[0], "step": found[1]}
+        button = f"Show agent {focus.source.called(found[0])}"
+        Nothing(focus.selection, text, icon, to, button)
 
 
-@solara.component
 def NotAtThisStep(
     selection: Selection, text: str, icon: str, to: float | None, there: str = ""
 ) -> Any:
@@ -67,17 +84,7 @@ def NotAtThisStep(
         to: a step with data; None if the step does not exist.
         there: the data at that step, such as ``"where the first is complete"``.
     """
-    step = use_actions().step
-
-    def make() -> None:
-        assert step is not None, "the button is there only if there is a step to make"
-        selection.choose(step=None)
-        step()
-
-    if to is not None:
-        button = f"Go to step {number(to)}" + f", {there}" * bool(there)
-        Empty(text, icon, button=button, on_click=lambda: selection.choose(step=to))
-    elif step is not None:
-        Empty(text, icon, button="Make a step", on_click=make)
-    else:
-        SeeMemories(selection, text, icon)
+    if to is None:
+        return Nothing(selection, text, icon)
+    button = f"Go to step {number(to)}" + f", {there}" * bool(there)
+    return Nothing(selection, text, icon, {"step": to}, button)

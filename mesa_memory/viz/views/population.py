@@ -8,7 +8,7 @@ import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_activity
 from mesa_memory.viz.data.activity import MEASURES, Activity, Occupancy, occupancy
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Choose, Fact, Section, number
+from mesa_memory.viz.widgets import Choose, Facts, Section, number
 
 LABELS = {name: label for name, (label, _) in MEASURES.items()}
 
@@ -20,14 +20,12 @@ def PopulationView(focus: Focus) -> Any:
     if counted is None:
         return
     with solara.Column(gap="0px"):
-        with (
-            Section(f"Step {number(focus.step)}", hint="all agents together"),
-            solara.Div(classes=["mm-row"]),
-        ):
-            Fact("agents", str(len(focus.source.agent_ids)))
-            for name, value in counted.totals(focus.step).items():
-                mean = "mean " * (name == "importance")
-                Fact(mean + LABELS[name].lower(), _short(name, value))
+        sums = {
+            "mean " * (name == "importance") + LABELS[name].lower(): _short(name, value)
+            for name, value in counted.totals(focus.step).items()
+        }
+        with Section(f"Step {number(focus.step)}", hint="all agents together"):
+            Facts({"agents": len(focus.source.agent_ids)} | sums)
         ActivityMap(focus, counted)
         LayerSizes(focus)
 

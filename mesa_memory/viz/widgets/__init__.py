@@ -4,7 +4,15 @@ from mesa_memory.viz.widgets.chart import Chart
 from mesa_memory.viz.widgets.choosing import AgentPicker, Choose, SearchBox, Slide
 from mesa_memory.viz.widgets.heatmap import Heatmap
 from mesa_memory.viz.widgets.passages import Passage, PassageMark, Passages
-from mesa_memory.viz.widgets.saying import Empty, Fact, Failure, Note, Plain, Section
+from mesa_memory.viz.widgets.saying import (
+    Empty,
+    Fact,
+    Facts,
+    Failure,
+    Note,
+    Plain,
+    Section,
+)
 from mesa_memory.viz.widgets.table import Table
 from mesa_memory.viz.widgets.timeline import Timeline, number
 
@@ -14,6 +22,7 @@ __all__ = [
     "Choose",
     "Empty",
     "Fact",
+    "Facts",
     "Failure",
     "Heatmap",
     "Note",

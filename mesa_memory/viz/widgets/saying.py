@@ -1,6 +1,6 @@
 """Headings, facts, texts of agents, empty views, errors, and what surrounds them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import solara
@@ -36,6 +36,13 @@ def Fact(label: str, value: str) -> Any:
     number = solara.v.Html(tag="strong", children=[value])
     name = solara.v.Html(tag="span", children=[label])
     return solara.v.Html(tag="div", class_="mm-fact", children=[number, name])
+
+
+@solara.component
+def Facts(facts: Mapping[str, Any]) -> Any:
+    """A row of numbers with their labels."""
+    children = [Fact(label, str(value)) for label, value in facts.items()]
+    return solara.v.Html(tag="div", class_="mm-row", children=children)
 
 
 @solara.component

@@ -12,7 +12,7 @@ from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
 from mesa_memory.viz.widgets import (
-    Fact,
+    Facts,
     Passage,
     PassageMark,
     Passages,
@@ -49,10 +49,13 @@ def Chapters(focus: Focus, narrative: data.Told) -> Any:
         f"Life of agent {focus.name}",
         hint=f"until step {number(focus.step)}; recaps are never written again",
     ):
-        with solara.Div(classes=["mm-row"]):
-            Fact("chapters", str(len(chapters)))
-            Fact("story versions", str(len(narrative.stories)))
-            Fact("events word for word", str(len(narrative.since)))
+        Facts(
+            {
+                "chapters": len(chapters),
+                "story versions": len(narrative.stories),
+                "events word for word": len(narrative.since),
+            }
+        )
         if chapters:
             texts = [_passage(focus, chapter) for chapter in chapters]
             Passages(texts, label=f"{len(chapters)} chapters, oldest first")

@@ -12,7 +12,7 @@ from mesa_memory.viz.data.requests import requests as asked
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_request
 from mesa_memory.viz.views.nothing import OtherAgent
-from mesa_memory.viz.widgets import Fact, Note, Section, Table, number
+from mesa_memory.viz.widgets import Facts, Note, Section, Table, number
 from mesa_memory.viz.widgets.passages import Tree
 
 #: characters of a conclusion in the list; the tree has more
@@ -110,12 +110,9 @@ def Because(focus: Focus, record: str) -> Any:
 def Summary(focus: Focus, found: data.EvidenceTree) -> Any:
     """The amount of evidence, and its faults."""
     row = focus.past.by_id.get(found.record["id"])
-    with solara.Div(classes=["mm-row"]):
-        for kind, count in found.kinds.items():
-            Fact(kind if count == 1 else f"{kind}s", str(count))
-        Fact("levels", str(found.depth))
-        if found.missing:
-            Fact("missing", str(len(found.missing)))
+    kinds = {f"{kind}{'s' * (n != 1)}": n for kind, n in found.kinds.items()}
+    missing = {"missing": len(found.missing)} if found.missing else {}
+    Facts(kinds | {"levels": found.depth} | missing)
     step = focus.selection.choice.step
     if row and step is not None and row["valid_from"] > step:
         Note(

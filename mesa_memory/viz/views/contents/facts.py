@@ -10,7 +10,7 @@ from mesa_memory.viz.data.contents import facts as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
-from mesa_memory.viz.widgets import Fact, Note, Section, Table
+from mesa_memory.viz.widgets import Facts, Note, Section, Table
 
 
 @solara.component
@@ -38,10 +38,13 @@ def Known(focus: Focus, known: Sequence[data.Fact], chosen: str) -> Any:
     with Section(
         f"Facts known to agent {focus.name}", hint="click a fact to see its history"
     ):
-        with solara.Div(classes=["mm-row"]):
-            Fact("facts", str(len(known)))
-            Fact("disputed", str(sum(bool(one.rivals) for one in known)))
-            Fact("stale", str(sum(stale(one) is not None for one in known)))
+        Facts(
+            {
+                "facts": len(known),
+                "disputed": sum(bool(one.rivals) for one in known),
+                "stale": sum(stale(one) is not None for one in known),
+            }
+        )
         if not known:
             NotAtThisStep(
                 focus.selection,

@@ -11,11 +11,11 @@ from mesa_memory.viz.data import wording
 from mesa_memory.viz.data.contents import impressions as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
-from mesa_memory.viz.views.nothing import NotAtThisStep, OtherAgent, SeeMemories
+from mesa_memory.viz.views.nothing import NotAtThisStep, Nothing, OtherAgent
 from mesa_memory.viz.widgets import (
     Chart,
     Choose,
-    Fact,
+    Facts,
     Note,
     Plain,
     Section,
@@ -46,7 +46,7 @@ def ImpressionsView(focus: Focus) -> Any:
         return
     held = found.at(focus.step)
     if not found.all:
-        SeeMemories(
+        Nothing(
             focus.selection,
             "No agent of this run has an impression of another one. Agents with an "
             "ImpressionMemory make some; they need a few meetings for the first.",
@@ -104,14 +104,10 @@ def AllImpressions(
 def Sums(focus: Focus, held: list[data.HeldOpinion]) -> Any:
     """The number of impressions of each sign, which also explains the signs."""
     signs = [one.sign for one in held]
-    with (
-        Section(f"Impressions at step {number(focus.step)}"),
-        solara.Div(classes=["mm-row"]),
-    ):
-        Fact("impressions", str(len(held)))
-        for sign, meaning in SIGNS.items():
-            if sign != "?" or sign in signs:
-                Fact(f"{sign} {meaning}", str(signs.count(sign)))
+    shown = [sign for sign in SIGNS if sign != "?" or sign in signs]
+    counts = {f"{sign} {SIGNS[sign]}": signs.count(sign) for sign in shown}
+    with Section(f"Impressions at step {number(focus.step)}"):
+        Facts({"impressions": len(held)} | counts)
 
 
 @solara.component

@@ -17,7 +17,7 @@ from mesa_memory.viz.widgets import (
     Chart,
     Choose,
     Empty,
-    Fact,
+    Facts,
     Note,
     Plain,
     Section,
@@ -92,14 +92,17 @@ def NoRecall(focus: Focus) -> Any:
 def Asked(recall: data.RecordedRecall) -> Any:
     """The query of the recall, and the rules of its score."""
     count = len(recall.candidates)
-    with solara.Div(classes=["mm-row"]):
-        Fact("purpose", recall.purpose or "–")
-        Fact("layer", recall.layer or "–")
-        Fact("candidates", str(count))
-        Fact("dropped by budget", str(recall.dropped))
-        for name in ("decay", "lexical_share", "refresh"):
-            if name in recall.scoring:
-                Fact(name.replace("_", " "), str(recall.scoring[name]))
+    rules = ("decay", "lexical_share", "refresh")
+    known = {name.replace("_", " "): name for name in rules if name in recall.scoring}
+    Facts(
+        {
+            "purpose": recall.purpose or "–",
+            "layer": recall.layer or "–",
+            "candidates": count,
+            "dropped by budget": recall.dropped,
+            **{label: recall.scoring[name] for label, name in known.items()},
+        }
+    )
     solara.v.Html(tag="h4", children=["Query"])
     if recall.query is None:
         Note("There was no query, so relevance is the same for all records.")

@@ -7,7 +7,7 @@ import solara
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.views.nothing import SeeMemories
+from mesa_memory.viz.views.nothing import Nothing
 from mesa_memory.viz.widgets import Choose, Fact, Note, Section, Table, number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
@@ -47,7 +47,7 @@ def CostView(focus: Focus) -> Any:
     spent = focus.source.of(data.spent)
     with solara.Column(gap="0px"):
         if not spent.purposes:
-            SeeMemories(
+            Nothing(
                 focus.selection,
                 "No language model was asked until now. Memories such as STLTMemory and "
                 "EpisodicMemory ask one as soon as enough has happened.",
