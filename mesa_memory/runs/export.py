@@ -29,11 +29,8 @@ _OWN = (
     *("schema_version", "leases", "unfinished_calls"),
     *("studies", "cases", "spending"),
 )
-#: the tables of which a run has rows, and the view with a row for each candidate
-TABLES = [
-    *(t for t in schema.metadata.sorted_tables if t.name not in _OWN),
-    schema.recalled,
-]
+#: the tables of which a run has rows
+TABLES = [t for t in schema.metadata.sorted_tables if t.name not in _OWN]
 Chunks = Iterator[Sequence[Any]]
 
 
@@ -71,8 +68,6 @@ def _rows(run: RecordedRun, table: SQLTable) -> Select:
     """The run's rows of a table, in the order in which they came if that is known."""
     mine = table.c.id == run.number if table is schema.runs else run.mine(table)
     order = [table.c.seq] if "seq" in table.c else list(table.primary_key)
-    if "rank" in table.c:
-        order.append(table.c.rank)
     return select(table).where(mine).order_by(*order)
 
 

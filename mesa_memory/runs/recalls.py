@@ -69,9 +69,11 @@ def texts(run: RecordedRun, ids: list[str]) -> dict[str, str | None]:
 
 
 def _logged(run: RecordedRun, log: SQLTable, agent: Any, step: Any) -> Select:
-    """The rows of a log for an agent, of one step or of all; also unfinished ones."""
+    """The rows of a log for an agent and a step; None is all; also unfinished ones."""
     columns = [column for column in log.columns if column.name != "run"]
-    wanted = select(*columns).where(run.mine(log), log.c.agent == run.agent(agent))
+    wanted = select(*columns).where(run.mine(log))
+    if agent is not None:
+        wanted = wanted.where(log.c.agent == run.agent(agent))
     if step is not None:
         wanted = wanted.where(log.c.step == run.step(step))
     return wanted.order_by(in_order(log))

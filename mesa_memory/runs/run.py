@@ -179,9 +179,9 @@ class Run:
         return provenance.tree(self._run, record)
 
     def recalls(
-        self, agent: Any, step: float | None = None, *, as_records: bool = False
+        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
-        """The recalls of an agent, one row for each candidate of each recall.
+        """The recalls of an agent, or of all, with a row for each candidate.
 
         ``used`` tells if the agent's reply used a shown record, by their common words
         (``retrieval.overlap``). It is None without ``route_reasoning``, or if the agent
@@ -190,9 +190,9 @@ class Run:
         return recalls.recalls(self._run, agent, step).given(as_records)
 
     def prompts(
-        self, agent: Any, step: float | None = None, *, as_records: bool = False
+        self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
-        """The texts of memory that an agent was shown, in order."""
+        """The texts of memory that an agent was shown, or all were, in order."""
         return recalls.prompts(self._run, agent, step).given(as_records)
 
     def prompt(self, agent: Any, step: float | None = None) -> str:

@@ -1,11 +1,18 @@
-"""Merges batches, so that each table is written with one statement for all of them."""
+"""Writes the batches of a run, each table with one statement for all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from typing import Any
 
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+import mesa_memory.stores.schema as schema
+from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch
+from mesa_memory.stores.rows import clean_rows, json_text
 from mesa_memory.stores.schema import PROBES, REPLACED, metadata
 
 #: the tables whose rows are numbered, in this order within a batch, and their lists
@@ -30,6 +37,10 @@ CHANGES = {
     "embedded": ("embedding", "embedder"),
     "staled": ("stale_since", "staled_at"),
 }
+
+
+#: the INSERT of each dialect that may replace a row
+INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
 
 @dataclass
@@ -141,13 +152,139 @@ def _change(batches: Sequence[Batch], merged: MergedBatch) -> None:
     places = {row["id"]: place for place, row in enumerate(opened)}
     for kind, columns in CHANGES.items():
         older: dict[str, dict[str, Any]] = {}
-        names = ("id", *columns)
         for batch in batches:
-            for values in getattr(batch, kind):
-                new = dict(zip(names, (*values, batch.step)))
-                place = places.get(values[0])
+            for record, *values in getattr(batch, kind):
+                new = dict(zip(columns, (*values, batch.step)))
+                place = places.get(record)
                 if place is None:
-                    older[values[0]] = new
+                    older[record] = {"record": record} | new
                 else:  # the caller's row stays as it is
                     opened[place] = opened[place] | new
         merged.changes[kind] = list(older.values())
+
+
+def write_batches(
+    on: sa.Connection,
+    run: int,
+    batches: Sequence[Batch],
+    seq: int | None,
+    keep: int,
+) -> int:
+    """Writes batches; the number of the last row.
+
+    Args:
+        on: a connection, within a transaction.
+        seq: number of the last row before; None looks it up.
+        keep: how many of the newest checkpoints stay, besides those to be kept.
+
+    Raises:
+        StoreError: if a step was written before, or a record to change is missing.
+    """
+    rows = schema.unfinished_calls.c.number, schema.calls.c.seq
+    answer = _last(on, run, rows[0]) if any(b.unfinished for b in batches) else 0
+    probe = _last(on, run, rows[1]) if any(b.probes for b in batches) else 0
+    seq = _last_seq(on, run) if seq is None else seq
+    new = merge(batches, seq, answer, max(probe, schema.PROBES))
+    _refuse_finished(on, run, new.steps)
+    _end_steps(on, run, new)
+    for table, added in new.inserts.items():
+        if added:
+            _insert(on, run, table, added)
+    for kind, changes in new.changes.items():
+        changed = _update(on, run, changes) if changes else 0
+        if changed != len(changes):
+            raise StoreError(
+                f"{len(changes) - changed} of {len(changes)} records to be {kind} are "
+                f"not in run {run}, such as {[row['record'] for row in changes[:5]]}. Record "
+                "from the first step on; nothing of this batch was written."
+            )
+    if new.inserts["checkpoints"]:
+        _prune(on, run, keep)
+    return new.seq
+
+
+def _insert(on: sa.Connection, run: int, table: str, rows: list) -> None:
+    """Adds rows to a table; of ``REPLACED`` tables, they take the place of older ones."""
+    columns = dict.fromkeys(metadata.tables[table].columns.keys())
+    values = [columns | row | {"run": run} for row in clean_rows(rows)]
+    if table == "records":
+        for row in values:
+            if row["text"] is None:
+                row["text"] = _text(row)
+    on.execute(_inserting(table, on.dialect.name), values)
+
+
+def _text(row: dict[str, Any]) -> str | None:
+    """The text of a record that lacks one, from its kind and content."""
+    content = row["content"]
+    return None if content is None else f"{row['kind']}: {json_text(content)}"
+
+
+@cache
+def _inserting(name: str, dialect: str) -> Any:
+    table = metadata.tables[name]
+    insert: Any = INSERTS[dialect](table)
+    if name not in REPLACED:
+        return insert
+    new = {c.name: insert.excluded[c.name] for c in table.c if not c.primary_key}
+    return insert.on_conflict_do_update(index_elements=table.primary_key, set_=new)
+
+
+def _update(on: sa.Connection, run: int, rows: list[dict[str, Any]]) -> int:
+    """Changes records; the number of records changed."""
+    columns = schema.records.c
+    given = [row | {"of_run": run} for row in clean_rows(rows)]
+    own = (columns.run == sa.bindparam("of_run"), columns.id == sa.bindparam("record"))
+    return on.execute(sa.update(schema.records).where(*own), given).rowcount
+
+
+def checkpoint_steps(on: sa.Connection, run: int) -> list[float]:
+    """The steps of a run's checkpoints, newest first."""
+    step = schema.checkpoints.c.step
+    query = sa.select(step).filter_by(run=run).distinct().order_by(step.desc())
+    return list(on.scalars(query))
+
+
+def _last(on: sa.Connection, run: int, column: Any, below: int | None = None) -> int:
+    """The highest number in a column."""
+    query = sa.select(sa.func.max(column)).where(column.table.c.run == run)
+    return on.scalar(query if below is None else query.where(column <= below)) or 0
+
+
+def _last_seq(on: sa.Connection, run: int) -> int:
+    return max(_last(on, run, t.c.seq, schema.PROBES) for t in schema.NUMBERED)
+
+
+def _refuse_finished(on: sa.Connection, run: int, new: list[float]) -> None:
+    step = schema.steps.c.step
+    query = sa.select(step).filter_by(run=run).where(step.in_(new))
+    found = on.scalar(query) if new else None
+    if found is not None:
+        raise StoreError(
+            f"step {found:g} of run {run} was written before. Continue with the next "
+            "step, or take the run back with truncate(run, after_step)."
+        )
+
+
+def _end_steps(on: sa.Connection, run: int, new: MergedBatch) -> None:
+    """Deletes the answers of ended steps, and moves the ends of extended steps."""
+    if new.ended is not None:
+        table = schema.unfinished_calls
+        gone = sa.delete(table).filter_by(run=run)
+        on.execute(gone.where(table.c.step <= new.ended))
+    for step, seq in new.extended.items():
+        where = {"run": run, "step": step}
+        on.execute(sa.update(schema.steps).filter_by(**where).values(seq=seq))
+        kept = any(on.scalars(sa.select(schema.checkpoints.c.kept).filter_by(**where)))
+        on.execute(sa.delete(schema.checkpoints).filter_by(**where))
+        for row in new.inserts["checkpoints"]:
+            row["kept"] = row["kept"] or (kept and row["step"] == step)
+
+
+def _prune(on: sa.Connection, run: int, keep: int) -> None:
+    """Deletes all but the newest checkpoints and those to be kept."""
+    old = checkpoint_steps(on, run)[keep:]
+    if old:
+        table = schema.checkpoints
+        delete = sa.delete(table).filter_by(run=run).where(table.c.step.in_(old))
+        on.execute(delete.where(table.c.kept.is_not(sa.true())))

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.types import TypeDecorator, UserDefinedType
 
 from mesa_memory.errors import StoreCorrupt
+from mesa_memory.stores.rows import json_text
 
 #: JSON that is nested deeper than this was not written by this package
 MAX_JSON_DEPTH = 100
@@ -73,6 +74,10 @@ class Double(_Checked):
 
     cache_ok = True  # SQLAlchemy looks for it in each class
     impl, wanted, kinds = sa.Double, "a finite number", (float, int)
+
+    def process_bind_param(self, value: Any, dialect: Any) -> Any:
+        """The number; None for NaN and infinite ones."""
+        return value if value is None or math.isfinite(value) else None
 
     def is_right(self, value: Any) -> bool:
         """See above."""
@@ -149,8 +154,8 @@ class Document(TypeDecorator):
     def process_bind_param(self, value: Any, dialect: Any) -> Any:
         """The value as JSON."""
         if value is None or dialect.name == "postgresql":
-            return value
-        return json.dumps(value, ensure_ascii=False)
+            return value  # see ``json_serializer`` of its engine
+        return json_text(value)
 
     def process_result_value(self, value: Any, dialect: Any) -> Any:
         """The plain data again.

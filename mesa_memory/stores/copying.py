@@ -11,8 +11,9 @@ import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
+from mesa_memory.stores.faults import fault
 from mesa_memory.stores.open import is_path, open_store
-from mesa_memory.stores.rows import Blobs, storable
+from mesa_memory.stores.rows import storable
 from mesa_memory.stores.schema import (
     BESIDE,
     calls,
@@ -22,7 +23,6 @@ from mesa_memory.stores.schema import (
     unfinished_calls,
 )
 from mesa_memory.stores.sql import Store
-from mesa_memory.stores.sqlite_faults import fault
 
 
 def copy_run(
@@ -48,7 +48,7 @@ def copy_run(
         now = datetime.now(UTC).isoformat(timespec="seconds")
         values = dict(old, name=hide(name), started=now, state="running")
         values |= {"parent": run, "parent_step": step}
-        values["parameters"] = storable(hide(dict(parameters)), Blobs().add)
+        values["parameters"] = storable(hide(dict(parameters)))
         del values["id"]
         copy = on.scalar(sa.insert(runs).values(values).returning(runs.c.id))
         _copy_rows(on, run, copy)

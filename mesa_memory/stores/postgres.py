@@ -1,23 +1,19 @@
 """Runs in PostgreSQL, with vectors of pgvector; many processes may write at once."""
 
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import sqlalchemy as sa
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
 from mesa_memory.stores.base import Options
-from mesa_memory.stores.batches import CHANGES
-from mesa_memory.stores.columns import vector_text
-from mesa_memory.stores.postgres_faults import fault
 from mesa_memory.stores.postgres_locks import AdvisoryLocks
-from mesa_memory.stores.rows import texts
+from mesa_memory.stores.rows import json_text
 from mesa_memory.stores.sql import Store
 
 _EMBEDDED = "postgresql:embedded"
@@ -34,6 +30,7 @@ class PostgresStore(Store):
             url,
             pool_pre_ping=True,  # the server may have been started anew
             connect_args={"connect_timeout": 10},
+            json_serializer=json_text,
         )
         super().__init__(engine, location, options, AdvisoryLocks(engine))
         sa.event.listen(engine, "connect", self._set_up)
@@ -72,23 +69,6 @@ class PostgresStore(Store):
             )
         on.execute(sa.text("CREATE EXTENSION IF NOT EXISTS vector"))
         self.create_tables(on)
-
-    def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """See ``Store``."""
-        for text in texts(rows, vector_text):
-            on.execute(_insert(table), {"run": run, "rows": text.decode()})
-
-    def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """See ``Store``."""
-        changed = 0
-        for text in texts(rows, vector_text):
-            values = {"run": run, "rows": text.decode()}
-            changed += on.execute(_update(kind), values).rowcount
-        return changed
-
-    def fault(self, error: DBAPIError) -> StoreError:
-        """See ``Store``."""
-        return fault(error, self.location)
 
 
 def open_postgres(address: str, options: Options) -> PostgresStore:
@@ -144,39 +124,3 @@ def embedded(folder: str | None) -> str:
 def _missing(on: sa.Connection) -> bool:
     """True if the database does not contain our tables."""
     return "schema_version" not in sa.inspect(on).get_table_names()
-
-
-def _recordset(columns: list[sa.Column]) -> str:
-    """The text's rows as a table of these columns."""
-    dialect = sa.create_mock_engine("postgresql+psycopg://", lambda *_: None).dialect
-    typed = ", ".join(f'"{c.name}" {c.type.compile(dialect)}' for c in columns)
-    return f"json_to_recordset(CAST(:rows AS json)) AS r({typed})"
-
-
-@cache
-def _insert(name: str) -> sa.TextClause:
-    given = [c for c in schema.metadata.tables[name].columns if c.name != "run"]
-    names = ", ".join(f'"{column.name}"' for column in given)
-    taken = names
-    if name == "records":
-        taken = names.replace('"text"', "coalesce(text, kind || ': ' || content)")
-    statement = (
-        f"INSERT INTO {name} (run, {names}) SELECT :run, {taken} "  # noqa: S608
-        f"FROM {_recordset(given)}"
-    )
-    if name in schema.REPLACED:
-        new = ", ".join(f'"{c.name}" = excluded."{c.name}"' for c in given)
-        key = ", ".join(c.name for c in schema.metadata.tables[name].primary_key)
-        statement += f" ON CONFLICT ({key}) DO UPDATE SET {new}"
-    return sa.text(statement)
-
-
-@cache
-def _update(kind: str) -> sa.TextClause:
-    columns = schema.records.c
-    new = ", ".join(f"{name} = r.{name}" for name in CHANGES[kind])
-    given = [columns["id"], *(columns[name] for name in CHANGES[kind])]
-    return sa.text(
-        f"UPDATE records SET {new} FROM {_recordset(given)} "  # noqa: S608
-        "WHERE records.run = :run AND records.id = r.id"
-    )

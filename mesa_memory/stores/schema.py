@@ -142,7 +142,7 @@ def _told() -> tuple[Column, ...]:
 
 
 #: a candidate is an object with id, rank, score, relevance, dense, lexical,
-#: importance, recency, time_match, shown and used; the view ``recalled`` has a row for each
+#: importance, recency, time_match, shown and used
 recalls = _log(
     "recalls",
     Column("layer", Text),
@@ -359,41 +359,3 @@ BESIDE = ("leases", "cases")
 
 #: the tables whose rows have a ``seq`` and belong to a step
 NUMBERED = (records, recalls, prompts, calls, interventions, answers, scenes)
-
-#: columns of the view ``recalled`` that come from a candidate, by type
-_PARTS = {
-    "id": "text", "rank": "integer", "score": "double precision",
-    "relevance": "double precision", "dense": "double precision",
-    "lexical": "double precision", "importance": "double precision",
-    "recency": "double precision", "shown": "boolean", "time_match": "double precision",
-    "used": "boolean",
-}  # fmt: skip
-_OWN = "run, seq, step, agent, layer, purpose, query"
-_TYPES = {
-    "text": Text,
-    "integer": Integer,
-    "double precision": Double,
-    "boolean": Boolean,
-}
-
-#: the view ``recalled``, to be read; no table of the schema, as nobody creates it so
-recalled = Table(
-    "recalled",
-    MetaData(),
-    *(Column(name, recalls.c[name].type) for name in _OWN.split(", ")),
-    *(Column(name, _TYPES[kind]()) for name, kind in _PARTS.items()),
-)
-
-
-def view(dialect: str) -> str:
-    """The statement that makes ``recalled``: one row for each candidate."""
-    if dialect == "postgresql":
-        parts = ", ".join(f'"{name}" {kind}' for name, kind in _PARTS.items())
-        names = ", ".join(f'c."{name}"' for name in _PARTS)
-        source = f"jsonb_to_recordset(recalls.candidates) AS c({parts})"
-    else:
-        # Where the schema is not trusted, SQLite allows json_each, but not ->>.
-        taken = "(SELECT value FROM json_each(c.value) WHERE key = '{0}') AS \"{0}\""
-        names = ", ".join(taken.format(name) for name in _PARTS)
-        source = "json_each(recalls.candidates) AS c"
-    return f"CREATE VIEW recalled AS SELECT {_OWN}, {names} FROM recalls, {source}"  # noqa: S608

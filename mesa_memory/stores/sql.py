@@ -2,7 +2,6 @@
 
 import os
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -14,28 +13,24 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.text.redaction import cause, hide
 from mesa_memory.errors import (
-    RunInUse,
     StoreCorrupt,
     StoreError,
     StoreReadOnly,
     StoreTooNew,
-    StoreUnavailable,
 )
 from mesa_memory.stores.base import Batch, Options, RunInfo
-from mesa_memory.stores.batch_writer import checkpoint_steps, write_batches
-from mesa_memory.stores.batches import CHANGES
+from mesa_memory.stores.batches import CHANGES, checkpoint_steps, write_batches
+from mesa_memory.stores.faults import fault
 from mesa_memory.stores.leases import Leases, NoLocks, RunLocks
-from mesa_memory.stores.rows import Blobs, storable
-
-STATES = ("running", "finished", "stopped", "failed")
+from mesa_memory.stores.rows import storable
 
 
-class Store(ABC):
+class Store:
     """Stores runs. Every method may be called from any thread.
 
     Each raises a ``StoreError``, and then nothing of that call was written. A store that
     writes a run holds its lease from then on; ``RunInUse`` says that another writer
-    has it. Subclasses insert and change rows, and translate the database's errors.
+    has it.
 
     Attributes:
         location: path or address, without password.
@@ -50,6 +45,9 @@ class Store(ABC):
         locks: RunLocks | None = None,
     ) -> None:
         self.engine, self.location, self.options = engine, location, options
+        # Many rows are one call of the database's module, which gives the interpreter's
+        # lock away in each: the simulation's thread would wait for it row by row.
+        engine.dialect.use_insertmanyvalues_wo_returning = True
         self.read_only = options.read_only
         self._process = os.getpid()
         self._lock = threading.Lock()
@@ -57,28 +55,15 @@ class Store(ABC):
         self._locks = NoLocks() if locks is None else locks
         self._leases = Leases(self._locks)
 
-    @abstractmethod
-    def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """Adds rows to a table, with one statement for many of them."""
-
-    @abstractmethod
-    def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """Changes records, see ``batches.CHANGES``; the number of records changed."""
-
-    @abstractmethod
-    def fault(self, error: DBAPIError) -> StoreError:
-        """The typed error for an error of the database."""
-
-    def guard(self) -> None:  # noqa: B027 - a server cannot be moved away
+    def guard(self) -> None:
         """Raises if the database is another one than was opened."""
 
-    def checkpoint_wal(self) -> None:  # noqa: B027 - a server does that itself
+    def checkpoint_wal(self) -> None:
         """Moves the write-ahead log into the database's own file."""
 
     def create_tables(self, on: sa.Connection) -> None:
         """Makes every table in an empty database."""
         schema.metadata.create_all(on, checkfirst=False)
-        on.execute(sa.text(schema.view(on.dialect.name)))
         version = {"application": schema.APPLICATION, "version": schema.VERSION}
         on.execute(sa.insert(schema.schema_version).values(version))
 
@@ -95,8 +80,7 @@ class Store(ABC):
             if found is not None and found > schema.VERSION:
                 raise StoreTooNew(
                     f"has schema version {found}; this mesa-memory reads up to "
-                    f"{schema.VERSION}. Upgrade it: pip install -U mesa-memory",
-                    location=self.location,
+                    f"{schema.VERSION}. Upgrade it: pip install -U mesa-memory"
                 )
             wrong = None if found else f"its schema version is {found!r}"
             for table in schema.metadata.sorted_tables:
@@ -106,8 +90,7 @@ class Store(ABC):
                     wrong = f"the table {table.name} lacks {', '.join(sorted(lacking))}"
             if wrong:
                 raise StoreCorrupt(
-                    f"{wrong}. The file was changed or damaged; restore a backup.",
-                    location=self.location,
+                    f"{wrong}. The file was changed or damaged; restore a backup."
                 )
 
     @contextmanager
@@ -147,14 +130,12 @@ class Store(ABC):
         try:
             yield
         except DBAPIError as error:
-            raise self.fault(error) from cause(error)
+            raise fault(error, self.location) from cause(error)
         except SQLAlchemyError as error:
             raise StoreError(str(error), location=self.location) from cause(error)
-        except StoreCorrupt as error:
-            if error.location:
-                raise
-            # The error of a wrong field does not know its store.
-            raise StoreCorrupt(str(error), location=self.location) from error
+        except StoreError as error:
+            error.location = error.location or self.location
+            raise
         except UnicodeDecodeError as error:  # even a name in the file may be damaged
             raise StoreCorrupt(
                 f"the store has text that is not valid UTF-8 ({error}). Restore a backup.",
@@ -177,7 +158,7 @@ class Store(ABC):
             "started": started,
             "state": "running",
         }
-        insert = sa.insert(schema.runs).values(storable(hide(values), Blobs().add))
+        insert = sa.insert(schema.runs).values(storable(hide(values)))
         run = on.scalar(insert.returning(schema.runs.c.id))
         self.confirm(on, run)
         return run
@@ -192,11 +173,7 @@ class Store(ABC):
         self._known(on, run)
         if run not in self._leases.held:
             self._seqs.pop(run, None)
-        try:
-            self._leases.confirm(on, run)
-        except (RunInUse, StoreUnavailable) as error:
-            error.location = self.location
-            raise
+        self._leases.confirm(on, run)
 
     def has_writer(self, on: sa.Connection, run: int) -> bool:
         """Tells if a living process holds the lease of a run."""
@@ -220,22 +197,19 @@ class Store(ABC):
         """
         with self.writing() as on:
             self.confirm(on, run)
-            self._seqs[run] = write_batches(self, on, run, batches, self._seqs.get(run))
+            last, keep = self._seqs.get(run), self.options.keep
+            self._seqs[run] = write_batches(on, run, batches, last, keep)
 
     def _known(self, on: sa.Connection, run: int) -> None:
         if not on.execute(sa.select(schema.runs.c.id).filter_by(id=run)).first():
             ids = list(on.scalars(sa.select(schema.runs.c.id).limit(20)))
-            raise StoreError(
-                f"it does not have run {run!r}, but {ids}", location=self.location
-            )
+            raise StoreError(f"it does not have run {run!r}, but {ids}")
 
     def end(self, run: int, state: str) -> None:
         """Sets the state, ``"finished"``, ``"stopped"`` or ``"failed"``.
 
         The lease is given back, and the write-ahead log is left empty.
         """
-        if state not in STATES:
-            raise ValueError(f"a run's state is one of {STATES}, got {state!r}")
         with self.writing() as on:
             self.confirm(on, run)
             on.execute(sa.update(schema.runs).filter_by(id=run).values(state=state))
@@ -265,7 +239,7 @@ class Store(ABC):
             self.confirm(on, run)
             removed = self.cut(on, run, after_step)
             if parameters is not None:
-                new = storable(hide(dict(parameters)), Blobs().add)
+                new = storable(hide(dict(parameters)))
                 of_run = sa.update(schema.runs).filter_by(id=run)
                 on.execute(of_run.values(parameters=new))
         self._seqs.pop(run, None)
@@ -276,15 +250,13 @@ class Store(ABC):
         steps, records = schema.steps, schema.records
         kept = sa.select(sa.func.max(steps.c.seq)).filter_by(run=run)
         seq = on.scalar(kept.where(steps.c.step <= after_step)) or 0
-        reopened = sa.update(records).filter_by(run=run)
-        reopened = reopened.where(records.c.closed_at > after_step)
-        on.execute(reopened.values(dict.fromkeys(CHANGES["closed"])))
-        ungraded = sa.update(records).filter_by(run=run)
-        ungraded = ungraded.where(records.c.graded_at > after_step)
-        on.execute(ungraded.values(dict.fromkeys(CHANGES["graded"])))
-        sound = sa.update(records).filter_by(run=run)
-        sound = sound.where(records.c.staled_at > after_step)
-        on.execute(sound.values(dict.fromkeys(CHANGES["staled"])))
+        for kind, changed in (
+            ("closed", records.c.closed_at),
+            ("graded", records.c.graded_at),
+            ("staled", records.c.staled_at),
+        ):
+            undone = sa.update(records).filter_by(run=run).where(changed > after_step)
+            on.execute(undone.values(dict.fromkeys(CHANGES[kind])))
         for table in schema.NUMBERED:
             gone = sa.delete(table).filter_by(run=run)
             late_rows = (table.c.seq > seq) & (table.c.seq <= schema.PROBES)
@@ -293,12 +265,8 @@ class Store(ABC):
         later = sa.select(steps.c.step).filter_by(run=run)
         later = later.where(steps.c.step > after_step).order_by(steps.c.step)
         removed = list(on.scalars(later))
-        for table in (
-            steps,
-            schema.checkpoints,
-            schema.measures,
-            schema.responses,
-        ):
+        beside = (schema.checkpoints, schema.measures, schema.responses)
+        for table in (steps, *beside):
             gone = sa.delete(table).filter_by(run=run)
             on.execute(gone.where(table.c.step > after_step))
         on.execute(sa.update(schema.runs).filter_by(id=run).values(state="running"))
@@ -317,8 +285,7 @@ class Store(ABC):
                 asked = "" if step is None else f" of step {step:g}, only of {found}"
                 raise StoreError(
                     f"run {run} has no checkpoint{asked}. One is written with the end "
-                    "of the newest step; see checkpoint() and checkpoint_every.",
-                    location=self.location,
+                    "of the newest step; see checkpoint() and checkpoint_every."
                 )
             query = sa.select(table.c.agent, table.c.state)
             query = query.filter_by(run=run, step=wanted).order_by(table.c.agent)
@@ -344,17 +311,8 @@ class Store(ABC):
             if not on.execute(stays).rowcount:
                 raise StoreError(
                     f"run {run} has no checkpoint of step {step:g}, only of "
-                    f"{checkpoint_steps(on, run)}",
-                    location=self.location,
+                    f"{checkpoint_steps(on, run)}"
                 )
-
-    def check(self) -> None:
-        """Reads everything once; raises ``StoreCorrupt`` for damage that shows."""
-        with self.reading() as on:
-            for table in schema.metadata.sorted_tables:
-                rows = on.execution_options(yield_per=1000).execute(sa.select(table))
-                for _ in rows:
-                    pass
 
     def close(self) -> None:
         """Closes the connections and gives all leases back."""

@@ -6,22 +6,16 @@ import sqlite3
 import time
 from contextlib import closing, suppress
 from dataclasses import replace
-from functools import cache
-from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.exc import DBAPIError
 
 import mesa_memory.stores.schema as schema
 import mesa_memory.stores.sqlite_file as sqlite_file
-from mesa_memory.errors import StoreCorrupt, StoreError, StoreUnavailable
+from mesa_memory.errors import StoreUnavailable
 from mesa_memory.stores.base import Options
-from mesa_memory.stores.batches import CHANGES
-from mesa_memory.stores.columns import Document, Embedding
+from mesa_memory.stores.faults import fault
 from mesa_memory.stores.leases import FileLocks
-from mesa_memory.stores.rows import Blobs, texts
 from mesa_memory.stores.sql import Store
-from mesa_memory.stores.sqlite_faults import fault
 
 #: no field may be longer, in bytes; a stranger's file cannot fill the memory
 LONGEST_FIELD = 64 * 2**20
@@ -32,8 +26,6 @@ WRITER_CACHE_KIB = 16 * 1024
 #: most pages that wait beside the file: each step changes the ends of many lists,
 #: and a page that waits is written back once for several steps
 WAITING_PAGES = 16 * 1024
-#: each row as one value, taken out of the text once and not once for each column
-_ROWS = "(SELECT value AS v FROM json_each(CAST(:rows AS TEXT)) LIMIT -1 OFFSET 0)"
 _numbers = itertools.count(1)
 
 
@@ -135,33 +127,6 @@ class SqliteStore(Store):
             connection.execute("PRAGMA busy_timeout=0")
             connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def insert(self, on: sa.Connection, run: int, table: str, rows: list) -> None:
-        """See ``Store``."""
-        blobs = Blobs()
-        for text in texts(rows, blobs.add):
-            values = {"run": run, "rows": text, "blob": blobs.taken()}
-            on.execute(_insert(table), values)
-
-    def update(self, on: sa.Connection, run: int, kind: str, rows: list) -> int:
-        """See ``Store``."""
-        blobs, changed = Blobs(), 0
-        for text in texts(rows, blobs.add):
-            values = {"run": run, "rows": text, "blob": blobs.taken()}
-            changed += on.execute(_update(kind), values).rowcount
-        return changed
-
-    def fault(self, error: DBAPIError) -> StoreError:
-        """See ``Store``."""
-        return fault(error, self.location)
-
-    def check(self) -> None:
-        """SQLite's own check of the file's structure, then of every field."""
-        with self.reading() as on:
-            said = on.scalar(sa.text("PRAGMA integrity_check(1)"))
-        if said != "ok":
-            raise StoreCorrupt(f"SQLite says: {said}", location=self.location)
-        super().check()
-
     def close(self) -> None:
         """Closes the file."""
         super().close()
@@ -192,40 +157,3 @@ def open_sqlite(path: str, options: Options) -> SqliteStore:
         store.close()
         raise
     return store
-
-
-def _value(name: str, kind: Any) -> str:
-    """A column's value as taken out of a row's JSON."""
-    if isinstance(kind, Embedding):
-        # A vector is part of one long blob: where it begins, and its length.
-        return f"substr(:blob, v ->> '$.{name}[0]', v ->> '$.{name}[1]')"
-    if isinstance(kind, Document):
-        return f"nullif(v -> '$.{name}', 'null')"
-    return f"v ->> '$.{name}'"
-
-
-@cache
-def _insert(name: str) -> sa.TextClause:
-    table = schema.metadata.tables[name]
-    values = {"run": ":run"}
-    for column in table.columns:
-        values.setdefault(column.name, _value(column.name, column.type))
-    if name == "records":
-        said = "(v ->> '$.kind') || ': ' || (v ->> '$.content')"
-        values["text"] = f"coalesce(v ->> '$.text', {said})"
-    names = ", ".join(f'"{key}"' for key in values)
-    verb = "INSERT OR REPLACE" if name in schema.REPLACED else "INSERT"
-    taken = ", ".join(values.values())
-    return sa.text(f"{verb} INTO {name} ({names}) SELECT {taken} FROM {_ROWS}")  # noqa: S608
-
-
-@cache
-def _update(kind: str) -> sa.TextClause:
-    columns = schema.records.c
-    new = ", ".join(
-        f"{name} = {_value(name, columns[name].type)}" for name in CHANGES[kind]
-    )
-    return sa.text(
-        f"UPDATE records SET {new} FROM {_ROWS} "  # noqa: S608
-        "WHERE records.run = :run AND records.id = v ->> '$.id'"
-    )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.stores.base import RunInfo
-from mesa_memory.stores.rows import Blobs, storable
+from mesa_memory.stores.batches import INSERTS
+from mesa_memory.stores.rows import storable
 from mesa_memory.stores.schema import (
     calls,
     cases,
@@ -28,7 +28,6 @@ from mesa_memory.stores.schema import (
 from mesa_memory.stores.spending import NOTHING
 from mesa_memory.stores.sql import Store
 
-_INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 #: states of a case
 WAITING, RUNNING, FINISHED = "waiting", "running", "finished"
 STOPPED, FAILED = "stopped", "failed"
@@ -121,7 +120,7 @@ class Studies:
         values = {"name": name, "model": model, "design": dict(design)}
         values |= {"fingerprint": dict(fingerprint), "drift": []}
         with self.store.writing() as on:
-            kind: Any = _INSERTS[on.dialect.name]
+            kind: Any = INSERTS[on.dialect.name]
             # Another process may add it at this moment.
             on.execute(kind(studies).values(_clean(values)).on_conflict_do_nothing())
         row = self.find(name)
@@ -353,4 +352,4 @@ def _case(row: Mapping[str, Any]) -> CaseRow:
 
 def _clean(values: Mapping[str, Any]) -> dict[str, Any]:
     """Values as every database can keep them, without secrets."""
-    return storable(hide(dict(values)), Blobs().add)
+    return storable(hide(dict(values)))

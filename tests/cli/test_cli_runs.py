@@ -1,6 +1,5 @@
 """The commands that read recorded runs."""
 
-import csv
 import json
 import sqlite3
 import subprocess
@@ -187,23 +186,6 @@ def test_help_needs_no_database():
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=600)
-
-
-def test_export_has_a_row_for_each_candidate_of_a_recall(path, tmp_path):
-    result = call("export", path, "--format", "csv", "--out", tmp_path)
-    assert result.exit_code == 0, result.output
-    with (tmp_path / "recalled.csv").open(newline="", encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    with open_run(path) as run:
-        expected = [
-            (str(row["agent"]), row["id"], str(row["rank"]))
-            for agent in run.agents(as_records=True)
-            for step in run.steps
-            for row in run.recalls(agent["agent"], step, as_records=True)
-        ]
-    assert expected
-    found = [(row["agent"], row["id"], row["rank"]) for row in rows]
-    assert sorted(found) == sorted(expected)
 
 
 # -- for programs, and for narrow screens ---------------------------------------------

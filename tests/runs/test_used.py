@@ -5,7 +5,6 @@ import pytest
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_llm.reasoning.react import ReActReasoning
-from sqlalchemy import select
 
 from mesa_memory import (
     EpisodicMemory,
@@ -19,7 +18,6 @@ from mesa_memory import (
 )
 from mesa_memory.llm import ToolCall
 from mesa_memory.retrieval.overlap import overlaps, used
-from mesa_memory.stores import schema
 
 NEWS = (
     "The mill by the river burns since noon.",
@@ -104,8 +102,8 @@ def test_the_record_says_what_of_it_the_reply_used(model, kind, tmp_path):
     assert found[NEWS[1]] is False
     assert found[NEWS[2]] is True, "it stands in the argument of a tool"
     with open_run(file) as run:
-        view = select(schema.recalled.c.id, schema.recalled.c.used)
-        assert {used for _, used in run.rows(view)} >= {True, False}
+        whole = run.recalls(as_records=True)
+    assert {row["used"] for row in whole} >= {True, False}
 
 
 def test_of_an_agent_that_reasons_elsewhere_nobody_knows(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ from mesa_memory.errors import (
 )
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
 from tests.support.disk import small_disk
-from tests.support.stored import everything, full, record, rows
+from tests.support.stored import check, everything, full, record, rows
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_a_full_disk_is_said_and_all_steps_before_are_kept(disk):
     assert len(rows(store, "records")) == 200 * steps
     store.close()
     reader = open_store(disk / "run.sqlite", read_only=True)
-    reader.check()
+    check(reader)
     assert len(rows(reader, "steps")) == steps
     reader.close()
 
@@ -214,7 +214,7 @@ def test_a_file_cut_off_is_corrupt_at_the_latest_when_it_is_checked(path):
         with pytest.raises(StoreCorrupt):
             store = open_store(path, read_only=True)
             try:
-                store.check()
+                check(store)
             finally:
                 store.close()
 
@@ -234,7 +234,7 @@ def test_flipped_bytes_give_typed_errors_or_data_but_never_anything_else(path):
             corrupt += 1
             continue
         try:
-            store.check()
+            check(store)
             everything(store, 1)
         except StoreCorrupt:
             corrupt += 1
@@ -251,9 +251,9 @@ def test_an_empty_file_becomes_a_new_store(path):
 
 
 def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
-    with pytest.raises(StoreUnavailable, match=r"the folder .* does not exist"):
+    with pytest.raises(StoreUnavailable, match="its folder exists"):
         open_store(path.parent / "no" / "run.sqlite")
-    with pytest.raises(StoreUnavailable, match="this is a folder"):
+    with pytest.raises(StoreUnavailable, match="not a folder itself"):
         open_store(path.parent)
     with pytest.raises(StoreUnavailable, match="it has no recorded run"):
         open_store(path, read_only=True)
@@ -288,7 +288,7 @@ def test_an_error_says_where_and_travels_between_processes():
 def test_a_batch_with_what_is_no_plain_data_is_refused_whole(path):
     store = open_store(path)
     run = store.begin(RunInfo("Town"))
-    with pytest.raises(TypeError, match="no plain data"):
+    with pytest.raises(TypeError, match="not plain data"):
         store.write(run, Batch(1, opened=[record(1, content={"x": object()})]))
     assert rows(store, "records") == []
     store.close()

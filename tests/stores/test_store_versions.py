@@ -89,7 +89,6 @@ def test_tables_of_another_application_in_postgresql_are_refused(postgres):  # n
 HOSTILE = {
     "a trigger": "CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM records; END",
     "another view": "CREATE VIEW v AS SELECT load_extension('x')",
-    "another view of our name": "DROP VIEW recalled; CREATE VIEW recalled AS SELECT writefile('a', 'b') AS id",
     "a virtual table": "CREATE VIRTUAL TABLE v USING fts5(a)",
     "a table made a view": "DROP TABLE steps; CREATE VIEW steps AS SELECT * FROM runs",
 }

@@ -10,7 +10,7 @@ import pytest
 
 from mesa_memory.errors import StoreBusy, StoreError, StoreFull
 from mesa_memory.stores import Batch, RunInfo, Writer, open_store
-from tests.support.stored import everything, full, record, rows
+from tests.support.stored import check, everything, full, record, rows
 from tests.support.waiting import until
 
 
@@ -179,7 +179,7 @@ def test_a_killed_process_leaves_every_finished_step_and_no_half_one(tmp_path):
 def whole_steps(path):
     """How many steps are there; fails if anything in the file contradicts them."""
     store = open_store(path)
-    store.check()
+    check(store)
     found = everything(store, 1)
     last = len(found["steps"])
     assert [row["step"] for row in found["steps"]] == list(range(1, last + 1))

@@ -16,6 +16,7 @@ from mesa_memory.cli import main
 from mesa_memory.errors import MesaMemoryError
 from mesa_memory.stores import open_store
 from tests.support.recorded_town import RecordedTown
+from tests.support.stored import check
 from tests.support.tables import names
 
 PACKAGE = str(Path(mesa_memory.__file__).parent)
@@ -189,7 +190,7 @@ def _look(path: str) -> None:
 def _check(path: str) -> None:
     store = open_store(path, read_only=True)
     try:
-        store.check()
+        check(store)
     finally:
         store.close()
 

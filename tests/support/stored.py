@@ -3,6 +3,7 @@
 import numpy as np
 import sqlalchemy as sa
 
+from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores import Batch, schema
 
 
@@ -78,3 +79,13 @@ def everything(store, run):
     tables = [t.name for t in schema.metadata.sorted_tables if "run" in t.columns]
     tables.remove("leases")
     return {name: rows(store, name, run=run) for name in tables}
+
+
+def check(store):
+    """Reads everything once; damage that shows is a ``StoreCorrupt``."""
+    with store.reading() as on:
+        said = on.scalar(sa.text("PRAGMA integrity_check(1)"))
+        if said != "ok":
+            raise StoreCorrupt(said)
+        for table in schema.metadata.sorted_tables:
+            on.execute(sa.select(table)).all()
