@@ -50,8 +50,8 @@ _FAULTS: dict[tuple[str, ...], tuple[type[StoreError], str]] = {
     ("SQLITE_CANTOPEN",): (
         StoreUnavailable,
         (
-            "the file cannot be opened. Check that its folder exists, that it is not a "
-            "folder itself, and the permissions."
+            "the file cannot be opened. Check that its folder exists, and the "
+            "permissions."
         ),
     ),
     ("SQLITE_IOERR",): (

@@ -37,6 +37,10 @@ def inspect(path: str, options: Options) -> bool:
     Raises:
         StoreError: if it must not be used; the file was not changed.
     """
+    if os.path.isdir(path):
+        raise StoreUnavailable(
+            "this is a folder. Give the path of a file in it.", location=path
+        )
     missing = not _has_bytes(path)
     if missing and options.read_only:
         raise StoreUnavailable("it has no recorded run.", location=path)

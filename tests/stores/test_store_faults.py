@@ -253,7 +253,7 @@ def test_an_empty_file_becomes_a_new_store(path):
 def test_a_missing_folder_a_folder_and_a_missing_run_are_said(path):
     with pytest.raises(StoreUnavailable, match="its folder exists"):
         open_store(path.parent / "no" / "run.sqlite")
-    with pytest.raises(StoreUnavailable, match="not a folder itself"):
+    with pytest.raises(StoreUnavailable, match="this is a folder"):
         open_store(path.parent)
     with pytest.raises(StoreUnavailable, match="it has no recorded run"):
         open_store(path, read_only=True)
