@@ -166,7 +166,6 @@ def _look(path: str) -> None:
         cost.spent(run).series("cost", True)
         cost.unpriced(run)
         cost.grouped(run, ("agent", "model"))
-        cost.latencies(run)
         impressions.opinions(run)
         spread.found(run, "fish")
         step = source.steps[-1] if source.steps else 0

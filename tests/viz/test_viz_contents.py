@@ -181,10 +181,10 @@ def test_the_budget_of_a_prompt_is_recorded_with_what_it_left_out(inn):
     for one in found:
         assert one.tokens <= one.most == 110
         assert one.tokens >= sum(part.tokens for part in one.sections)
-    last = budget.last_at(found, STEPS - 1, STEPS)
-    assert last is found[-1] and last.left_out
-    named = budget.dropped(last, past(inn, 4))
-    assert named and all(row is not None for _, _, row in named)
+    last = found[-1]
+    assert last.left_out
+    named = [name for part in last.sections for name in part.records]
+    assert named and set(named) <= set(past(inn, 4).by_id)
     series = budget.series(found, inn.steps)
     assert series["recent"][-1] == last.sections[-1].tokens
 

@@ -2,7 +2,6 @@
 
 import sqlite3
 
-import numpy as np
 import pytest
 
 from mesa_memory import Services
@@ -80,17 +79,6 @@ def test_a_group_with_an_unknown_price_has_no_cost(run):
     assert sum(row["share"] for row in rows.values()) == pytest.approx(1)
 
 
-def test_latencies_leave_out_what_was_answered_from_memory(run):
-    calls = run.calls(as_records=True)
-    assert any(call["replayed"] for call in calls)
-    for row in cost.latencies(run):
-        own = [c for c in calls if c["purpose"] == row["purpose"] and not c["replayed"]]
-        seconds = [call["latency"] for call in own]
-        assert row["calls"] == len(own)
-        assert row["median"] == pytest.approx(np.median(seconds))
-        assert row["longest"] == max(seconds)
-
-
 def test_another_measure_is_refused_with_those_there_are(run):
     with pytest.raises(ValueError, match="calls, tokens_in, tokens_out"):
         cost.spent(run).series("euros", summed=False)
@@ -102,7 +90,6 @@ def test_a_run_without_calls_has_nothing_to_show(tmp_path):
     Services.of(town).recorder.close()
     with open_run(path) as run:
         assert cost.spent(run).purposes == []
-        assert cost.latencies(run) == []
         assert cost.grouped(run, ("model",)) == []
 
 

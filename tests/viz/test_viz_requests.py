@@ -67,28 +67,11 @@ def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
         *["consolidate"] * 3, "reasoning",
     ]  # fmt: skip
     assert [one.repairs for one in (first, again, failed)] == [False, True, False]
-    assert data.refused(again, [first, again]) is first
-    assert data.refused(first, [first, again]) is None
     assert failed.outcome == "failed" and HOSTILE in failed.row["error"]
     assert [(call.name, call.arguments) for call in reasoning.tools] == [
         ("walk", '{"to": "the mill"}'),
         (HOSTILE, ""),
     ]
-
-
-def test_a_request_that_shows_another_example_leads_to_the_copied_one():
-    asked = ("user", 'What happened? Reply with JSON only: {"summary": "…"}')
-    anew = ("user", 'What happened? Reply with JSON only: {"summary": <text>}')
-    system = ("system", "You keep the memory.")
-    first, other, again = (
-        data.Request({"seq": seq}, messages, ())
-        for seq, messages in enumerate(
-            [(system, asked), (("system", "You grade."), asked), (system, anew)]
-        )
-    )
-    assert again.repairs and not first.repairs
-    assert data.refused(again, [other, again, first]) is first
-    assert data.refused(again, [other, again]) is None
 
 
 def test_every_conclusion_of_an_inn_leads_to_its_request_and_back(inn):
@@ -149,7 +132,6 @@ def test_the_parts_of_a_request_have_all_its_tokens(inn):
         ("tool", False),
     ]
     assert {part.name for part in found if part.memory} >= {"Short term memory"}
-    assert sum(parts.shares(found)) == pytest.approx(1)
     assert "".join("".join(p.text.split()) for p in found) == "".join(
         "".join(text.split()) for _, text in messages
     )

@@ -8,7 +8,7 @@ from sqlalchemy import select
 
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
-from mesa_memory.viz.data.agent import Past, Row
+from mesa_memory.viz.data.agent import Row
 from mesa_memory.viz.data.reading import number
 
 prompts = schema.prompts
@@ -68,36 +68,15 @@ def budgets(run: Run, agent: Any) -> list[PromptBudget]:
     return [_budget(row) for row in rows if isinstance(row["budget"], Mapping)]
 
 
-def last_at(
-    found: Sequence[PromptBudget], after: float, step: float
-) -> PromptBudget | None:
-    """The last one that was read in a step, after the end of the one before."""
-    read = [one for one in found if after < one.step <= step]
-    return read[-1] if read else None
-
-
 def series(
     found: Sequence[PromptBudget], steps: Sequence[float]
 ) -> dict[str, list[int | None]]:
     """For each section, its tokens at each finished step; or None."""
-    places = {step: place for place, step in enumerate(steps)}
-    names = dict.fromkeys(part.name for one in found for part in one.sections)
-    values: dict[str, list[int | None]] = {name: [None] * len(steps) for name in names}
+    tokens: dict[str, dict[float, int]] = {}
     for one in found:
-        place = places.get(one.step)
-        if place is not None:
-            for part in one.sections:
-                values[part.name][place] = part.tokens
-    return values
-
-
-def dropped(one: PromptBudget, past: Past) -> list[tuple[str, str, Row | None]]:
-    """Section, id and record of each record without room that is named."""
-    return [
-        (part.name, record, past.by_id.get(record))
-        for part in one.sections
-        for record in part.records
-    ]
+        for part in one.sections:
+            tokens.setdefault(part.name, {})[one.step] = part.tokens
+    return {name: list(map(known.get, steps)) for name, known in tokens.items()}
 
 
 def _budget(row: Row) -> PromptBudget:

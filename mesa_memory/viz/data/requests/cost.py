@@ -1,18 +1,14 @@
-"""Calls, tokens, money and durations: by purpose and step, or by agent."""
+"""Calls, tokens and money: by purpose and step, or by agent."""
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sqlalchemy import select
 
 from mesa_memory.runs import Run
-from mesa_memory.stores import schema
 
-calls = schema.calls
 #: measures of the chart: label and unit
 MEASURES = {
     "calls": ("Calls", "requests to language models"),
@@ -130,26 +126,3 @@ def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:
         }
         found.append(row | own)
     return sorted(found, key=lambda row: (-row["tokens"], -row["calls"]))
-
-
-def latencies(run: Run) -> list[dict[str, Any]]:
-    """The seconds of the calls that were sent to a provider, a row for each purpose.
-
-    Each has ``purpose``, ``calls``, ``median``, ``95 %`` (percentile) and ``longest``.
-    """
-    names = (calls.c.purpose, calls.c.latency, calls.c.replayed, calls.c.cached)
-    rows = run.rows(select(*names).where(calls.c.run == run.id))
-    took: dict[str, list[float]] = defaultdict(list)
-    for purpose, seconds, replayed, cached in rows:
-        if not (replayed or cached) and seconds is not None and seconds >= 0:
-            took[purpose or ""].append(seconds)
-    return [
-        {
-            "purpose": purpose,
-            "calls": len(seconds),
-            "median": float(np.median(seconds)),
-            "95 %": float(np.percentile(seconds, 95)),
-            "longest": max(seconds),
-        }
-        for purpose, seconds in sorted(took.items())
-    ]

@@ -1,7 +1,7 @@
 """The parts of a request: whose tokens fill the context window."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mesa_memory.core.content import count_tokens
@@ -58,12 +58,6 @@ def parts(
             said = ROLES.get(role, role)
             found.append(RequestPart(said, name, told, memory, count_tokens(told)))
     return found
-
-
-def shares(found: Sequence[RequestPart]) -> list[float]:
-    """The share of each part in all tokens, 0 to 1."""
-    total = sum(part.tokens for part in found) or 1
-    return [part.tokens / total for part in found]
 
 
 def _blocks(text: str) -> list[tuple[str, list[str]]]:

@@ -1,13 +1,13 @@
 """The requests of an agent to language models, with their replies."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import select
 
-from mesa_memory.core.text.replies import asks_again, unlike_json
+from mesa_memory.core.text.replies import asks_again
 from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.runs import Run
 from mesa_memory.stores import schema
@@ -87,20 +87,6 @@ def requests(run: Run, agent: Any, after: float, step: float) -> list[Request]:
     wanted = select(*columns).where(*own, calls.c.step > after, calls.c.step <= step)
     rows = sorted(run.records(wanted), key=lambda row: row["seq"])
     return [_request(row) for row in rows]
-
-
-def refused(request: Request, among: Sequence[Request]) -> Request | None:
-    """The request whose reply could not be used, so that this one asks again."""
-    if not request.repairs:
-        return None
-    first = (one for one in among if not one.repairs)
-    return next((one for one in first if _repaired(one.messages, request)), None)
-
-
-def _repaired(asked: tuple[tuple[str, str], ...], by: Request) -> bool:
-    """True if a request asks anew what these messages did."""
-    other_example = tuple((role, unlike_json(text)) for role, text in asked)
-    return bool(asked) and by.messages in (other_example, (*asked, *by.messages[-2:]))
 
 
 def _request(row: Row) -> Request:

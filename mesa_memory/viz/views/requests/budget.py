@@ -19,7 +19,8 @@ def BudgetPage(focus: Focus) -> Any:
     """The use of the budget in each step, and in the chosen one."""
     source, step = focus.source, focus.step
     found = source.of(data.budgets, focus.agent)
-    now = data.last_at(found, focus.previous, step)
+    read = [one for one in found if focus.previous < one.step <= step]
+    now = read[-1] if read else None
     with solara.Column(gap="0px"):
         with Section(
             f"Prompt of agent {focus.name}, step {number(step)}",
@@ -67,33 +68,32 @@ def Sections(focus: Focus, now: data.PromptBudget) -> Any:
 def LeftOut(focus: Focus, now: data.PromptBudget) -> Any:
     """The records for which there was no room; a click shows their evidence."""
     unnamed = sum(one.unnamed for one in now.sections)
+    records = focus.past.by_id
+    named = [(one.name, name) for one in now.sections for name in one.records]
     rows = [
-        {"section": section, "record": record, "row": row}
-        for section, record, row in data.dropped(now, focus.past)
+        {"id": name, "step": None, "kind": None, "text": "not in this run"}
+        | (
+            records[name] | {"text": memories.text_of(records[name])}
+            if name in records
+            else {}
+        )
+        | {"section": section}
+        for section, name in named
     ]
-
-    def known(name: str) -> Any:
-        return lambda one: (one["row"] or {}).get(name)
-
-    def text(one: dict[str, Any]) -> str:
-        return memories.text_of(one["row"]) if one["row"] else "not in this run"
-
     with Section("Left out", hint="records for which there was no room"):
         if unnamed:
             Note(f"{unnamed:,} older ones were counted, and not named in the record.")
         Table(
             {
                 "section": "section",
-                "step": known("step"),
-                "kind": known("kind"),
-                "record": "record",
-                "text": text,
+                "step": "step",
+                "kind": "kind",
+                "record": "id",
+                "text": "text",
             },
             rows,
             file=focus.file("left-out"),
-            on_pick=lambda one: to_evidence(
-                focus.selection, one["record"], focus.agent
-            ),
+            on_pick=lambda row: to_evidence(focus.selection, row["id"], focus.agent),
             empty="There was room for all records.",
         )
 

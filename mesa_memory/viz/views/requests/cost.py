@@ -1,4 +1,4 @@
-"""Cost: calls, tokens and money by purpose and step, against the budget; latency."""
+"""Cost: calls, tokens and money by purpose and step, against the budget."""
 
 from typing import Any
 
@@ -57,7 +57,6 @@ def CostView(focus: Focus) -> Any:
         Sums(focus, spent)
         Course(focus, spent)
         Groups(focus)
-        Latency(focus)
 
 
 @solara.component
@@ -170,15 +169,6 @@ def Groups(focus: Focus) -> Any:
             if name not in RARE or any(row[name] for row in rows)
         }
         Table(columns, rows, file=f"cost-by-{by.replace(',', '-')}")
-
-
-@solara.component
-def Latency(focus: Focus) -> Any:
-    """The seconds that calls took, by purpose."""
-    rows = focus.source.of(data.latencies)
-    with Section("Latency", hint="seconds of a call; calls that were sent only"):
-        columns = ("purpose", "calls", "median", "95 %", "longest")
-        Table({name: name for name in columns}, rows, file="latency")
 
 
 def written(name: str, value: float | None) -> str:

@@ -30,12 +30,12 @@ def ContextWindow(focus: Focus, request: Request) -> Any:
     ):
         Table(
             {
-                "part": lambda pair: pair[0].label,
-                "from": lambda pair: "memory" if pair[0].memory else "instructions",
-                "tokens": lambda pair: pair[0].tokens,
-                "share": lambda pair: round(pair[1], 4),
-                "begins with": lambda pair: brief(pair[0].text, TABLE_CHARS),
+                "part": lambda part: part.label,
+                "from": lambda part: "memory" if part.memory else "instructions",
+                "tokens": lambda part: part.tokens,
+                "share": lambda part: round(part.tokens / counted, 4),
+                "begins with": lambda part: brief(part.text, TABLE_CHARS),
             },
-            list(zip(found, data.shares(found))),
+            found,
             file=f"request-{request.id}-parts",
         )

@@ -40,7 +40,7 @@ def RequestsView(focus: Focus) -> Any:
         ):
             Listed(focus, found, chosen)
         with solara.Column(gap="0px").key(chosen):
-            Sent(focus, found, request)
+            Sent(request)
             ContextWindow(focus, request)
             Reply(request)
             Made(focus, found, request)
@@ -102,8 +102,8 @@ def Listed(focus: Focus, found: list[data.Request], chosen: str) -> Any:
 
 
 @solara.component
-def Sent(focus: Focus, found: list[data.Request], request: data.Request) -> Any:
-    """The words of a request, its route, and the request that it repairs."""
+def Sent(request: data.Request) -> Any:
+    """The words of a request, and its route."""
     row = request.row
     title = f"Request for {row['purpose'] or 'an unknown purpose'}"
     with Section(title, hint=f"number {row['occurrence'] or 1} of this step"):
@@ -120,15 +120,8 @@ def Sent(focus: Focus, found: list[data.Request], request: data.Request) -> Any:
             Fact("tokens cached", written("", row["tokens_cached"]))
             Fact("tokens out", written("", row["tokens_out"]))
             Fact("cost", written("cost", row["cost"]))
-        before = data.refused(request, found)
         if request.repairs:
-            Note("It repairs a reply that could not be used.")
-        if before is not None:
-            solara.Button(
-                "See the refused reply",
-                icon_name="mdi-arrow-left",
-                on_click=lambda: focus.selection.set_option("request", before.id),
-            )
+            Note("It repairs a reply of this step that could not be used.")
         for role, text in request.messages:
             Words("earlier reply" if role == "assistant" else f"sent as {role}", text)
         if not request.messages:
