@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
+import pandas as pd
 
 from mesa_memory.runs import Run
 from mesa_memory.runs.compare import differing_parameters
@@ -30,36 +30,37 @@ class Band:
     Attributes:
         label: tells them from the page's other runs.
         runs: their number.
-        mean, low, high: of the runs that have the step and know the number, for each
-            step, or None.
+        mean, low, high: by step, of the runs that have the step and know the number;
+            NaN without one.
     """
 
     label: str
     runs: int
-    mean: list[float | None]
-    low: list[float | None]
-    high: list[float | None]
+    mean: pd.Series
+    low: pd.Series
+    high: pd.Series
 
 
-def collected(run: Run) -> dict[str, dict[float, float]]:
+def collected(run: Run) -> dict[str, pd.Series]:
     """For each of the model's variables, the numbers that are known, by step."""
     found = scene.scene(run)
     return {
-        name: _known(found.steps, values) for name, values in found.collected.items()
+        name: pd.Series(values, found.steps).dropna()
+        for name, values in found.collected.items()
     }
 
 
-def spent(run: Run, measure: str) -> dict[float, float]:
+def spent(run: Run, measure: str) -> pd.Series:
     """The sum of a measure of ``SPENT`` until each step; none from an unknown one on."""
     found = cost.spent(run)
     sums = found.counts[measure].sum(axis=0).cumsum()
-    return _known(found.steps, sums)
+    return pd.Series(sums, found.steps).dropna()
 
 
-def holders(run: Run, text: str, unlike: str) -> dict[float, float]:
+def holders(run: Run, text: str, unlike: str) -> pd.Series:
     """Number of holders of a memory like a text at each step; see ``data.spread``."""
     held = spread.holding(spread.found(run, text, unlike))
-    return _known(held.steps, np.array(held.holders, dtype=float))
+    return pd.Series(held.holders, held.steps)
 
 
 def groups(
@@ -95,36 +96,22 @@ def groups(
 
 
 def bands(
-    grouped: Sequence[tuple[str, list[int]]], values: Sequence[Mapping[float, float]]
-) -> tuple[list[float], list[Band]]:
-    """All steps of the runs, and a band for each group.
+    grouped: Sequence[tuple[str, list[int]]], values: Sequence[pd.Series]
+) -> list[Band]:
+    """A band for each group, at all steps of the runs.
 
     Args:
         grouped: of ``groups``.
         values: the number of each run, by step.
     """
-    steps = sorted({step for known in values for step in known})
-    return steps, [
-        _band(label, [values[place] for place in places], steps)
-        for label, places in grouped
-    ]
-
-
-def _band(label: str, values: list[Mapping[float, float]], steps: list[float]) -> Band:
-    at = [[known[step] for known in values if step in known] for step in steps]
-    return Band(
-        label,
-        len(values),
-        [sum(found) / len(found) if found else None for found in at],
-        [min(found, default=None) for found in at],
-        [max(found, default=None) for found in at],
-    )
+    table = pd.concat(values, axis=1, keys=range(len(values)), sort=True)
+    found = []
+    for label, places in grouped:
+        of_step = table[places].agg(["mean", "min", "max"], axis=1)
+        found.append(Band(label, len(places), *(of_step[name] for name in of_step)))
+    return found
 
 
 def _label(one: RunFacts, memory: str, differs: Mapping[str, Any]) -> str:
     told = [f"{name} {value}" for name, value in differs.items() if name != "memory"]
     return " · ".join(part for part in (memory or one.model, *told, one.forked) if part)
-
-
-def _known(steps: Sequence[float], values: np.ndarray) -> dict[float, float]:
-    return {s: float(v) for s, v in zip(steps, values) if np.isfinite(v)}

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from mesa_memory.core.content import shorten
 from mesa_memory.viz.data.story.colouring import Colouring
@@ -84,7 +85,7 @@ def flat(agents: Sequence[Any], scene: Scene, place: int) -> list[float | None]:
     return plain(spots(agents, scene, place).ravel(), 4)
 
 
-def plain(values: np.ndarray, digits: int = 3) -> list[float | None]:
+def plain(values: np.ndarray | pd.Series, digits: int = 3) -> list[float | None]:
     """Numbers for JSON: NaN becomes None, and whole numbers become int."""
-    rounded = np.round(values.astype(float), digits).tolist()
+    rounded = values.astype(float).round(digits).tolist()
     return [None if v != v else int(v) if v == int(v) else v for v in rounded]

@@ -2,11 +2,13 @@
 
 from typing import Any
 
+import pandas as pd
 import solara
 
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import together as data
+from mesa_memory.viz.data.story.frames import plain
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.spread.spread import AskForText, TextBox
@@ -14,6 +16,8 @@ from mesa_memory.viz.widgets import Choose, Empty, Section
 from mesa_memory.viz.widgets.chart import COLOURS
 
 TEXT = "text"
+#: digits of a number after the point
+DIGITS = 6
 
 
 @solara.component
@@ -60,16 +64,16 @@ def Drawn(
     selection = focus.selection
     text = selection.choice.text.strip() if key == TEXT else ""
     unlike = selection.option("unlike", "").strip() if key == TEXT else ""
-    read = use_work(
+    found = use_work(
         lambda: _read(runs, key, text, unlike),
         (key, text, unlike),
         stamps,
         False,
         "Reading all runs …",
     )
-    if read is None:
+    if found is None:
         return
-    steps, found = read
+    steps = found[0].mean.index.tolist()
     if not steps:
         Empty("No run has this number. Choose another one.")
         return
@@ -77,7 +81,7 @@ def Drawn(
     step = selection.choice.step if selection.choice.step in steps else None
     curves.StepChart(
         selection,
-        option(steps, found, unit),
+        option(found, unit),
         steps,
         step,
         label=f"{label[0].upper()}{label[1:]} by step, {len(runs)} runs",
@@ -86,15 +90,14 @@ def Drawn(
     )
 
 
-def _read(
-    runs: list[Source], key: str, text: str, unlike: str
-) -> tuple[list[float], list[data.Band]]:
-    def values(one: Source) -> dict[float, float]:
+def _read(runs: list[Source], key: str, text: str, unlike: str) -> list[data.Band]:
+    def values(one: Source) -> pd.Series:
         if key == TEXT:
             return one.of(data.holders, text, unlike)
         if key in data.SPENT:
             return one.of(data.spent, key)
-        return one.of(data.collected).get(key.removeprefix("model:"), {})
+        named = one.of(data.collected)
+        return named.get(key.removeprefix("model:"), pd.Series(dtype=float))
 
     grouped = data.groups(
         [one.feed.facts for one in runs], [one.feed.memory for one in runs]
@@ -102,23 +105,19 @@ def _read(
     return data.bands(grouped, [values(one) for one in runs])
 
 
-def option(steps: list[float], found: list[data.Band], unit: str) -> dict[str, Any]:
+def option(found: list[data.Band], unit: str) -> dict[str, Any]:
     """A line for each group, in its band if it has several runs."""
     series: list[dict[str, Any]] = []
     for n, band in enumerate(found):
         name = band.label if band.runs == 1 else f"{band.label}, {band.runs} runs"
-        series.append(curves.line(n, name, band.mean))
+        series.append(curves.line(n, name, plain(band.mean, DIGITS)))
         if band.runs > 1:
             series += _shade(n, name, band)
-    return curves.over_steps(steps, unit, series)
+    return curves.over_steps(found[0].mean.index.tolist(), unit, series)
 
 
 def _shade(n: int, name: str, band: data.Band) -> list[dict[str, Any]]:
     """The area from the lowest to the highest: two stacked lines that are hidden."""
-    ranges = [
-        None if low is None or high is None else high - low
-        for low, high in zip(band.low, band.high)
-    ]
     hidden = {
         "name": name,
         "type": "line",
@@ -131,6 +130,10 @@ def _shade(n: int, name: str, band: data.Band) -> list[dict[str, Any]]:
         "tooltip": {"show": False},
     }
     return [
-        hidden | {"data": band.low},
-        hidden | {"data": ranges, "areaStyle": {"opacity": 0.2}},
+        hidden | {"data": plain(band.low, DIGITS)},
+        hidden
+        | {
+            "data": plain(band.high - band.low, DIGITS),
+            "areaStyle": {"opacity": 0.2},
+        },
     ]
