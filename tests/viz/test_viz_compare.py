@@ -53,15 +53,17 @@ def test_the_course_counts_what_the_states_hold(runs):
         mine, theirs = (
             Counter(compare.key(row) for row in past.at(step)) for past in (left, right)
         )
-        assert course.both[place] == (mine & theirs).total()
-        assert course.left[place] == (mine - theirs).total()
-        assert course.right[place] == (theirs - mine).total()
+        assert course["both"][place] == (mine & theirs).total()
+        assert course["only left"][place] == (mine - theirs).total()
+        assert course["only right"][place] == (theirs - mine).total()
 
 
 def test_a_memory_differs_from_the_step_at_which_it_was_told_something(runs):
     one, same, other = (agents.past(run, 2) for run in runs)
-    assert compare.course(one, same, runs[0].steps).first is None
-    assert compare.course(one, other, runs[0].steps).first == 3
+    steps = runs[0].steps
+    assert not any(compare.course(one, same, steps)["only left"])
+    apart = compare.course(one, other, steps)["only right"]
+    assert [bool(count) for count in apart[:3]] == [False, False, True]
     alone = [
         row
         for row in compare.marked(other.at(3), one.at(3))
@@ -88,12 +90,12 @@ def test_prompts_are_paired_by_what_they_are_for():
 
 def test_the_first_difference_of_runs_names_step_agent_and_text(runs):
     one, same, other = runs
-    assert compare.parting(one, same, ()).first is None
-    parting = compare.parting(one, other, ())
+    assert one.parting(same).first is None
+    parting = one.parting(other)
     assert not parting.events
     found = parting.first
     assert found.step == 3
-    assert compare.whose(found) == "2"
+    assert found.right["agent"] == "2"
     texts = " ".join(pair.right or "" for pair in compare.told(found))
     assert "The miller hides gold." in texts
 

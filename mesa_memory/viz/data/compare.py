@@ -3,8 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from mesa_memory.runs import Run
-from mesa_memory.runs.compare import Difference, Parting
+from mesa_memory.runs.compare import Difference
 from mesa_memory.viz.data.agent import Past, Row
 
 #: values of ``held by``
@@ -34,34 +33,14 @@ def marked(mine: list[Row], theirs: list[Row]) -> list[Row]:
     return sorted(found, key=lambda row: row["held by"] == BOTH)
 
 
-@dataclass(frozen=True)
-class Course:
-    """Difference of two memories, step by step.
-
-    Attributes:
-        steps: finished steps of both runs.
-        both, left, right: at each step, the number of records in both memories, and in
-            one of them only.
-        first: the first step at which they differ; None if they never do.
-    """
-
-    steps: list[float]
-    both: list[int]
-    left: list[int]
-    right: list[int]
-    first: float | None
-
-
-def course(left: Past, right: Past, steps: list[float]) -> Course:
-    """Difference of two memories at each of these steps."""
-    counts = []
+def course(left: Past, right: Past, steps: list[float]) -> dict[str, list[int]]:
+    """At each step the number of records in both memories, and in one of them only."""
+    counts: dict[str, list[int]] = {"both": [], "only left": [], "only right": []}
     for step in steps:
         mine, theirs = (Counter(map(key, past.at(step))) for past in (left, right))
-        shared = (mine & theirs).total()
-        counts.append((shared, mine.total() - shared, theirs.total() - shared))
-    apart = (step for step, (_, a, b) in zip(steps, counts) if a or b)
-    both, only_left, only_right = ([one[n] for one in counts] for n in range(3))
-    return Course(steps, both, only_left, only_right, next(apart, None))
+        for name, found in zip(counts, (mine & theirs, mine - theirs, theirs - mine)):
+            counts[name].append(found.total())
+    return counts
 
 
 @dataclass(frozen=True)
@@ -101,16 +80,6 @@ def _numbered(rows: list[Row]) -> dict[str, str]:
     return {name: text or "" for name, text in found.items()}
 
 
-def parting(run: Run, other: Run, stamp: tuple) -> Parting:
-    """The first difference of two runs.
-
-    Args:
-        run, other: of any store.
-        stamp: the state of ``other``, so that its next one is compared anew.
-    """
-    return run.parting(other)
-
-
 def told(difference: Difference) -> list[Pair]:
     """A pair for each column that differs; if one side lacks the row, for all columns."""
     left, right = difference.left, difference.right
@@ -119,17 +88,8 @@ def told(difference: Difference) -> list[Pair]:
         for name, value in (left or right or {}).items()
         if name not in _REPEATED and value not in (None, [], {})
     )
-    return [Pair(name, _value(left, name), _value(right, name)) for name in names]
-
-
-def whose(difference: Difference) -> str | None:
-    """The agent of a difference, by its name in the store."""
-    row = difference.left or difference.right or {}
-    return row.get("agent")
-
-
-def _value(row: Row | None, name: str) -> str | None:
-    if row is None:
-        return None
-    value = row.get(name)
-    return str(value)[:VALUE_CHARS]
+    sides = [
+        [None if row is None else str(row.get(name))[:VALUE_CHARS] for name in names]
+        for row in (left, right)
+    ]
+    return [Pair(*pair) for pair in zip(names, *sides)]

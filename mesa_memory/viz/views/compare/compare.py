@@ -8,11 +8,10 @@ import solara
 import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data import agent as agents
 from mesa_memory.viz.data import compare as data
-from mesa_memory.viz.data import wording
 from mesa_memory.viz.selection import nearest
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.agent import Records
-from mesa_memory.viz.views.compare.divergence import Divergence
+from mesa_memory.viz.views.compare.divergence import Beside, Divergence
 from mesa_memory.viz.views.compare.together import Together
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import (
@@ -20,7 +19,6 @@ from mesa_memory.viz.widgets import (
     Choose,
     Empty,
     Fact,
-    Plain,
     Section,
     number,
 )
@@ -98,7 +96,7 @@ def Memories(left: Focus, right: Focus) -> Any:
     finished = set(right.source.steps)
     steps = [step for step in left.source.steps if step in finished]
     step = nearest(steps, left.step)
-    course = solara.use_memo(
+    counts = solara.use_memo(
         lambda: data.course(mine, theirs, steps), [id(mine), id(theirs), len(steps)]
     )
     if step is None:
@@ -117,7 +115,7 @@ def Memories(left: Focus, right: Focus) -> Any:
         f"{side}: agent {one.name}" + ("" if same_run else f", run {one.source.label}")
         for side, one in (("Left", left), ("Right", right))
     ]
-    Apart(left, course)
+    Apart(left, steps, counts)
     have, others = mine.at(step), theirs.at(step)
     with solara.Div(classes=["mm-columns"]):
         SideRecords(left, names[0], data.marked(have, others))
@@ -134,35 +132,30 @@ def Memories(left: Focus, right: Focus) -> Any:
 
 
 @solara.component
-def Apart(focus: Focus, course: data.Course) -> Any:
+def Apart(focus: Focus, steps: list[float], counts: dict[str, list[int]]) -> Any:
     """The number of records that both have, and only one, step by step."""
-    counts = {
-        "both": course.both,
-        "only left": course.left,
-        "only right": course.right,
-    }
     lines = [curves.line(n, *one) for n, one in enumerate(counts.items())]
-    place = course.steps.index(focus.step)
+    apart = map(any, zip(counts["only left"], counts["only right"]))
+    first = next((step for step, differs in zip(steps, apart) if differs), None)
     with Section(
         f"Step {number(focus.step)}",
         hint="records with the same kind and text are the same",
     ):
         with solara.Div(classes=["mm-row"]):
             for name, values in counts.items():
-                Fact(f"records {name}", str(values[place]))
-            first = "never" if course.first is None else number(course.first)
-            Fact("first different step", first)
-            if course.first not in (None, focus.step):
+                Fact(f"records {name}", str(values[steps.index(focus.step)]))
+            Fact("first different step", "never" if first is None else number(first))
+            if first not in (None, focus.step):
                 solara.Button(
-                    f"Go to step {first}",
-                    on_click=lambda: focus.selection.choose(step=course.first),
+                    f"Go to step {first:g}",
+                    on_click=lambda: focus.selection.choose(step=first),
                     icon_name="mdi-skip-backward",
                     text=True,
                 )
         curves.StepChart(
             focus.selection,
-            curves.over_steps(course.steps, "records", lines),
-            course.steps,
+            curves.over_steps(steps, "records", lines),
+            steps,
             focus.step,
             label="Number of records that both memories have, and only one, by step",
             height=240,
@@ -183,19 +176,3 @@ def SideRecords(side: Focus, name: str, rows: list[dict[str, Any]]) -> Any:
             mark="only here",
             empty="This memory was empty at the end of the step.",
         )
-
-
-@solara.component
-def Beside(pair: data.Pair, left: str, right: str) -> Any:
-    """Two texts side by side; the right one with its changes against the left."""
-    old, new = pair.left, pair.right
-    changes = solara.use_memo(
-        lambda: None if old is None or new is None else wording.changes(old, new),
-        [old, new],
-    )
-    solara.v.Html(tag="h4", children=[pair.title])
-    with solara.Div(classes=["mm-columns"]):
-        for name, text in ((left, old), (right, changes or new)):
-            with solara.Div(classes=["mm-prompt"]).key(name):
-                solara.v.Html(tag="span", class_="mm-hint", children=[name])
-                Plain("– not here –" if text is None else text)

@@ -5,7 +5,7 @@ from typing import Any
 import solara
 
 from mesa_memory.runs.compare import Parting
-from mesa_memory.viz.background import use_answer
+from mesa_memory.viz.background import use_work
 from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.serving.run_feed import Source
@@ -41,8 +41,12 @@ def Divergence(focus: Focus, other: Source) -> Any:
 def First(focus: Focus, other: Source) -> Any:
     """Finds the first difference in the background, then shows it."""
     says = "Comparing all that was recorded of both runs …"
-    parting = use_answer(
-        focus.source, data.parting, other.run, other.stamp, says=says, quick=False
+    parting = use_work(
+        lambda: focus.source.run.parting(other.run),
+        other.run,
+        (focus.source.stamp, other.stamp),
+        False,
+        says,
     )
     if parting is None:
         return
@@ -52,7 +56,7 @@ def First(focus: Focus, other: Source) -> Any:
         compared = "the events of the agents" if parting.events else EVERYTHING
         Empty(f"The runs are equal: {compared}.", "mdi-equal")
         return
-    agent = data.whose(found)
+    agent = (found.left or found.right or {}).get("agent")
     with solara.Div(classes=["mm-row"]):
         Fact("step", number(found.step))
         Fact("table", found.table)
@@ -65,16 +69,8 @@ def First(focus: Focus, other: Source) -> Any:
             icon_name="mdi-arrow-right",
             text=True,
         )
-    if found.fields:
-        for pair in data.told(found):
-            Differing(pair).key(pair.title)
-        return
-    columns = {
-        "field": lambda pair: pair.title,
-        "left": lambda pair: pair.left or "– not in this run –",
-        "right": lambda pair: pair.right or "– not in this run –",
-    }
-    Table(columns, data.told(found), file="first-difference", page=25)
+    for pair in data.told(found):
+        Beside(pair, "left", "right").key(pair.title)
 
 
 @solara.component
@@ -97,11 +93,16 @@ def MadeWith(parting: Parting) -> Any:
 
 
 @solara.component
-def Differing(pair: data.Pair) -> Any:
-    """A field of the row that differs, of both runs."""
-    left, right = pair.left or "", pair.right or ""
-    changes = solara.use_memo(lambda: wording.changes(left, right), [left, right])
+def Beside(pair: data.Pair, left: str, right: str) -> Any:
+    """Two texts side by side; the right one with its changes against the left."""
+    old, new = pair.left, pair.right
+    changes = solara.use_memo(
+        lambda: None if old is None or new is None else wording.changes(old, new),
+        [old, new],
+    )
     solara.v.Html(tag="h4", children=[pair.title])
     with solara.Div(classes=["mm-columns"]):
-        Plain(left)
-        Plain(changes)
+        for name, text in ((left, old), (right, changes or new)):
+            with solara.Div(classes=["mm-prompt"]).key(name):
+                solara.v.Html(tag="span", class_="mm-hint", children=[name])
+                Plain("– not here –" if text is None else text)
