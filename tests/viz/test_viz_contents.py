@@ -90,7 +90,7 @@ def test_a_summary_that_came_to_mind_counts_for_its_lines(inn):
     }
     recalled = conversations.recalled(inn, 1)
     summaries = {
-        row["id"] for row in conversations.summaries(past(inn, 1), thread, STEPS)
+        row["id"] for row in conversations.summaries(past(inn, 1), thread.others, STEPS)
     }
     assert came == {
         step for name in summaries for step, shown in recalled.get(name, ()) if shown
@@ -112,7 +112,7 @@ def test_forgotten_and_erased_lines_are_told_apart():
     thread = conversations.threads(past(run, 6), 6, STEPS + 1)[0]
     states = [line.traces[0].state for line in lines(run, 6, thread, STEPS + 1)]
     assert conversations.CHANGED in states
-    assert {conversations.FORGOTTEN, conversations.LIVES_ON} & set(states)
+    assert conversations.FORGOTTEN in states
     assert states[-1] == conversations.WORDS
     recorder.close()
 
@@ -177,16 +177,15 @@ def test_what_is_there_first_is_found_for_a_step_before_it(inn):
 
 def test_the_budget_of_a_prompt_is_recorded_with_what_it_left_out(inn):
     found = budget.budgets(inn, 4)
-    assert [one.step for one in found] == inn.steps
+    assert [one["step"] for one in found] == inn.steps
     for one in found:
-        assert one.tokens <= one.most == 110
-        assert one.tokens >= sum(part.tokens for part in one.sections)
-    last = found[-1]
-    assert last.left_out
-    named = [name for part in last.sections for name in part.records]
+        assert one["tokens"] <= one["budget"] == 110
+        assert one["tokens"] >= sum(part["tokens"] for part in one["sections"])
+    last = found[-1]["sections"]
+    named = [name for part in last for name in part["left_out"]]
     assert named and set(named) <= set(past(inn, 4).by_id)
     series = budget.series(found, inn.steps)
-    assert series["recent"][-1] == last.sections[-1].tokens
+    assert series["recent"][-1] == last[-1]["tokens"]
 
 
 def test_damaged_facts_and_chapters_break_nothing(inn):

@@ -6,6 +6,7 @@ from mesa_memory import Scoring, Services
 from mesa_memory.runs import open_run
 from mesa_memory.viz.data import recall as data
 from mesa_memory.viz.data.agent import Past, past
+from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.views.recall.chart import bars
 from tests.support.recorded_town import RecordedTown
 
@@ -114,12 +115,6 @@ def test_equals_go_to_the_earlier():
     assert order(data.ranked(recall, (0.0, 1.0, 0.0))) == ["b", "c", "a"]
 
 
-@pytest.mark.parametrize("weights", [(1.0, 1.0), (1.0, -0.1, 0.0)])
-def test_weights_that_are_none_are_refused(weights):
-    with pytest.raises(ValueError, match="weights must be three numbers"):
-        data.ranked(made([(1.0, 0.0, 0.0, 0.0)]), weights)
-
-
 def test_what_the_budget_dropped_is_said_in_words():
     recall = made([(0.9, 0, 0, 0), (0.5, 0, 0, 0), (0.1, 0, 0, 0)])
     assert recall.dropped == 1
@@ -139,7 +134,7 @@ def test_a_damaged_recall_shows_what_is_left_of_it():
 
 
 def test_the_steps_with_recalls_are_known(run):
-    steps = data.recall_steps(run, 5)
+    steps = steps_of(run, "recalls", 5)
     assert steps == [step for step in run.steps if found(run, 5, step)]
     assert steps
-    assert data.recall_steps(run, 4) == []  # a short-term memory
+    assert steps_of(run, "recalls", 4) == []  # a short-term memory

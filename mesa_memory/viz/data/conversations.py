@@ -5,23 +5,20 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 from mesa_memory.core.conversations import Conversation, Grouping
 from mesa_memory.core.events import message_text
-from mesa_memory.core.records import BY_HAND, CONSOLIDATED, DERIVED, MemoryRecord
+from mesa_memory.core.records import BY_HAND, DERIVED, MemoryRecord
 from mesa_memory.core.subjects import subjects
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import source_ids
-from mesa_memory.stores import schema
+from mesa_memory.viz.data import recall
 from mesa_memory.viz.data.agent import EVENT_CHARS, Past, Row
 from mesa_memory.viz.data.reading import number
 
 #: states of a line in one memory
-WORDS, SUMMARISED, LIVES_ON, FORGOTTEN, CHANGED, UNKNOWN = STATES = (
+WORDS, SUMMARISED, FORGOTTEN, CHANGED, UNKNOWN = STATES = (
     "word for word",
     "summarised",
-    "forgotten, but something rests on it",
     "forgotten",
     "taken out by hand",
     "not in this memory",
@@ -136,30 +133,19 @@ def lines(
     return found
 
 
-def summaries(past: Past, thread: Thread, step: float) -> list[Row]:
-    """The memory's summaries of this thread by a step, oldest first."""
-    ids = {row["id"] for row in thread.rows}
-    made = past.made(step, SUMMARY)
-    return [row for row in made if ids.intersection(source_ids(row))]
-
-
-def own_summaries(past: Past, others: Iterable[Any], step: float) -> list[Row]:
-    """Another participant's summaries of conversations with the same people."""
+def summaries(past: Past, others: Iterable[Any], step: float) -> list[Row]:
+    """A memory's summaries of conversations with these others by a step, oldest first."""
     wanted = set(map(str, others))
     return [r for r in past.made(step, SUMMARY) if wanted == set(map(str, _with(r)))]
 
 
 def recalled(run: Run, agent: Any) -> dict[str, list[tuple[float, bool]]]:
     """By record, the steps of its recalls, and whether it was shown in each."""
-    log = schema.recalls
-    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
-    wanted = select(log.c.step, log.c.candidates, log.c.seq).where(*own)
     found: dict[str, list[tuple[float, bool]]] = {}
-    for step, candidates, _ in sorted(run.rows(wanted), key=lambda row: row[-1]):
-        for one in candidates if isinstance(candidates, list) else ():
-            if isinstance(one, dict) and isinstance(one.get("id"), str):
-                shown = one.get("shown") is not False
-                found.setdefault(one["id"], []).append((step, shown))
+    for row in recall.recalls(run, agent):
+        for one in recall.candidates_of(row):
+            shown = one.get("shown") is not False
+            found.setdefault(one["id"], []).append((row["step"], shown))
     return found
 
 
@@ -208,11 +194,7 @@ def _state(row: Row, since: float | None, made: Sequence[Row]) -> str:
         return WORDS
     if row["closed_because"] in BY_HAND:
         return CHANGED
-    # A record that was made from it at its end stands for its words.
-    stands = any(each["valid_from"] == since for each in made)
-    if row["closed_because"] == CONSOLIDATED or stands:
-        return SUMMARISED
-    return LIVES_ON if made else FORGOTTEN
+    return SUMMARISED if made else FORGOTTEN
 
 
 def _resting(past: Past, step: float) -> dict[str, list[Row]]:

@@ -7,7 +7,7 @@ beginning after every step. The index is by agent, so the statements name the ag
 from sys import float_info
 from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Table, case, func, select
 
 from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
@@ -42,6 +42,25 @@ def ends(run: Run) -> list[tuple[float, int]]:
     steps = schema.steps
     of_run = select(steps.c.step, steps.c.seq).where(steps.c.run == run.id)
     return run.rows(of_run.order_by(steps.c.step))
+
+
+def of_agent(run: Run, table: Table, agent: Any, *where: Any) -> list[dict[str, Any]]:
+    """All rows of an agent in a table, in order, without the column ``run``.
+
+    Args:
+        where: further conditions.
+    """
+    columns = [column for column in table.columns if column.name != "run"]
+    own = (table.c.run == run.id, table.c.agent == run.name_of(agent))
+    rows = run.records(select(*columns).where(*own, *where))
+    return sorted(rows, key=lambda row: row["seq"])
+
+
+def steps_of(run: Run, table: str, agent: Any) -> list[float]:
+    """The steps of an agent's rows in the table of this name, in order."""
+    log = getattr(schema, table)
+    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
+    return sorted(s for (s,) in run.rows(select(log.c.step).where(*own).distinct()))
 
 
 def records_of(run: Run, agent: Any) -> list[dict[str, Any]]:

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 from mesa_memory.runs import Run
 from mesa_memory.runs.recalls import added_terms
-from mesa_memory.stores import schema
+from mesa_memory.stores.schema import recalls as log
 from mesa_memory.viz.data.agent import Past, Row, text_of
-from mesa_memory.viz.data.reading import number
+from mesa_memory.viz.data.reading import number, of_agent
 
 #: parts of every score, in order; terms of the user's own come after them
 PARTS = ("relevance", "importance", "recency", "time_match")
@@ -113,27 +111,21 @@ class Ranked:
         return self.candidate.rank - self.rank
 
 
-def recall_steps(run: Run, agent: Any) -> list[float]:
-    """The steps in which an agent recalled something, in order."""
-    log = schema.recalls
-    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
-    wanted = select(log.c.step).where(*own).distinct()
-    return sorted(step for (step,) in run.rows(wanted))
-
-
 def recalls(run: Run, agent: Any, step: float | None = None) -> list[Row]:
     """The rows of an agent's recalls, in order, for ``understood``.
 
     Args:
         step: only of this one; None is all.
     """
-    log = schema.recalls
-    own = (log.c.run == run.id, log.c.agent == run.name_of(agent))
-    columns = [column for column in log.columns if column.name != "run"]
-    wanted = select(*columns).where(*own)
-    if step is not None:
-        wanted = wanted.where(log.c.step == step)
-    return sorted(run.records(wanted), key=lambda row: row["seq"])
+    of_step = () if step is None else (log.c.step == step,)
+    return of_agent(run, log, agent, *of_step)
+
+
+def candidates_of(row: Row) -> list[dict[str, Any]]:
+    """The recorded candidates of a row of ``recalls``; damaged ones are left out."""
+    given = row["candidates"] if isinstance(row["candidates"], list) else []
+    dicts = [one for one in given if isinstance(one, dict)]
+    return [one for one in dicts if isinstance(one.get("id"), str)]
 
 
 def understood(row: Row, past: Past) -> RecordedRecall:
@@ -142,13 +134,11 @@ def understood(row: Row, past: Past) -> RecordedRecall:
     A damaged value counts as unknown, or 0.
     """
     scoring = row["scoring"] if isinstance(row["scoring"], dict) else {}
-    given = row["candidates"] if isinstance(row["candidates"], list) else []
     added = added_terms(scoring)
     names = (*PARTS, *(name for name, _ in added))
     found = [
         _candidate(one, rank, past, names)
-        for rank, one in enumerate(given, 1)
-        if isinstance(one, dict) and isinstance(one.get("id"), str)
+        for rank, one in enumerate(candidates_of(row), 1)
     ]
     return RecordedRecall(
         row["step"],
@@ -168,12 +158,7 @@ def ranked(recall: RecordedRecall, weights: Sequence[float] | None) -> list[Rank
     Args:
         weights: of relevance, importance and recency, 0 or more; None are the
             recall's own, with which nothing moves.
-
-    Raises:
-        ValueError: if they are not three such numbers.
     """
-    if weights is not None and not (len(weights) == 3 and min(weights) >= 0):
-        raise ValueError(f"weights must be three numbers, 0 or more, got {weights}")
     used = recall.weighing(weights)
     same = used == recall.weighing(None)
     scored = []

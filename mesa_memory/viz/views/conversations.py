@@ -31,7 +31,6 @@ ICONS = dict(
         (
             "mdi-format-quote-close",
             "mdi-text-short",
-            "mdi-link-variant",
             "mdi-eraser",
             "mdi-pencil",
             "mdi-help-circle-outline",
@@ -97,7 +96,7 @@ def _thread(focus: Focus, thread: data.Thread) -> dict[str, Any]:
         "messages": len(lines),
         "first step": lines[0].step,
         "last step": lines[-1].step,
-        **{state: states.count(state) for state in data.STATES[:4]},
+        **{state: states.count(state) for state in data.STATES[:3]},
         "begins with": lines[0].text,
         "key": thread.key,
     }
@@ -136,10 +135,10 @@ def _summaries(
 ) -> list[tuple[Any, data.Row]]:
     """The summaries of a thread's conversations, each with the agent that made it."""
     agent, step = focus.agent, focus.step
-    made = [(agent, row) for row in data.summaries(pasts[agent], thread, step)]
+    made = [(agent, row) for row in data.summaries(pasts[agent], thread.others, step)]
     for who in list(pasts)[1:]:
         circle = [agent, *(other for other in thread.others if other != who)]
-        made += [(who, r) for r in data.own_summaries(pasts[who], circle, step)]
+        made += [(who, r) for r in data.summaries(pasts[who], circle, step)]
     return made
 
 

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import case, select
+from sqlalchemy import select
 
+from mesa_memory.core.records import DERIVED
 from mesa_memory.runs import Run
+from mesa_memory.runs.state import COLUMNS
 from mesa_memory.stores import schema
 from mesa_memory.viz.data import reading
+from mesa_memory.viz.data.agent import Row
 
 #: a sentiment nearer to 0 than this is neither friendly nor hostile
 NEUTRAL = 0.1
@@ -89,10 +92,16 @@ class Opinions:
 
 def opinions(run: Run) -> Opinions:
     """Reads all impressions of a run."""
-    rows = sorted(run.rows(_impressions(run)), key=itemgetter(0))
-    names = run.unique_ids
-    found = [_opinion(row, names) for row in rows if _is_opinion(row)]
-    return Opinions(found, names.values())
+    records = schema.records
+    wanted = select(*COLUMNS).where(
+        # From end to end: through an index this takes three times as long.
+        records.c.run + 0 == run.id,
+        records.c.kind == "impression",
+        records.c.subject.is_not(None),
+    )
+    rows = sorted(run.records(wanted), key=itemgetter("seq"))
+    found = [_opinion(row) for row in rows]
+    return Opinions(filter(None, found), run.unique_ids.values())
 
 
 def line(
@@ -118,41 +127,21 @@ def sign(sentiment: float | None) -> str:
     return "+" if sentiment > NEUTRAL else "−" if sentiment < -NEUTRAL else "0"
 
 
-def _impressions(run: Run) -> Any:
-    """The rows of kind "impression" that say whom they are about."""
-    records = schema.records
-    wanted = select(
-        records.c.seq,
-        records.c.id,
-        records.c.agent,
-        records.c.subject,
-        records.c.text,
-        records.c.content,
-        records.c.valid_from,
-        records.c.valid_to,
-        records.c.closed_because,
-        case((reading.was_not_derived(), False), else_=True),
-    )
-    # From end to end: through an index this takes three times as long.
-    own = (records.c.run + 0 == run.id, records.c.kind == "impression")
-    return wanted.where(*own, records.c.subject.is_not(None))
-
-
-def _is_opinion(row: tuple) -> bool:
-    """True for a conclusion about an agent, False for an event of the same kind."""
-    _, _, _, subject, _, content, *_, made = row
-    known = isinstance(subject, str | int | float)
-    return known and bool(made or _of(content, "sentiment") is not None)
-
-
-def _of(content: Any, name: str) -> float | None:
-    return reading.number(content.get(name)) if isinstance(content, dict) else None
-
-
-def _opinion(row: tuple, names: dict[str, Any]) -> HeldOpinion:
-    _, name, agent, subject, text, content, since, until, ended, _ = row
-    numbers = _of(content, "sentiment"), _of(content, "familiarity")
-    observer = names.get(agent, agent)
+def _opinion(row: Row) -> HeldOpinion | None:
+    """A conclusion about an agent; None for an event of the same kind."""
+    content = row["content"] if isinstance(row["content"], dict) else {}
+    names = ("sentiment", "familiarity")
+    sentiment, familiarity = (reading.number(content.get(name)) for name in names)
+    if row["origin"] != DERIVED and sentiment is None:
+        return None
     return HeldOpinion(
-        name, observer, subject, text or "", *numbers, since, until, ended
+        row["id"],
+        row["agent"],
+        row["subject"],
+        row["text"] or "",
+        sentiment,
+        familiarity,
+        row["valid_from"],
+        row["valid_to"],
+        row["closed_because"],
     )

@@ -5,15 +5,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import select
-
 from mesa_memory.core.text.replies import asks_again
 from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.runs import Run
-from mesa_memory.stores import schema
+from mesa_memory.stores.schema import calls
+from mesa_memory.viz.data import reading
 from mesa_memory.viz.data.agent import Row
-
-calls = schema.calls
 
 
 @dataclass(frozen=True)
@@ -70,23 +67,14 @@ class Request:
         return self.row["finish"] or "answered"
 
 
-def request_steps(run: Run, agent: Any) -> list[float]:
-    """The steps of which an agent's requests are, in order."""
-    own = (calls.c.run == run.id, calls.c.agent == run.name_of(agent))
-    return sorted(s for (s,) in run.rows(select(calls.c.step).where(*own).distinct()))
-
-
 def requests(run: Run, agent: Any, after: float, step: float) -> list[Request]:
     """An agent's requests of a step, in the order they were recorded.
 
     Args:
         after: the finished step before it; what came between the two belongs to it.
     """
-    columns = [column for column in calls.columns if column.name != "run"]
-    own = (calls.c.run == run.id, calls.c.agent == run.name_of(agent))
-    wanted = select(*columns).where(*own, calls.c.step > after, calls.c.step <= step)
-    rows = sorted(run.records(wanted), key=lambda row: row["seq"])
-    return [_request(row) for row in rows]
+    within = (calls.c.step > after, calls.c.step <= step)
+    return [_request(row) for row in reading.of_agent(run, calls, agent, *within)]
 
 
 def _request(row: Row) -> Request:

@@ -9,6 +9,7 @@ from mesa_memory.core.content import brief
 from mesa_memory.core.records import DERIVED
 from mesa_memory.viz.data import leads
 from mesa_memory.viz.data import recall as data
+from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep, OtherAgent
@@ -71,7 +72,7 @@ def RecallView(focus: Focus) -> Any:
 def NoRecall(focus: Focus) -> Any:
     """The reason for no recall, and the way to one."""
     source, selection = focus.source, focus.selection
-    steps = source.of(data.recall_steps, focus.agent)
+    steps = source.of(steps_of, "recalls", focus.agent)
     icon = "mdi-head-remove-outline"
     if steps:
         to = max((s for s in steps if s < focus.step), default=steps[0])

@@ -19,7 +19,7 @@ def BudgetPage(focus: Focus) -> Any:
     """The use of the budget in each step, and in the chosen one."""
     source, step = focus.source, focus.step
     found = source.of(data.budgets, focus.agent)
-    read = [one for one in found if focus.previous < one.step <= step]
+    read = [one for one in found if focus.previous < one["step"] <= step]
     now = read[-1] if read else None
     with solara.Column(gap="0px"):
         with Section(
@@ -27,7 +27,7 @@ def BudgetPage(focus: Focus) -> Any:
             hint="tokens that one section does not need go to the others",
         ):
             if now is None:
-                near = [one.step for one in found if one.step in source.steps]
+                near = [one["step"] for one in found if one["step"] in source.steps]
                 NotAtThisStep(
                     focus.selection,
                     "The agent did not read its memory in this step.",
@@ -43,43 +43,40 @@ def BudgetPage(focus: Focus) -> Any:
 
 
 @solara.component
-def Sections(focus: Focus, now: data.PromptBudget) -> Any:
+def Sections(focus: Focus, now: data.Row) -> Any:
     """The sections of the prompt of the step, with their numbers."""
     with solara.Div(classes=["mm-row"]):
-        Fact("tokens of budget", f"{now.most:,}")
-        Fact("tokens used", f"{now.tokens:,}")
-        Fact("share of budget", f"{now.tokens / now.most:.0%}" if now.most else "–")
-        Fact("lines left out", f"{now.left_out:,}")
+        Fact("tokens of budget", f"{now['budget']:,}")
+        Fact("tokens used", f"{now['tokens']:,}")
+        Fact("share of budget", f"{now['tokens'] / now['budget']:.0%}")
+        left_out = sum(part["lines_left_out"] for part in now["sections"])
+        Fact("lines left out", f"{left_out:,}")
     Table(
         {
-            "section": lambda one: one.name,
-            "share": lambda one: round(one.share, 4),
-            "tokens of its share": lambda one: round(one.share * now.most),
-            "tokens": lambda one: one.tokens,
-            "lines shown": lambda one: one.lines,
-            "lines left out": lambda one: one.left_out,
+            "section": "name",
+            "share": lambda part: round(part["share"], 4),
+            "tokens of its share": lambda part: round(part["share"] * now["budget"]),
+            "tokens": "tokens",
+            "lines shown": "lines",
+            "lines left out": "lines_left_out",
         },
-        now.sections,
+        now["sections"],
         file=focus.file("sections"),
     )
 
 
 @solara.component
-def LeftOut(focus: Focus, now: data.PromptBudget) -> Any:
+def LeftOut(focus: Focus, now: data.Row) -> Any:
     """The records for which there was no room; a click shows their evidence."""
-    unnamed = sum(one.unnamed for one in now.sections)
-    records = focus.past.by_id
-    named = [(one.name, name) for one in now.sections for name in one.records]
+    records, parts = focus.past.by_id, now["sections"]
     rows = [
-        {"id": name, "step": None, "kind": None, "text": "not in this run"}
-        | (
-            records[name] | {"text": memories.text_of(records[name])}
-            if name in records
-            else {}
-        )
-        | {"section": section}
-        for section, name in named
+        records[name]
+        | {"section": part["name"], "text": memories.text_of(records[name])}
+        for part in parts
+        for name in part["left_out"]
+        if name in records
     ]
+    unnamed = sum(part["records_left_out"] for part in parts) - len(rows)
     with Section("Left out", hint="records for which there was no room"):
         if unnamed:
             Note(f"{unnamed:,} older ones were counted, and not named in the record.")
@@ -99,7 +96,7 @@ def LeftOut(focus: Focus, now: data.PromptBudget) -> Any:
 
 
 @solara.component
-def Course(focus: Focus, found: Sequence[data.PromptBudget]) -> Any:
+def Course(focus: Focus, found: Sequence[data.Row]) -> Any:
     """The tokens of each section, step by step, and the budget as a line."""
     source = focus.source
     option = solara.use_memo(
@@ -118,13 +115,11 @@ def Course(focus: Focus, found: Sequence[data.PromptBudget]) -> Any:
         )
 
 
-def _course(
-    found: Sequence[data.PromptBudget], steps: Sequence[float]
-) -> dict[str, Any]:
+def _course(found: Sequence[data.Row], steps: Sequence[float]) -> dict[str, Any]:
     series = [
         curves.bar(n, name, values)
         for n, (name, values) in enumerate(data.series(found, steps).items())
     ]
     option = curves.over_steps(steps, "tokens", series, gap=True)
-    limit = max((one.most for one in found), default=0)
+    limit = max((one["budget"] for one in found), default=0)
     return curves.with_limit(option, limit, 0) if series and limit else option

@@ -6,6 +6,7 @@ import solara
 
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions
+from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.data.requests import origins
 from mesa_memory.viz.data.requests import requests as data
 from mesa_memory.viz.views.agent import Words
@@ -50,7 +51,7 @@ def RequestsView(focus: Focus) -> Any:
 def NoRequests(focus: Focus) -> Any:
     """The reason for no request, and the way to one."""
     source, step = focus.source, focus.step
-    steps = [s for s in source.of(data.request_steps, focus.agent) if s in source.steps]
+    steps = [s for s in source.of(steps_of, "calls", focus.agent) if s in source.steps]
     if not steps:
         Empty(
             f"Agent {focus.name} {NEVER}",
