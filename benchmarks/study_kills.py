@@ -131,7 +131,7 @@ def measure(kills: int, runs: int, seed: int) -> dict[str, Any]:
             with moments.under_way(place, server):
                 killed.run(Processes(2), progress=False)
             if len(moments.times) < kills:  # it ended too soon: more of it
-                killed.amend(seeds=range(runs * rounds, runs * (rounds + 1)))
+                killed = study(place, server, runs * (rounds + 1))
         asked = [(each.time, each.prompt) for each in server.log]
         whole = study(Path(folder) / "whole.sqlite", server, len(killed.design.seeds))
         whole.run("serial", progress=False)

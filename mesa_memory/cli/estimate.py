@@ -1,6 +1,7 @@
 """``mesa-memory estimate``: the cost of runs, before anything is paid."""
 
 import ast
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from mesa_memory.cli.console import one_line_errors
 from mesa_memory.cli.output import Output, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 
+#: models of the examples by name
+MODELS = {"rumor": "mesa_memory.examples.rumor.model:RumorModel"}
 COSTS = {
     "memory": "memory", "model": "model", "tier": "tier", "calls": "calls",
     "prompt_tokens": "tokens in", "cached_tokens": "of them cached",
@@ -128,15 +131,17 @@ def model_named(name: str) -> Callable[..., Any]:
     Raises:
         ValueError: if it does not exist.
     """
-    from mesa_memory.experiments.importing import MODELS, named
-
     where = MODELS.get(name, name)
     if ":" not in where:
         raise ValueError(
             f"there is no example {name!r}: choose from {', '.join(MODELS)}, or give "
             "a class of your own as module:class"
         )
-    found = named(where, Path())
+    options.importable(Path())
+    try:
+        found = pkgutil.resolve_name(where)
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"{where!r} cannot be loaded: {error}") from error
     if not callable(found):
         raise ValueError(f"{name!r} is {found!r}, not a class or function")
     return found

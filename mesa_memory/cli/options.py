@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,13 @@ from typing import Any
 import click
 
 from mesa_memory.cli.progress import say_loading
+
+
+def importable(folder: Path) -> None:
+    """Lets modules of a folder be imported, as ``python -m`` does in the current one."""
+    place = str(folder.absolute())
+    if place not in sys.path:
+        sys.path.insert(0, place)
 
 
 class MemoryName(click.ParamType):
@@ -22,7 +30,6 @@ class MemoryName(click.ParamType):
 
         say_loading()
         from mesa_memory.examples.rumor import memories
-        from mesa_memory.experiments.importing import importable
 
         if ":" in value:
             importable(Path())

@@ -1,6 +1,7 @@
 """``mesa-memory study``: runs of a model with memory as a factor, described in a file."""
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,7 @@ file_argument = click.argument("file", metavar="FILE")
 def study() -> None:
     """Runs a model with each combination of factors and seeds.
 
-    FILE is a Python file with a variable study = Study(...), or a TOML file.
+    FILE is a Python file with a variable study = Study(...).
     """
 
 
@@ -57,7 +58,7 @@ def run(
     """
     output = Output(as_json, limit)
     with one_line_errors(2):
-        found = _read(file)
+        found = read_study(file)
         executor = "serial" if processes == 1 else processes
         status = found.run(executor, accept_drift=accept_drift)
         _tell(output, found, status)
@@ -73,7 +74,7 @@ def status(file: str, limit: int | None, as_json: bool) -> None:
     """Says how many runs are finished, missing and failed, and why."""
     output = Output(as_json, limit)
     with one_line_errors(2):
-        found = _read(file)
+        found = read_study(file)
         _tell(output, found, found.status())
     output.end()
 
@@ -99,7 +100,7 @@ def results(
     """Prints what came out so far, or writes it as CSV."""
     output = Output(as_json, limit)
     with one_line_errors(2):
-        frame = getattr(_read(file).results(), table)
+        frame = getattr(read_study(file).results(), table)
         if out is not None:
             write_csv(frame, out)
             plain_console().print(f"Wrote {out}", soft_wrap=True)
@@ -125,7 +126,7 @@ def estimate(
     """Estimates what the missing runs will cost, before anything is paid."""
     output = Output(as_json, limit)
     with one_line_errors(2):
-        found = _read(file)
+        found = read_study(file)
         with counted_to("Pilots") as progress:
             told = found.estimate(
                 list(models), tiers=["", *tiers], cached=cached, progress=progress
@@ -157,14 +158,30 @@ def estimate(
 def methods(file: str) -> None:
     """Prints the methods section: design, models, cost, versions, accepted changes."""
     with one_line_errors(2):
-        plain_console().print(_read(file).methods(), soft_wrap=True)
+        plain_console().print(read_study(file).methods(), soft_wrap=True)
 
 
-def _read(file: str) -> "Study":
-    from mesa_memory.experiments.studies.study_file import read_study
-
+def read_study(file: str) -> "Study":
+    """The variable ``study`` of a module, which other processes can import, too."""
     say_loading()
-    return read_study(file)
+    from mesa_memory.experiments import Study
+
+    path = Path(file)
+    if path.suffix != ".py" or not path.is_file():
+        raise ValueError(f"{file} was not found, or is not a Python file (.py)")
+    options.importable(path.parent)
+    module = import_module(path.stem)
+    if Path(module.__file__ or "").absolute() != path.absolute():
+        raise ValueError(
+            f"{file} cannot be loaded: another module is called {path.stem!r} already "
+            f"({module.__file__}). Give the file another name."
+        )
+    found = getattr(module, "study", None)
+    if not isinstance(found, Study):
+        raise ValueError(
+            f"{file} must have a variable study = Study(…), and study is {found!r}"
+        )
+    return found
 
 
 def _tell(output: Output, found: "Study", status: Any) -> None:

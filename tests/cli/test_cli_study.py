@@ -1,4 +1,4 @@
-"""Studies from the command line: in Python and TOML files, run, looked at, estimated."""
+"""Studies from the command line: run, looked at, estimated."""
 
 import json
 
@@ -7,21 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from mesa_memory.cli import main
-from mesa_memory.cli.estimate import model_named
-from mesa_memory.experiments.importing import MODELS
-from mesa_memory.experiments.studies.study_file import read_study
+from mesa_memory.cli.estimate import MODELS, model_named
+from mesa_memory.cli.study import read_study
 
-TOML = """
-model = "rumor"
-steps = 4
-seeds = [1, 2]
-[parameters]
-n_agents = 4
-[factors]
-memory = ["short_term", "stlt"]
-[measures]
-known = "{module}:known"
-"""
 PYTHON = """
 from mesa_memory.experiments import Study
 from mesa_memory.examples.rumor.model import RumorModel
@@ -37,15 +25,13 @@ study = Study(
 
 
 @pytest.fixture
-def files(tmp_path, request):
-    """The same study in both forms; modules have names of their own in each test."""
+def file(tmp_path, request):
+    """A study in a module that has a name of its own in each test."""
     name = f"study_of_{abs(hash(request.node.name)) % 10**8}"
     python = tmp_path / f"{name}.py"
     store = str(tmp_path / "python.sqlite")
     python.write_text(PYTHON.format(store=store, name=name))
-    toml = tmp_path / "few.toml"
-    toml.write_text(TOML.format(module=name))
-    return {"python": str(python), "toml": str(toml)}
+    return str(python)
 
 
 def call(*arguments):
@@ -58,44 +44,34 @@ def data(*arguments):
     return json.loads(result.stdout)
 
 
-def test_a_study_of_either_form_is_run_and_gives_the_same(files, tmp_path):
-    tables = {}
-    for form, file in files.items():
-        ran = call("run", file, "--processes", 1)
-        assert ran.exit_code == 0, ran.output
-        told = data("status", file)["study"]
-        assert (told["finished"], told["waiting"]) == (4, 0)
-        tables[form] = data("results", file)["runs"]
-    assert tables["python"][0]["memory"] == "short_term"
-    assert [r["calls"] for r in tables["python"]] == [
-        r["calls"] for r in tables["toml"]
-    ]
+def test_a_study_in_a_file_is_run_and_looked_at(file, tmp_path):
+    ran = call("run", file, "--processes", 1)
+    assert ran.exit_code == 0, ran.output
+    told = data("status", file)["study"]
+    assert (told["finished"], told["waiting"]) == (4, 0)
+    assert data("results", file)["runs"][0]["memory"] == "short_term"
     out = tmp_path / "steps.csv"
-    assert (
-        call("results", files["toml"], "--table", "steps", "--out", out).exit_code == 0
-    )
+    assert call("results", file, "--table", "steps", "--out", out).exit_code == 0
     assert set(pd.read_csv(out)["known"]) <= set(range(5))
-    text = call("methods", files["toml"]).stdout
+    text = call("methods", file).stdout
     for said in ("RumorModel", "4 times for 4 steps", "memory (short_term, stlt)",
                  "seeds were 1 and 2", "n_agents = 4", "offline/rumor", "mesa-memory "):  # fmt: skip
         assert said in text, text
 
 
 def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_count(
-    files,
+    file,
 ):
-    told = data(
-        "estimate", files["python"], "--llm", "openai/gpt-5-mini", "--tier", "flex"
-    )
+    told = data("estimate", file, "--llm", "openai/gpt-5-mini", "--tier", "flex")
     assert len(told["arms"]) == 4
     assert [row["runs"] for row in told["arms"]] == [2] * 4
     plain, flex = told["totals"]
     assert 0 < flex["cost"] < plain["cost"] < plain["cost_high"]
-    study = read_study(files["python"])
+    study = read_study(file)
     forecast = study.estimate()
     study.run("serial", progress=False)
     assert study.estimate().runs == 0
-    again = read_study(files["python"])
+    again = read_study(file)
     again.run("serial", progress=False)  # nothing is missing, and nothing is forgotten
     status = again.status()
     assert status.forecast == forecast.total
@@ -103,9 +79,9 @@ def test_what_a_study_will_cost_is_said_for_missing_runs_and_stands_beside_the_c
     assert abs(status.forecast["calls"] / status.calls - 1) < 0.05
     said = f"forecast before the first run: {status.forecast['calls']} calls"
     assert said in str(status)
-    shown = data("status", files["python"])["study"]
+    shown = data("status", file)["study"]
     assert shown["calls as forecast"] == status.forecast["calls"]
-    assert "Nothing is missing" in call("estimate", files["python"]).stderr
+    assert "Nothing is missing" in call("estimate", file).stderr
 
 
 @pytest.mark.parametrize(
@@ -126,40 +102,20 @@ def test_an_estimate_knows_a_model_by_the_same_names_as_a_study():
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("name", "said"),
     [
-        ("steps = 3", "must say model"),
-        (
-            "model = 'rumor'\nsteps = 3\nsede = 1",
-            "a study has no key 'sede'; its keys are model",
-        ),
-        ("model = 'flu'\nsteps = 3", "give module:name, or rumor"),
-        ("model = 'mesa_memory:Nothing'\nsteps = 3", "cannot be loaded"),
-        ("model = ", "is not valid TOML"),
-        (
-            "model = 'rumor'\nsteps = 3\nfactors.memory = ['stl']",
-            "choose from short_term",
-        ),
-    ],
-)
-def test_a_wrong_file_ends_in_one_line(text, said, tmp_path):
-    file = tmp_path / "wrong.toml"
-    file.write_text(text)
-    result = call("status", file)
-    assert result.exit_code == 2
-    assert said in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-
-
-def test_what_is_no_study_ends_in_one_line(tmp_path):
-    (tmp_path / "no_study_here.py").write_text("study = 3")
-    for file, said in (
         ("no_study_here.py", "must have a variable study"),
         ("gone.py", "was not found"),
-    ):
-        result = call("run", tmp_path / file)
-        assert result.exit_code == 2
-        assert said in result.stderr
+        ("study.toml", "not a Python file"),
+        ("click.py", "another module is called 'click' already"),
+    ],
+)
+def test_what_is_no_study_ends_in_one_line(tmp_path, name, said):
+    if name != "gone.py":
+        (tmp_path / name).write_text("study = 3")
+    result = call("status", tmp_path / name)
+    assert result.exit_code == 2
+    assert said in result.stderr and len(result.stderr.strip().splitlines()) == 1
 
 
 FORMULAS = """

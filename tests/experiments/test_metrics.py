@@ -8,7 +8,6 @@ import re
 os.environ.setdefault("OPENAI_API_KEY", "test")
 
 import mesa
-import numpy as np
 import pandas as pd
 import pytest
 from mesa_llm.llm_agent import LLMAgent
@@ -30,7 +29,6 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments.measures.variance import variance_components
 from tests.support.recorded_town import RecordedTown
 from tests.support.tables import assert_equal, tables
 
@@ -360,48 +358,3 @@ def test_wrong_arguments_are_refused():
     for make, said in cases:
         with pytest.raises((TypeError, ValueError), match=said):
             make()
-
-
-# -- replicates ------------------------------------------------------------------------
-
-
-def test_seed_noise_and_model_noise_are_told_apart():
-    rng = np.random.default_rng(0)
-    seeds, replicates = 400, 6
-    own = rng.normal(0, 3, seeds)
-    rows = [
-        {"seed": s, "replicate": r, "share": own[s] + rng.normal(0, 1)}
-        for s in range(seeds)
-        for r in range(replicates)
-    ]
-    found = variance_components(pd.DataFrame(rows), "share")
-    assert found.seed == pytest.approx(9, rel=0.15)
-    assert found.replicate == pytest.approx(1, rel=0.1)
-    assert found.share_of_replicates == pytest.approx(0.1, abs=0.03)
-    assert (found.seeds, found.replicates) == (seeds, replicates)
-    assert found.standard_error(100, 1) > found.standard_error(100, 6)
-
-
-def test_variance_components_of_a_table_by_hand():
-    rows = [(0, 0, 1.0), (0, 1, 3.0), (1, 0, 5.0), (1, 1, 7.0)]
-    frame = pd.DataFrame(rows, columns=["seed", "replicate", "y"])
-    found = variance_components(frame, "y")
-    # within: 2 for each seed; means 2 and 6 have the variance 8, of which 2/2 is noise
-    assert (found.replicate, found.seed) == (2.0, 7.0)
-
-
-@pytest.mark.parametrize(
-    ("rows", "said"),
-    [
-        ([(0, 0, 1.0), (0, 1, 2.0)], "two seeds or more"),
-        ([(0, 0, 1.0), (1, 0, 2.0)], "two seeds or more"),
-        ([(0, 0, 1.0), (0, 1, 2.0), (1, 0, 2.0)], "two seeds or more"),
-        ([(0, 0, 1.0), (0, 0, 2.0), (1, 0, 2.0), (1, 1, 2.0)], "two seeds or more"),
-    ],
-)
-def test_an_unbalanced_design_is_refused(rows, said):
-    frame = pd.DataFrame(rows, columns=["seed", "replicate", "y"])
-    with pytest.raises(ValueError, match=said):
-        variance_components(frame, "y")
-    with pytest.raises(ValueError, match="no column"):
-        variance_components(frame, "z")

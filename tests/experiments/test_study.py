@@ -69,11 +69,11 @@ def test_a_failed_run_is_listed_and_stops_no_other_one(file):
     assert list(study.results().runs["steps"]) == [3, 1]
 
 
-def test_amending_makes_only_what_is_missing(file):
-    study = street(file)
-    run(study)
-    before = csv(study)
-    study.amend({"memory": ["episodic"]}, seeds=[7], steps=5)
+def test_a_larger_study_makes_only_what_is_missing(file):
+    run(street(file))
+    before = csv(street(file))
+    memories = ["short_term", "stlt", "episodic"]
+    study = street(file, {"memory": memories}, seeds=[0, 1, 7], steps=5)
     status = run(study)
     assert status.counts["finished"] == 9
     found = study.results()
@@ -159,7 +159,7 @@ def test_a_model_that_stops_by_itself_is_finished(file):
     study = street(file, {"stop": 2}, steps=5)
     assert run(study).finished
     assert list(study.results().runs["steps"]) == [2, 2]
-    assert run(study.amend(steps=9)).finished
+    assert run(street(file, {"stop": 2}, steps=9)).finished
 
 
 @pytest.mark.parametrize(

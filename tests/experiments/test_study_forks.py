@@ -10,7 +10,6 @@ from mesa_memory import open_run
 from mesa_memory.errors import NotPicklable
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import ChangeAfter, Processes, Study
-from mesa_memory.experiments.studies.study_file import read_study
 from tests.experiments.test_study_executors import PicklingExecutor
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 from tests.support.studied import (
@@ -222,18 +221,6 @@ def test_arms_are_added_later_at_any_step_and_only_what_is_missing_is_made(
     run(study)
     asked = len(server.log)
     assert asked == 12
-    study.amend({"change": [ChangeAfter(4, flood)]})
-    run(study)
-    assert len(server.log) == asked + 4
-    study.amend({"change": [ChangeAfter(3, flood, "flood early"), None]})
-    run(study)
-    assert len(server.log) == asked + 4 + 6 + 4
-    study.amend(steps=8)
-    run(study)
-    assert len(server.log) == asked + 4 + 6 + 4 + 4 * 4
-    study.amend({"change": [ChangeAfter(7, alarm)]})
-    run(study)
-    assert len(server.log) == asked + 4 + 6 + 4 + 4 * 4 + 2
     changes = [
         CHANGES[1],
         ChangeAfter(4, flood),
@@ -241,6 +228,11 @@ def test_arms_are_added_later_at_any_step_and_only_what_is_missing_is_made(
         None,
         ChangeAfter(7, alarm),
     ]
+    for arms, steps, more in ((2, 6, 4), (4, 6, 10), (4, 8, 16), (5, 8, 2)):
+        study = paid(file, server, changes[:arms], seeds=[3], steps=steps)
+        run(study)
+        asked += more
+        assert len(server.log) == asked
     at_once = paid(tmp_path / "once.sqlite", server, changes, seeds=[3], steps=8)
     run(at_once)
     ends = study.results().runs["read"].tolist()
@@ -318,22 +310,6 @@ def test_a_change_that_no_worker_can_be_sent_is_refused(file):
         run(study, Processes(1))
 
 
-def test_a_study_in_a_file_names_its_changes(tmp_path):
-    file = tmp_path / "fire.toml"
-    file.write_text(
-        'model = "tests.support.studied:Street"\n'
-        "steps = 4\n"
-        "[factors]\n"
-        'change = ["unchanged", {step = 2, change = "tests.support.studied:alarm"},\n'
-        '          {step = 3, change = "swap:stlt", label = "other"}]\n'
-    )
-    study = read_study(file)
-    assert run(study).finished
-    assert study.results().runs["change"].tolist()[1:] == ["alarm from 2", "other"]
-    with open_run(tmp_path / "fire.sqlite", 3) as other:
-        assert (other.parent, other.parent_step) == (1, 3)
-
-
 def test_a_forecast_counts_once_what_arms_share(file):
     given = {"n_agents": 5}
     factors = {
@@ -349,6 +325,7 @@ def test_a_forecast_counts_once_what_arms_share(file):
     assert calls == pytest.approx(counted, rel=0.35)
     assert calls[1] < 0.7 * calls[0] and calls[2] < 0.7 * calls[0]
     assert study.estimate().runs == 0
-    study.amend({"change": [ChangeAfter(2, alarm, "early")]})
+    factors["change"].append(ChangeAfter(2, alarm, "early"))
+    study = Study(RumorModel, given | factors, seeds=[1, 2], steps=8, store=file)
     (arm,) = study.estimate().arms
     assert arm.runs == 2 and calls[1] < arm.calls.value < calls[0]

@@ -285,9 +285,8 @@ def alone(rain, seed, steps):
 
 def test_a_list_of_scenarios_is_the_design_of_a_study(tmp_path):
     file, rains = tmp_path / "study.sqlite", [Weather(rain=0.1), Weather(rain=0.75)]
-    study = Study(
-        Rainy, rains, seeds=[5, 6], steps=4, outcomes={"wet": wet}, store=file
-    )
+    given = {"outcomes": {"wet": wet}, "store": file}
+    study = Study(Rainy, rains, seeds=[5, 6], steps=4, **given)
     assert study.run("serial", progress=False).counts["finished"] == 4
     runs = study.results().runs
     assert list(runs["rain"]) == [0.1, 0.1, 0.75, 0.75]
@@ -295,7 +294,8 @@ def test_a_list_of_scenarios_is_the_design_of_a_study(tmp_path):
     assert list(runs["wet"]) == [
         alone(*each, 4) for each in zip(runs["rain"], runs["seed"])
     ]
-    assert study.amend(seeds=[7], steps=7).run("serial", progress=False).finished
+    study = Study(Rainy, rains, seeds=[5, 6, 7], steps=7, **given)
+    assert study.run("serial", progress=False).finished
     runs = study.results().runs
     assert list(runs["steps"]) == [7] * 6
     assert list(runs["wet"]) == [

@@ -147,33 +147,6 @@ class Design:
             if isinstance(value, ChangeAfter)
         )
 
-    def amended(
-        self, given: Any, seeds: Iterable[Any] | None, replicates: int | None
-    ) -> "Design":
-        """This design with further levels or rows, seeds and replicates.
-
-        Raises:
-            TypeError: if factors are added to a table, or the other way round.
-        """
-        more = Design.of({} if given is None else given, seeds or self.seeds)
-        mixed = (more.factors and self.rows) or (more.rows and self.factors)
-        if mixed:
-            raise TypeError(
-                "a study of factors can be amended with factors only, and a study of rows "
-                "with rows only"
-            )
-        factors = {factor.name: factor for factor in self.factors}
-        for factor in more.factors:
-            known = factors.get(factor.name)
-            factors[factor.name] = factor if known is None else known.merged(factor)
-        number = self.replicates if replicates is None else replicates
-        return Design(
-            tuple(factors.values()),
-            self.rows + more.rows,
-            tuple({repr(s): s for s in (*self.seeds, *more.seeds)}.values()),
-            checked_int("replicates", number),
-        )
-
 
 def _seeds(seeds: Any) -> tuple[Any, ...]:
     if isinstance(seeds, str) or not isinstance(seeds, Iterable):

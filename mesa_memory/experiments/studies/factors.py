@@ -72,12 +72,6 @@ class Factor:
                 )
         return cls(name, tuple(found.values()))
 
-    def merged(self, other: "Factor") -> "Factor":
-        """This factor with the levels of another one that it does not have yet."""
-        levels = {repr(level.label): level for level in (*other.levels, *self.levels)}
-        order = [repr(level.label) for level in (*self.levels, *other.levels)]
-        return Factor(self.name, tuple(levels[key] for key in dict.fromkeys(order)))
-
 
 def label_of(name: str, value: Any) -> Any:
     """The label of a value: itself if it is plain data, ``module:name`` of a class.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.arguments import encode
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -104,30 +104,6 @@ class Study:
         self.record = record
         self._forecast: dict[str, Any] | None = None
         self._arms()
-
-    def amend(
-        self,
-        factors: Any = None,
-        *,
-        seeds: Iterable[Any] | None = None,
-        steps: int | None = None,
-        replicates: int | None = None,
-    ) -> Self:
-        """Adds arms, seeds, steps or replicates; ``run`` then makes what is missing.
-
-        Args:
-            factors: further values of factors, or further rows of a table.
-            seeds: further ones.
-            steps: at which all runs end from now on; finished ones go on.
-            replicates: how many there are from now on.
-
-        Returns:
-            The study itself.
-        """
-        self.design = self.design.amended(factors, seeds, replicates)
-        self.steps = self.steps if steps is None else checked_int("steps", steps)
-        self._arms()
-        return self
 
     def run(
         self,
