@@ -6,7 +6,7 @@ overhead   CPU seconds of a study, not recorded and recorded, in one process, as
            of those of Mesa's ``batch_run`` of the same runs. Limit: 1.05 without records.
 workers    Runs in a second with two worker processes, as a multiple of one; without the
            seconds in which they load what they need. Limit: at least 1.7.
-waiting    Seconds of four runs in one worker that asks a model of 50 ms, as a multiple
+waiting    Seconds of four runs in threads of one process that asks a model of 50 ms, as a multiple
            of those of one run alone. Limit: 1.2.
 many       1,000 short runs by processes and by Dask: the tables of one process, byte for
            byte, and no run twice.
@@ -19,6 +19,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -95,15 +96,15 @@ def ended(model: Any) -> float:
 
 
 def waiting() -> dict[str, Any]:
-    """Seconds of one run, and of four that share its worker."""
+    """Seconds of one run, and of four that share its process."""
     found = {}
     with ServerProcess(latency=0.05) as server, TemporaryDirectory() as folder:
         for runs in (1, 4):
             study = Study(Patient, {"base": server.base}, seeds=range(runs + 1), steps=40,
                           store=Path(folder) / f"{runs}.sqlite",
                           outcomes={"took": took})  # fmt: skip
-            study.run(Processes(1, runs_at_once=runs), progress=False)
-            # The first one pays for what the worker loads.
+            study.run(ThreadPoolExecutor(runs), progress=False)
+            # The first one pays for what the process loads.
             found[runs] = statistics.mean(study.results().runs["took"][-runs:])
     return {
         "part": "waiting",

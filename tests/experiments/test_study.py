@@ -7,7 +7,7 @@ from mesa.experimental.scenarios import Scenario
 from mesa_memory import open_run
 from mesa_memory.errors import EmptyDesign, NotPicklable, StudyError, UnknownMemory
 from mesa_memory.examples.rumor.model import RumorModel
-from mesa_memory.experiments import Processes, Study
+from mesa_memory.experiments import Study
 from tests.support.studied import Forgetful, Plain, Street, remembered
 from tests.support.study_results import csv, run
 
@@ -201,5 +201,5 @@ def test_a_study_that_was_never_run_says_so(file):
 def test_processes_write_what_one_process_writes(file):
     serial, spawned = street(file), street(file.with_name("two.sqlite"))
     run(serial)
-    assert run(spawned, Processes(2, runs_at_once=2)).finished
+    assert run(spawned, 2).finished
     assert csv(spawned) == csv(serial)

@@ -78,13 +78,12 @@ def test_dask_writes_into_postgresql_what_one_process_writes_into_a_file(
 
 SCRIPT = """
 import sys
-from mesa_memory.experiments import Processes
 from tests.experiments.test_study_executors import street
 
 if __name__ == "__main__":
     store, name, count = sys.argv[1:]
     given = {"name": name, "seeds": range(int(count))}
-    print(street(store, **given).run(Processes(1, 2), progress=False).counts)
+    print(street(store, **given).run(2, progress=False).counts)
 """
 
 

@@ -3,29 +3,21 @@
 import pickle
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, wait
 from functools import partial
-from itertools import islice
 from typing import Any, Protocol
 
 from mesa_memory.errors import NotPicklable
+from mesa_memory.experiments.studies.futures import outcomes_of
 from mesa_memory.experiments.studies.open_stores import stores
 from mesa_memory.experiments.studies.processes import Processes
 from mesa_memory.experiments.studies.worker import (
-    LOST_WORKER,
     Job,
     JobOutcome,
     run_apart,
     run_job,
 )
 
-#: jobs that an executor of somebody else has at a time
-MAX_QUEUED_JOBS = 1000
 SERIAL = "serial"
 
 
@@ -60,39 +52,17 @@ class Futures:
 
     def outcomes(self, jobs: Sequence[Job]) -> Iterator[JobOutcome]:
         """See ``Workers``."""
-        waiting, under_way = iter(jobs), {}
-        stop, make = threading.Event(), run_apart
-        here = isinstance(self.executor, ThreadPoolExecutor)
-        if here:  # only what runs in this process can be told to stop
-            make = partial(run_job, stopping=stop.is_set)
-        try:
-            for job in islice(waiting, MAX_QUEUED_JOBS):
-                under_way[self.executor.submit(make, job)] = job
-            while under_way:
-                ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
-                for future in ended:
-                    yield _outcome(future, under_way.pop(future))
-                for job in islice(waiting, len(ended)):
-                    under_way[self.executor.submit(make, job)] = job
-        finally:
+        if not isinstance(self.executor, ThreadPoolExecutor):
+            return outcomes_of(self.executor, run_apart, jobs)
+        stop = threading.Event()  # only what runs in this process can be told to stop
+
+        def end(under_way: Any) -> None:
             stop.set()
-            for future in under_way:
-                future.cancel()
-            if here:
-                wait(under_way)
-                stores.close()
+            wait(under_way)
+            stores.close()
 
-
-def _outcome(future: Any, job: Job) -> JobOutcome:
-    """The outcome of a future; a worker that has died is an outcome, too."""
-    error = future.exception()
-    if error is None:
-        return future.result()
-    said = (
-        f"WorkerLost: the worker that made this run is gone ({type(error).__name__}: "
-    )
-    advice = "). What was recorded is kept, and study.run() goes on from there."
-    return JobOutcome(job.number, LOST_WORKER, f"{said}{error}{advice}")
+        make = partial(run_job, stopping=stop.is_set)
+        return outcomes_of(self.executor, make, jobs, end)
 
 
 def workers_of(executor: Any) -> Workers:
