@@ -1,7 +1,7 @@
 """Conversations under way, and a summary of each past one."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
@@ -11,6 +11,7 @@ from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.retrieval.scoring import Scoring
 
@@ -43,11 +44,9 @@ class ConversationMemory(RecallMixin, MemoryModule):
         recall: how many of the others are recalled, 0 or more.
         idle_steps: steps without a message that a conversation survives, 0 or more.
         n: how many steps of other events to keep word for word, at least 1.
-        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         summary_chars: longest accepted summary.
         scoring: how summaries are recalled; None is by meaning, however old.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Raises:
         ValueError: for a number that is too low.
@@ -71,14 +70,10 @@ class ConversationMemory(RecallMixin, MemoryModule):
         recall: int = 3,
         idle_steps: float = 3,
         n: int = 5,
-        display: bool = False,
-        llm_model: str | None = None,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
         *,
         summary_chars: int = 600,
         scoring: Scoring | None = None,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         self._window = Surroundings(checked_int("n", n))
         self._talks = Conversations(
@@ -91,15 +86,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         )
         self._recollection = self._talks.recollection
         self._recalls = RecallService(self, self._recollection)
-        super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._window, self._talks],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._window, self._talks], **options)
 
     def close_conversation(self, *others: Any) -> int:
         """Ends a conversation with the step under way; it is summarised at its end.

@@ -1,8 +1,8 @@
 """The memory stream: events with importance, recalled by relevance."""
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 from mesa_memory.core import importance as grading
 from mesa_memory.core import render
@@ -19,6 +19,7 @@ from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.stream.reflection import Reflection
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
@@ -35,7 +36,6 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     Args:
         agent: the agent that owns the memory.
-        llm_model, display, api_base, additive_event_types: see ``MemoryModule``.
         max_capacity: how many graded events to keep, at least 1.
         considered_entries: how many are recalled for a prompt, at least 1.
         recency_decay: factor per step of age, above 0 and at most 1.
@@ -50,8 +50,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
             a threshold, does not reflect.
         reflect_threshold: importance that must come together before a reflection, above
             0; by default 30. Alone, it means ``Reflection.direct()``.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Attributes:
         memory_entries: one entry for each event, oldest first, the newest not yet
@@ -77,21 +76,17 @@ class EpisodicMemory(RecallMixin, MemoryModule):
     def __init__(
         self,
         agent: Any,
-        llm_model: str | None = None,
-        display: bool = False,
+        *,
         max_capacity: int = 200,
         considered_entries: int = 30,
         recency_decay: float = 0.995,
-        api_base: str | None = None,
-        *,
-        additive_event_types: Iterable[str] | None = None,
         importance: Importance = "llm",
         grade_context: int = 0,
         scoring: Scoring | None = None,
         importance_scale: int = GRADE_MAX,
         reflection: Reflection | None = None,
         reflect_threshold: float | None = None,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         capacity = checked_int("max_capacity", max_capacity)
         considered = checked_int("considered_entries", considered_entries)
@@ -103,15 +98,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         self._stream = EventStream(*parts, capacity)
         self._recalls = RecallService(self, self._recollection)
         self._step_buffer: dict = {}
-        super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._stream],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._stream], **options)
 
     # -- arrival ----------------------------------------------------------------------
 

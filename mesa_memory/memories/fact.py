@@ -1,7 +1,7 @@
 """The agent's knowledge of its world, as facts that change with the world."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
@@ -13,6 +13,7 @@ from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.tasks.extract import GATE, checked_gate
 
@@ -30,15 +31,13 @@ class FactMemory(RecallMixin, MemoryModule):
         max_facts: how many facts to keep, the strongest and newest; None keeps all.
         n: how many steps to keep word for word, at least 1; an event that is not read
             yet stays, too.
-        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         summary: keep a summary of three to five sentences, too, by the same request.
         gate: what a statement must be to be kept: ``"fact"``, ``"stable"``,
             ``"useful"``, or some of them.
         direct_tokens: longest list of facts that is shown in full; of a longer one, the
             recalled facts are shown.
         considered_facts: number of facts recalled for a prompt.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Raises:
         ValueError: for a number below 1, or an unknown part of the gate.
@@ -56,16 +55,12 @@ class FactMemory(RecallMixin, MemoryModule):
         agent: Any,
         max_facts: int | None = None,
         n: int = 5,
-        display: bool = False,
-        llm_model: str | None = None,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
         *,
         summary: bool = False,
         gate: Sequence[str] = GATE,
         direct_tokens: int = 2000,
         considered_facts: int = 20,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         considered = checked_int("considered_facts", considered_facts)
         self._lines = FactLines(checked_int("direct_tokens", direct_tokens), considered)
@@ -74,15 +69,7 @@ class FactMemory(RecallMixin, MemoryModule):
         self._window = Window(checked_int("n", n), until=self._facts.has_read)
         self._recalls = RecallService(self, self._lines.recollection)
         self._lines.vector_of = self._recalls.vector_of
-        super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._window, self._facts],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._window, self._facts], **options)
 
     def facts(self, at: float | None = None) -> list[MemoryRecord]:
         """The facts known now, or the facts that held at a step.

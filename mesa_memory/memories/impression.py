@@ -1,7 +1,7 @@
 """The agent's impression of each other agent it has met."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
@@ -10,6 +10,7 @@ from mesa_memory.layers.impressions import Impressions
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 
 
 class ImpressionMemory(MemoryModule):
@@ -24,13 +25,11 @@ class ImpressionMemory(MemoryModule):
         agent: the agent that owns the memory.
         update_every: interactions with an agent between two impressions, at least 1.
         n: how many steps to keep word for word, at least 1.
-        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         impression_chars: longest accepted impression.
         counts: kinds of events that are interactions, and what an impression is made
             from; ``("message", "observation")`` counts those seen as well, see
             ``Impressions``.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Raises:
         ValueError: for a number below 1, or if no kind of events counts.
@@ -49,14 +48,10 @@ class ImpressionMemory(MemoryModule):
         agent: Any,
         update_every: int = 5,
         n: int = 5,
-        display: bool = False,
-        llm_model: str | None = None,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
         *,
         impression_chars: int = 400,
         counts: Iterable[str] = ("message",),
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         self._window = Window(checked_int("n", n))
         self._impressions = Impressions(
@@ -65,15 +60,7 @@ class ImpressionMemory(MemoryModule):
             checked_int("impression_chars", impression_chars),
             counts,
         )
-        super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._window, self._impressions],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._window, self._impressions], **options)
 
     def impressions(self) -> dict[Any, MemoryRecord]:
         """The current impression of each agent met, by unique id, in order of meeting.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from mesa_memory.core import render
 from mesa_memory.core.records import Part
@@ -16,6 +16,7 @@ from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.memories import presets
 from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.memories.prompt.layer_sections import (
     checked_layers,
@@ -58,8 +59,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         shares: the part of the budget of each layer, by name, in any unit; recent steps
             are called ``"recent"``. What one does not need goes to the others. By
             default recent steps have half of it, and the layers equal parts of the rest.
-        llm_model, display, api_base, additive_event_types: see ``MemoryModule``.
-        **limits: ``event_chars``, ``history_capacity`` of ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Attributes:
         budget, shares: as given; may be changed.
@@ -83,24 +83,16 @@ class LayeredMemory(RecallMixin, MemoryModule):
         layers: Iterable[Layer] | None = None,
         budget: int = 2000,
         shares: Mapping[str, float] | None = None,
-        llm_model: str | None = None,
-        display: bool = False,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         self.budget = checked_int("budget", budget, least=LEAST)
         self.layer_context.shared = True
         super().__init__(
             agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
             layers=checked_layers(presets.usual() if layers is None else layers),
-            **limits,
+            **options,
         )
-        self._limits = limits
+        self._section_limited = "section_chars" in options
         for place, layer in enumerate(self.layers):
             layer.part = Part(layer.name, place)
         self._recalls = {
@@ -172,7 +164,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         for name, share in shares.items():
             checked_number(f"shares[{name!r}]", share, above=True)
         self._shares = dict(shares)
-        if "section_chars" not in self._limits:
+        if not self._section_limited:
             # A summary takes over what the recent steps have no room for.
             sections = [layer.name for layer in self.layers if has_section(layer)]
             others = sum(self._shares.get(name, 1.0) for name in sections)

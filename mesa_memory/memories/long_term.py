@@ -1,7 +1,7 @@
 """One running summary of everything, updated each step."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Unpack
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
@@ -10,6 +10,7 @@ from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import LONG_TERM, Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.tasks import CONSOLIDATE
 
 
@@ -18,9 +19,7 @@ class LongTermMemory(MemoryModule):
 
     Args:
         agent: the agent that owns the memory.
-        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Attributes:
         long_term_memory: the summary's text.
@@ -38,23 +37,11 @@ class LongTermMemory(MemoryModule):
     def __init__(
         self,
         agent: Any,
-        display: bool = False,
-        llm_model: str | None = None,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         self._window = PendingWindow(None)
         self._summary = RunningSummary(self._window)
-        super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._window, self._summary],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._window, self._summary], **options)
 
     @property
     def system_prompt(self) -> str:

@@ -1,7 +1,6 @@
 """An agent's life as a story: the newest steps, the story so far, and its chapters."""
 
-from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
@@ -10,6 +9,7 @@ from mesa_memory.layers.summary import Story
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 
 
 class NarrativeMemory(MemoryModule):
@@ -27,12 +27,10 @@ class NarrativeMemory(MemoryModule):
             step and returns true; or ``"model"``, which asks the model.
         story_tokens: most tokens that are not in the story, at least 1.
         keep_last: number of steps that stay verbatim, 0 or more.
-        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         judge_every: with ``"model"``, steps after which the model is asked again.
         story_chars: longest accepted story.
         recap_chars: longest accepted recap of a chapter.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Attributes:
         short_term_memory: the entries that are not in the story, oldest first.
@@ -60,15 +58,11 @@ class NarrativeMemory(MemoryModule):
         chapters: Rule = 10,
         story_tokens: int = 1500,
         keep_last: int = 4,
-        display: bool = False,
-        llm_model: str | None = None,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
         *,
         judge_every: int = 5,
         story_chars: int = 800,
         recap_chars: int = 400,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         self._window = Window(None)
         self._story = Story(
@@ -84,13 +78,7 @@ class NarrativeMemory(MemoryModule):
             checked_int("judge_every", judge_every),
         )
         super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._window, self._story, self._chapters],
-            **limits,
+            agent, layers=[self._window, self._story, self._chapters], **options
         )
 
     def chapters(self) -> list[MemoryRecord]:

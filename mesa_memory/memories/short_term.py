@@ -1,12 +1,12 @@
 """The last n steps, word for word."""
 
-from collections.abc import Iterable
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
+from mesa_memory.memories.host.reads import MemoryOptions
 
 
 class ShortTermMemory(MemoryModule):
@@ -15,9 +15,7 @@ class ShortTermMemory(MemoryModule):
     Args:
         agent: the agent that owns the memory.
         n: how many steps to keep, at least 1.
-        display, additive_event_types: see ``MemoryModule``.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Attributes:
         short_term_memory: the entries kept, oldest first.
@@ -42,15 +40,7 @@ class ShortTermMemory(MemoryModule):
         self,
         agent: Any,
         n: int = 5,
-        display: bool = False,
-        additive_event_types: Iterable[str] | None = None,
-        **limits: Any,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         self._window.capacity = checked_int("n", n)
-        super().__init__(
-            agent=agent,
-            display=display,
-            additive_event_types=additive_event_types,
-            layers=[self._window],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._window], **options)

@@ -1,7 +1,7 @@
 """Recent steps word for word, older ones in a running summary."""
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Unpack
 
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
@@ -15,6 +15,7 @@ from mesa_memory.memories.host.reading import (
     SHORT_TERM,
     Delegate,
 )
+from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.tasks import CONSOLIDATE
 
 
@@ -26,11 +27,9 @@ class STLTMemory(MemoryModule):
         short_term_capacity: how many steps to keep word for word, at least 1.
         consolidation_capacity: how many go into the summary at a time; 0 drops the
             oldest without a summary.
-        display, llm_model, api_base, additive_event_types: see ``MemoryModule``.
         consolidation: a policy in place of ``EveryBatch(consolidation_capacity)``,
             such as ``OverTokens(1500, keep_last=4)`` or ``FrontHalf(20, 0.5)``.
-        **limits: ``event_chars``, ``section_chars``, ``history_capacity`` of
-            ``MemoryModule``.
+        **options: further arguments of ``MemoryModule``, such as ``llm_model``.
 
     Attributes:
         short_term_memory: the entries kept, oldest first; while the agent steps, also
@@ -55,13 +54,9 @@ class STLTMemory(MemoryModule):
         agent: Any,
         short_term_capacity: int = 5,
         consolidation_capacity: int = 2,
-        display: bool = False,
-        llm_model: str | None = None,
-        api_base: str | None = None,
-        additive_event_types: Iterable[str] | None = None,
         *,
         consolidation: Policy | None = None,
-        **limits: int,
+        **options: Unpack[MemoryOptions],
     ) -> None:
         capacity = checked_int("short_term_capacity", short_term_capacity)
         if consolidation_capacity != 0:
@@ -70,15 +65,7 @@ class STLTMemory(MemoryModule):
         self._due = Consolidation(capacity, consolidation_capacity or None, policy)
         self._window = Window(None)
         self._summary = RunningSummary(self._window, self._due)
-        super().__init__(
-            agent,
-            llm_model,
-            display,
-            api_base,
-            additive_event_types,
-            layers=[self._window, self._summary],
-            **limits,
-        )
+        super().__init__(agent, layers=[self._window, self._summary], **options)
 
     @property
     def system_prompt(self) -> str:

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from operator import attrgetter
-from typing import Any
+from typing import Any, TypedDict
 
 from mesa_memory.core import render
 from mesa_memory.core.inbox import by_kind
@@ -26,6 +26,18 @@ from mesa_memory.memories.prompt.cache_layout import AppendOnlyText
 from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
+
+
+class MemoryOptions(TypedDict, total=False):
+    """Arguments of all memories; see ``MemoryModule``."""
+
+    llm_model: str | None
+    display: bool
+    api_base: str | None
+    additive_event_types: Iterable[str] | None
+    event_chars: int
+    section_chars: int
+    history_capacity: int
 
 
 class MemoryReads(Memory):
