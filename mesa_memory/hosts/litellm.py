@@ -8,7 +8,7 @@ from functools import cache, wraps
 from typing import Any
 
 from mesa_memory.errors import HostChanged
-from mesa_memory.hosts.changed import changed
+from mesa_memory.hosts import changed
 from mesa_memory.hosts.http_limits import limit_client
 
 #: (place in litellm, class, method that makes a client)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
-from mesa_memory.hosts.changed import changed
+from mesa_memory.hosts import changed
 
 #: what is shown of Mesa's own page
 MESA_COMPONENTS = ("ComponentsView", "ShowSteps")

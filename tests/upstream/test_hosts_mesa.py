@@ -158,20 +158,6 @@ def test_resuming_calls_neither_the_step_nor_a_planned_event(tmp_path):
     assert open_run(file).steps == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_step_that_tells_nobody_is_an_error_at_step_1(tmp_path, monkeypatch):
-    """A Mesa that calls the user's step on a way of its own."""
-
-    def advance(model, until):
-        model.time, model.steps = until, model.steps + 1
-        type(model).step(model)
-
-    monkeypatch.setattr(mesa.Model, "_advance_time", advance)
-    model = Yard(tmp_path / "run.sqlite", rng=1)
-    with pytest.raises(HostChanged, match=r"^mesa .*not noticed.*pip install"):
-        model.step()
-    assert model.calls == 1
-
-
 @pytest.mark.parametrize(
     "name", ["_user_step", "_default_schedule", "_event_list", "_advance_time"]
 )
@@ -187,7 +173,7 @@ def test_a_name_of_mesa_that_is_gone_is_an_error_that_says_what_to_do(
         configure(model, record=tmp_path / "run.sqlite")
 
 
-def test_after_the_first_step_nothing_stands_around_what_a_user_calls(tmp_path):
+def test_nothing_stands_around_what_a_user_calls(tmp_path):
     model = Yard(tmp_path / "run.sqlite", rng=1)
     model.step()
     model.run_for(1)

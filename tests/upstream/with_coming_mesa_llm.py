@@ -250,14 +250,6 @@ def test_a_generate_that_is_called_with_something_unknown_is_an_error():
         agent.llm.generate(prompt="Go.", patience=3)
 
 
-def test_an_agent_that_acts_without_choosing_is_an_error_the_first_time(monkeypatch):
-    monkeypatch.setattr(LLMAgent, "act", lambda self, prompt: "done")
-    agent, _ = person()
-    route_reasoning(agent)
-    with pytest.raises(HostChanged, match=r"showed no memory.*pip install"):
-        agent.act("Do something.")
-
-
 @pytest.mark.parametrize("name", ["choose_action", "achoose_action"])
 def test_a_name_that_is_gone_is_an_error_that_says_what_to_do(name, monkeypatch):
     monkeypatch.delattr(LLMAgent, name)

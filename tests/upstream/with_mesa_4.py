@@ -25,7 +25,7 @@ from mesa_memory import (
     resume,
     route_reasoning,
 )
-from mesa_memory.errors import HostChanged, ParameterError
+from mesa_memory.errors import ParameterError
 from mesa_memory.experiments import ChangeAfter, Study, draw
 from mesa_memory.interventions import implant
 from mesa_memory.llm import Reply
@@ -357,19 +357,6 @@ def test_a_run_that_stops_between_two_steps_goes_on_there(tmp_path):
     again.run_until(4)
     end(again)
     assert open_run(file).steps == [1, 2, 3, 4]
-
-
-@pytest.mark.parametrize("call", ["step", "run_for", "run_until"])
-def test_a_step_that_tells_nobody_is_an_error_at_step_1(call, tmp_path, monkeypatch):
-    def advance(model, until):
-        model.time = until
-        type(model).step(model)
-
-    monkeypatch.setattr(mesa.Model, "_advance_time", advance)
-    model = Village(tmp_path / "run.sqlite", llm=CountingLLM(), rng=1)
-    with pytest.raises(HostChanged, match=r"^mesa 4.*not noticed.*pip install"):
-        getattr(model, call)(*([] if call == "step" else [1]))
-    assert model.calls == 1
 
 
 def test_a_copy_goes_on_by_itself(tmp_path):

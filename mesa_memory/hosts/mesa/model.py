@@ -14,8 +14,7 @@ from types import MethodType
 from typing import Any
 
 from mesa_memory.errors import HostChanged
-from mesa_memory.hosts.around import Around
-from mesa_memory.hosts.changed import changed
+from mesa_memory.hosts import Around, changed
 
 #: attributes of Mesa's own in a model; the clock and the generators are restored anyway
 MODEL_ATTRIBUTES = frozenset(

@@ -4,11 +4,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from mesa_memory.hosts.around import Around
-from mesa_memory.hosts.mesa.model import check_model, mesa_changed
-
-#: the calls of a user that let a model's time pass
-_CALLS = ("step", "run_for", "run_until")
+from mesa_memory.hosts import Around
+from mesa_memory.hosts.mesa.model import check_model
 
 
 class StepWatch:
@@ -23,7 +20,6 @@ class StepWatch:
 
     Attributes:
         active: False while ``over`` must not be called.
-        noticed: True after the first step.
 
     Raises:
         HostChanged: if this Mesa cannot be watched.
@@ -33,13 +29,11 @@ class StepWatch:
         check_model(model)
         self._model, self._over = weakref.ref(model), over
         self._event: Any = None  # the last one that was handed out
-        self._failed = self.noticed = self.active = False
+        self._failed = self.active = False
         self._steps = model._default_schedule.execution_count
         events = model._event_list
         _Pop(events, "pop_event", self)
         _Advance(model, "_advance_time", self)
-        for name in _CALLS:
-            _FirstCall(model, name, self)
 
     @property
     def model(self) -> Any:
@@ -82,26 +76,11 @@ class StepWatch:
         """The current step ended with an error."""
         self._event, self._failed = None, True
 
-    def check(self, name: str, before: float) -> None:
-        """After the first call that took a whole step: it must have been noticed.
-
-        Raises:
-            HostChanged: if it was not.
-        """
-        model = self.model
-        if model is None or not self.active or not model._default_schedule.is_active:
-            return  # without a schedule there is no step, only events
-        if not self.noticed and model.time - before >= 1:
-            raise mesa_changed(
-                f"model.{name}() took a step that was not noticed, so it is not recorded"
-            )
-
     def _end(self) -> None:
         model = self.model
         if model is not None and self._has_happened():
             before, self._steps = self._steps, model._default_schedule.execution_count
             if self.active:
-                self.noticed = True
                 self._over(self._steps > before)
             self._failed = False
         self._event = None
@@ -148,17 +127,3 @@ class _Advance(_Watched):
         except BaseException:
             self.watch.fail()
             raise
-
-
-class _FirstCall(_Watched):
-    """A call that lets time pass, until a first step was noticed."""
-
-    def __call__(self, *args: Any, **given: Any) -> Any:
-        model = self.watch.model
-        before = 0.0 if model is None else model.time
-        result = self.inner(*args, **given)
-        if not self.watch.noticed:
-            self.watch.check(self.name, before)
-        elif model is not None:
-            self.take_away(model)
-        return result

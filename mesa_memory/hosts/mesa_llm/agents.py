@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from mesa_memory.hosts.changed import changed
+from mesa_memory.hosts import changed
 
 ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.5'."
 
@@ -109,13 +109,8 @@ def show_memory_to_actions(agent: Any, shown: Shown) -> None:
     for act, choose in (("act", "choose_action"), ("aact", "achoose_action")):
         if not hasattr(base, choose):
             raise changed("mesa-llm", f"its agents have {act}(), no {choose}()", ADVICE)
-        if isinstance(vars(agent).get(choose), _Choosing):
-            continue
-        choosing = _Choosing(agent, choose, shown)
-        setattr(agent, choose, choosing)
-        if getattr(type(agent), act) is getattr(base, act):  # and no act of a user's
-            kind = _Acting if act == "act" else _AsyncActing
-            setattr(agent, act, kind(agent, act, choosing))
+        if not isinstance(vars(agent).get(choose), _Choosing):
+            setattr(agent, choose, _Choosing(agent, choose, shown))
 
 
 def give_tools(
@@ -203,48 +198,11 @@ class _AsyncPlanning(_Planning):
 
 
 class _Choosing(_OfAgent):
-    """An agent choosing an action, with its memory in the prompt.
-
-    Attributes:
-        calls: how often.
-    """
+    """An agent choosing an action, with its memory in the prompt."""
 
     def __init__(self, agent: Any, name: str, shown: Shown) -> None:
         super().__init__(agent, name)
-        self.shown, self.calls = shown, 0
+        self.shown = shown
 
     def __call__(self, prompt: Any, *args: Any, **given: Any) -> Any:
-        self.calls += 1
         return self.method(self.shown(self.agent, prompt), *args, **given)
-
-
-class _Acting(_OfAgent):
-    """An agent acting: unless it chose an action first, its request showed no memory."""
-
-    def __init__(self, agent: Any, name: str, choosing: _Choosing) -> None:
-        super().__init__(agent, name)
-        self.choosing = choosing
-
-    def __call__(self, *args: Any, **given: Any) -> Any:
-        result = self.method(*args, **given)
-        self.check()
-        return result
-
-    def check(self) -> None:
-        ours = vars(self.agent).get(self.choosing.name) is self.choosing
-        if ours and not self.choosing.calls:
-            raise changed(
-                "mesa-llm",
-                f"{self.name}() chose without {self.choosing.name}(), so its request "
-                "showed no memory",
-                ADVICE,
-            )
-
-
-class _AsyncActing(_Acting):
-    """The same, in an event loop."""
-
-    async def __call__(self, *args: Any, **given: Any) -> Any:
-        result = await self.method(*args, **given)
-        self.check()
-        return result

@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from mesa_memory.hosts.around import Around
+from mesa_memory.hosts import Around
 from mesa_memory.viz.live.viewers import wait_for_viewer
 
 _making = threading.Lock()
