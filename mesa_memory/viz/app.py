@@ -12,7 +12,7 @@ from mesa_memory.viz.address import use_selection
 from mesa_memory.viz.dashboard import STYLE, Dashboard
 from mesa_memory.viz.live.controls import Controls, Speed
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
-from mesa_memory.viz.misuse import check_agents, check_shown, checked_views
+from mesa_memory.viz.misuse import check_agents, check_shown, checked_views, peek
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
 from mesa_memory.viz.serving.run_feed import labels
 from mesa_memory.viz.views import View
@@ -137,13 +137,9 @@ def MemoryViz(
     check_shown(model, "MemoryViz")
     check_agents(model, "MemoryViz")
     shown, params = checked_views(views), dict(model_params or {})
-    title = name or type(_peek(model)).__name__
+    title = name or type(peek(model)).__name__
     speed = Speed(play_interval, repeat)
     return _Guarded(model, list(components), params, shown, title, speed, record)
-
-
-def _peek(model: Any) -> Any:
-    return model.peek() if isinstance(model, solara.Reactive) else model
 
 
 @solara.component
@@ -152,7 +148,7 @@ def _Guarded(model: Any, *given: Any) -> Any:
     if opened_elsewhere():
         solara.Error(FOREIGN)
     else:
-        _Page(_peek(model), *given)
+        _Page(peek(model), *given)
 
 
 @solara.component

@@ -12,7 +12,7 @@ from mesa_memory.viz.address import Address
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
-from mesa_memory.viz.tools import Tools, step_marks
+from mesa_memory.viz.tools import Tools
 from mesa_memory.viz.views import View
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories
@@ -80,7 +80,7 @@ def Dashboard(
             return
         Controls(feeds, feed, source, selection)
         if not source.steps:
-            Waiting(feed)
+            Waiting()
             return
         Tools(feeds, feed, shown, selection)
         Tabs(shown, selection, views)
@@ -102,7 +102,7 @@ def use_run_in_address(
 
 
 @solara.component
-def Waiting(feed: Feed) -> Any:
+def Waiting() -> Any:
     """A run without a finished step."""
     step = use_actions().step
     if step is not None:
@@ -117,8 +117,6 @@ def Waiting(feed: Feed) -> Any:
             "No step is finished yet. What is recorded by another program, or by the "
             "controls of the page, appears here by itself.",
             "mdi-timer-sand",
-            button="Look for new steps now",
-            on_click=feed.look,
         )
 
 
@@ -148,7 +146,7 @@ def Controls(
         AgentPicker(source, selection)
         if feed.memory:
             Fact("memory", feed.memory)
-        Timeline(source, selection, step_marks(source))
+        Timeline(source, selection)
 
 
 @solara.component

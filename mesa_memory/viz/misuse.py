@@ -19,8 +19,7 @@ def check_shown(model: Any, call: str) -> None:
     Raises:
         TypeError: if it is not a model.
     """
-    if isinstance(model, solara.Reactive):
-        model = model.peek()
+    model = peek(model)
     if isinstance(model, type):
         raise TypeError(
             f"{call} shows a model, got the class {model.__name__}: make one first, "
@@ -38,14 +37,18 @@ def check_agents(model: Any, call: str) -> None:
     Raises:
         ValueError: if the model has neither agents nor a recorder.
     """
-    if isinstance(model, solara.Reactive):
-        model = model.peek()
+    model = peek(model)
     if not len(model.agents) and Services.of(model).recorder is None:
         raise ValueError(
             f"{call} shows memories of agents, and the {type(model).__name__} has no "
             "agents: make them in its __init__; or, if they come later, have it "
             "recorded from its first step on, configure(model, record=True)"
         )
+
+
+def peek(model: Any) -> Any:
+    """A model, or the one that a reactive variable holds."""
+    return model.peek() if isinstance(model, solara.Reactive) else model
 
 
 def checked_views(views: Sequence[str] | None) -> list[View]:

@@ -1,7 +1,6 @@
 """The facts that distinguish runs: a key for the address, and a name for people."""
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
@@ -9,17 +8,14 @@ from mesa_memory.runs import Run
 
 #: hexadecimal digits that distinguish runs of stores with the same file name
 KEY_DIGITS = 6
-#: classes of memory that are named; others are only counted
-NAMED_CLASSES = 3
 #: name of the file with the copy of a run that was in memory only
 COPY = "mesa-memory-copy.sqlite"
 #: parameters of the recording, which do not change the run itself
 RECORDING_PARAMETERS = ("record", "replay", "execution")
 
 
-@dataclass(frozen=True)
 class RunFacts:
-    """The facts that distinguish a run from others.
+    """The facts that distinguish a run from others; they stay while it goes on.
 
     Attributes:
         number: in its store.
@@ -32,35 +28,24 @@ class RunFacts:
         forked: the run and step of its store that it was forked from; empty without one.
     """
 
-    number: int
-    store: str
-    name: str | None
-    model: str
-    parameters: dict[str, Any]
-    seed: str | None
-    started: str
-    forked: str = ""
-
-    @classmethod
-    def of(cls, run: Run) -> "RunFacts":
-        """The facts of a run; they do not change while it goes on."""
+    def __init__(self, run: Run) -> None:
         rows = run.runs(as_records=True)
         row = next(row for row in rows if row["id"] == run.id)
-        store = PurePath(run.location).name
-        return cls(
-            run.id,
-            "" if store in (":memory:", COPY) else store,
-            row["name"],
-            row["model"].rpartition(".")[2],
-            {
-                name: value
-                for name, value in (row["parameters"] or {}).items()
-                if name not in RECORDING_PARAMETERS
-            },
-            row["seed"],
-            row["started"],
-            _forked(run),
-        )
+        store, given = PurePath(run.location).name, row["parameters"] or {}
+        self.number: int = run.id
+        self.store = "" if store in (":memory:", COPY) else store
+        self.name: str | None = row["name"]
+        self.model: str = row["model"].rpartition(".")[2]
+        self.parameters: dict[str, Any] = {
+            name: value
+            for name, value in given.items()
+            if name not in RECORDING_PARAMETERS
+        }
+        self.seed: str | None = row["seed"]
+        self.started: str = row["started"]
+        self.forked = f"fork of run {run.parent}" * (run.parent is not None)
+        if run.parent_step is not None:
+            self.forked += f" after step {run.parent_step:g}"
 
     @property
     def key(self) -> str:
@@ -85,16 +70,7 @@ class RunFacts:
         return f"{self.store}#{self.number}" if self.store else ""
 
 
-def _forked(run: Run) -> str:
-    if run.parent is None:
-        return ""
-    after = "" if run.parent_step is None else f" after step {run.parent_step:g}"
-    return f"fork of run {run.parent}{after}"
-
-
 def memory_of(run: Run) -> str:
     """The names of the agents' memory classes; empty before there are agents."""
-    kinds = sorted({str(row["memory"]) for row in run.agents(as_records=True)})
-    names = [kind.rpartition(".")[2] for kind in kinds[:NAMED_CLASSES]]
-    more = [f"{len(kinds) - NAMED_CLASSES} more"] * (len(kinds) > NAMED_CLASSES)
-    return ", ".join([*names, *more])
+    kinds = {str(row["memory"]) for row in run.agents(as_records=True)}
+    return ", ".join(kind.rpartition(".")[2] for kind in sorted(kinds))

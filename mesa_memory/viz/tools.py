@@ -1,15 +1,12 @@
 """The tools above all views: the search with its hits, and the table of runs."""
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import Any
 
 import solara
 
-from mesa_memory.errors import MesaMemoryError
 from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data import find as data
-from mesa_memory.viz.data import interventions
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.run_feed import Feed, Source, differing
 from mesa_memory.viz.views.navigation import to_agent, to_evidence
@@ -20,14 +17,6 @@ OPTION = "find"
 COLUMNS = (
     "run", "name", "model", "memory", "differs in", "seed", "begun", "state", "steps",
 )  # fmt: skip
-
-
-def step_marks(source: Source) -> dict[float, str]:
-    """Steps after which memories were changed by hand, each with a description."""
-    with suppress(MesaMemoryError):  # the view that lists the changes shows the error
-        changes = source.of(interventions.interventions)
-        return interventions.marks(changes, source.steps)
-    return {}
 
 
 @solara.component
@@ -76,12 +65,6 @@ def Found(source: Source, selection: Selection) -> Any:
     with Section(
         f"Hits for “{text}”", hint="1 hit" if count == 1 else f"{count:,} hits"
     ):
-        solara.Button(
-            "Close the search",
-            icon_name="mdi-close",
-            on_click=lambda: selection.set_option(OPTION, None),
-            text=True,
-        )
         if not found.hits:
             Empty(
                 "No agent, step, kind or remembered text of this run has it. The search "

@@ -141,7 +141,7 @@ def at(base: str, place: str = "") -> str:
 def run_key(place: str) -> str:
     """What stands for the newest run of a store in an address."""
     with open_run(place) as run:
-        return RunFacts.of(run).key
+        return RunFacts(run).key
 
 
 class Window:

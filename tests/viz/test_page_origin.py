@@ -114,7 +114,7 @@ def test_no_foreign_page_reads_closes_or_frames_anything(server, request):
 def test_a_page_of_ours_under_solara_run_shows_a_foreign_page_nothing():
     with live_pages() as base:
         base = base.replace("localhost", "127.0.0.1")
-        control, memory = "Steps between pictures", "No step is finished yet"
+        control, memory = "Milliseconds between steps", "No step is finished yet"
         with opened(base, base) as own:
             said = read(own, "/minds", '"finished"')
             assert control in said

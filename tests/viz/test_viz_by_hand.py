@@ -8,8 +8,6 @@ from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.contents import evidence
 from mesa_memory.viz.live.by_hand import Change, ask, forked
-from mesa_memory.viz.serving.run_feed import Feed
-from mesa_memory.viz.tools import step_marks
 from tests.support.recorded_minds import HOSTILE
 from tests.support.recorded_talk import Inn
 
@@ -67,7 +65,6 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     (one,) = interventions.interventions(run)
     assert (one.kind, one.agent, one.says) == ("implant", 2, "implanted by hand")
     assert past(run, 2).by_id[one.record]["content"] == {"message": HOSTILE}
-    assert interventions.marks([one], run.steps) == {3: "implant, agent 2"}
     assert interventions.made_by_hand([one]) == {one.record}
     resting = [r for r in past(run, 2).rows if one.record in (r["sources"] or ())]
     for row in resting:
@@ -80,37 +77,10 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     Services.of(other).recorder.close()
 
 
-def test_the_slider_marks_what_was_changed_by_hand(tmp_path):
-    file = str(tmp_path / "run.db")
-    model = Inn(record=file)
-    model.step()
-    other = forked(model, Change(2, HOSTILE, event="message"), name="fork")
-    other.step()
-    for one in (other, model):
-        Services.of(one).recorder.close()
-    feed = Feed(open_run(file, "fork"), "fork")
-    assert step_marks(feed.source) == {1: "implant, agent 2"}
-
-
-def test_a_fork_with_an_edit_says_what_was_there_before(inn):
-    held = [r for r in inn.agents[4].memory.current_records() if r.kind == "message"]
-    other = forked(inn, Change(5, "All is well.", record=held[0].id))
-    other.step()
-    run = run_of(other)
-    (one,) = interventions.interventions(run)
-    known = past(run, 5)
-    assert known.by_id[one.record]["closed_because"] == "edited"
-    assert known.by_id[one.by]["content"]["message"] == "All is well."
-    assert held[0].current
-    Services.of(other).recorder.close()
-
-
-def test_a_change_that_cannot_be_made_leaves_no_fork(inn):
+def test_an_agent_that_is_gone_is_not_changed_and_leaves_no_fork(inn):
     runs = len(run_of(inn).runs(as_records=True))
-    with pytest.raises(ValueError, match="the text is empty"):
-        forked(inn, Change(2, "  "))
-    with pytest.raises(ValueError, match="does not remember 'x' any more"):
-        forked(inn, Change(2, "new", record="x"))
+    with pytest.raises(ValueError, match="agent 99 is not in the model any more"):
+        forked(inn, Change(99, "All is well."))
     assert len(run_of(inn).runs(as_records=True)) == runs
 
 

@@ -67,19 +67,6 @@ def made_by_hand(found: Iterable[Intervention]) -> set[str]:
     return {one.by or one.record for one in made if one.record}
 
 
-def marks(found: Iterable[Intervention], steps: list[float]) -> dict[float, str]:
-    """Interventions in words, by the first finished step that is not before them.
-
-    A change between two steps is part of the end of the first one.
-    """
-    said: dict[float, list[str]] = {}
-    for one in found:
-        step = next((step for step in steps if step >= one.step), None)
-        if step is not None:
-            said.setdefault(step, []).append(f"{one.kind}, agent {one.agent}")
-    return {step: "; ".join(texts) for step, texts in said.items()}
-
-
 def forkable(run: Run) -> list[float]:
     """The steps from whose end a run can be forked, in order."""
     own = (checkpoints.c.run == run.id, checkpoints.c.agent == "")

@@ -6,14 +6,14 @@ The model waits meanwhile, as it does between two steps.
 import sqlite3
 import tempfile
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
 from mesa_memory.hosts.mesa.model import clock
-from mesa_memory.memories.host.interventions import edit, implant, probe
+from mesa_memory.memories.host.interventions import implant, probe
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runs.recording.resume import fork
 from mesa_memory.runtime.services import Services
@@ -23,57 +23,22 @@ from mesa_memory.viz.run_names import COPY
 
 @dataclass(frozen=True)
 class Change:
-    """A change of one agent's memory in a fork.
+    """An event that one agent of a fork remembers, although it never happened.
 
     Attributes:
         agent: unique id.
-        text: the new text.
-        event: kind of the event that is implanted, such as ``"message"``.
-        record: id of the record that is edited; empty implants an event.
+        text: its words.
+        event: kind of the event, such as ``"message"``.
     """
 
     agent: Any
     text: str
     event: str = "observation"
-    record: str = ""
 
     def apply(self, model: Any) -> None:
-        """Changes the memory of the agent in a model.
-
-        Raises:
-            ValueError: see ``check``.
-        """
-        agent, content = self.check(model)
-        if self.record:
-            edit(agent, self.record, content)
-        else:
-            implant(agent, self.event, content)
-
-    def check(self, model: Any) -> tuple[Any, dict[str, Any]]:
-        """The agent in a model, and the content that its memory gets.
-
-        Raises:
-            ValueError: for an unknown agent or record, or an empty text.
-        """
-        if not self.text.strip():
-            raise ValueError("write what the agent is to remember; the text is empty")
-        agent = agent_of(model, self.agent)
-        if not self.record:
-            return agent, {"message" if self.event == "message" else "text": self.text}
-        held = {record.id: record for record in agent.memory.current_records()}
-        if self.record not in held:
-            raise ValueError(
-                f"agent {self.agent} does not remember {self.record!r} any more; "
-                "choose another record"
-            )
-        content = dict(held[self.record].content)
-        return agent, {**content, words_in(content) or "text": self.text}
-
-
-def words_in(content: Mapping[str, Any]) -> str:
-    """The field of a record's content that can be edited as text; empty if none can."""
-    names = ("text", "message", "value", "content")
-    return next((name for name in names if isinstance(content.get(name), str)), "")
+        """Implants the event in a model."""
+        name = "message" if self.event == "message" else "text"
+        implant(agent_of(model, self.agent), self.event, {name: self.text})
 
 
 def ask(model: Any, agent: Any, question: str) -> str:
@@ -120,8 +85,8 @@ def forked(
             "or call configure(model, record=True) before its first one"
         )
     with waiting(model):
-        if change is not None and step in (None, recorder.step):
-            change.check(model)
+        if change is not None:
+            agent_of(model, change.agent)
         recorder.sync(extends=True)
         place, folder = _place(recorder)
     made = fork(

@@ -39,13 +39,13 @@ def Controls(
 ) -> Any:
     """Buttons that are always in sight, and settings below them."""
     values = solara.use_reactive(dict[str, Any]())
-    interval, every = solara.use_reactive(speed.interval), solara.use_reactive(1)
+    interval = solara.use_reactive(speed.interval)
     repeat = solara.use_reactive(speed.repeat)
     feed = page.show(current.value)
     with solara.v.Html(
         tag="section", class_="mm-side", attributes={"aria-label": "Controls"}
     ):
-        Player(current, values, interval, every, repeat)
+        Player(current, values, interval, repeat)
         _Before(page, feed.key, selection)
         with Fold("Parameters and speed"):
             if params:
@@ -56,11 +56,6 @@ def Controls(
                 label="Milliseconds between steps",
                 value=interval.value, min=1, max=500, step=1,
                 event_change=lambda new: interval.set(int(new)),
-            )  # fmt: skip
-            Slide(
-                label="Steps between pictures",
-                value=every.value, min=1, max=100, step=1,
-                event_change=lambda new: every.set(int(new)),
             )  # fmt: skip
             mesa_viz.ShowSteps(current.value)
 

@@ -41,7 +41,6 @@ def Player(
     current: Current,
     parameters: solara.Reactive[dict[str, Any]],
     interval: solara.Reactive[int],
-    every: solara.Reactive[int],
     repeat: solara.Reactive[bool],
 ) -> Any:
     """Reset, play and Step of the run that was chosen last.
@@ -53,7 +52,6 @@ def Player(
         current: says which model the page plays.
         parameters: the values with which Reset makes a model.
         interval: milliseconds between two steps.
-        every: steps between two pictures.
         repeat: whether Reset plays as many steps as the model before had made.
     """
     playing: solara.Reactive[_Play | None] = solara.use_reactive(None)
@@ -64,7 +62,7 @@ def Player(
 
     def go_on() -> None:
         while play is not None and _waits(playing, play, interval.peek()):
-            _try(fault, lambda: _steps(model, every.peek(), playing, play))
+            _try(fault, lambda: _step(model))
             if fault.peek() is not None or play.ended:
                 playing.set(None)
 
@@ -74,7 +72,7 @@ def Player(
         playing.set(None if now and now.model is chosen else _Play(chosen))
 
     def step() -> None:
-        _try(fault, lambda: _steps(current.value, every.peek(), playing, None))
+        _try(fault, lambda: _step(current.value))
 
     def renew() -> None:
         old = current.value
@@ -122,17 +120,9 @@ def _waits(
     return playing.peek() is play
 
 
-def _steps(
-    model: Any,
-    most: int,
-    playing: solara.Reactive[_Play | None],
-    play: _Play | None,
-) -> None:
-    """Makes steps up to the next picture, unless the model or its play ends before."""
-    for _ in range(most):
-        model.step()
-        if not model.running or playing.peek() is not play or (play and play.ended):
-            break
+def _step(model: Any) -> None:
+    """Makes a step, and has the page drawn anew."""
+    model.step()
     redraw()
 
 

@@ -1,7 +1,8 @@
 """The memory and the recalls of an agent at a step, for a notebook."""
 
-from dataclasses import dataclass
 from typing import Any
+
+from IPython.display import HTML
 
 from mesa_memory.runs import Run
 from mesa_memory.viz.data.agent import Past, layer_views, past, text_of
@@ -16,26 +17,7 @@ COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 MAX_ROWS = 200
 
 
-@dataclass(frozen=True)
-class Shown:
-    """Markup that a notebook shows by itself.
-
-    Attributes:
-        html: markup, in which words of agents are text.
-        text: the same for a terminal.
-    """
-
-    html: str
-    text: str
-
-    def _repr_html_(self) -> str:
-        return self.html
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def memory_at(run: Run, agent: Any, step: float | None = None) -> Shown:
+def memory_at(run: Run, agent: Any, step: float | None = None) -> HTML:
     """The memory of an agent at the end of a step, layer by layer.
 
     Args:
@@ -49,7 +31,7 @@ def memory_at(run: Run, agent: Any, step: float | None = None) -> Shown:
     return memory_of(past(run, own), called(own, run.names.get(own)), at)
 
 
-def recalls_at(run: Run, agent: Any, step: float | None = None) -> Shown:
+def recalls_at(run: Run, agent: Any, step: float | None = None) -> HTML:
     """The recalls of an agent in a step, with the parts of each score.
 
     Args:
@@ -63,28 +45,20 @@ def recalls_at(run: Run, agent: Any, step: float | None = None) -> Shown:
     return recalls_of(run, past(run, own), own, at)
 
 
-def memory_of(remembered: Past, whose: str, step: float) -> Shown:
+def memory_of(remembered: Past, whose: str, step: float) -> HTML:
     """See ``memory_at``; of an agent whose past was read."""
     title = f"{whose} remembered at the end of step {step:g}"
     layers = layer_views(remembered, step)
     page = template(PACKAGE, "memory.html")
-    html = page.render(title=title, layers=layers, text_of=text_of, most=MAX_ROWS)
-    lines = [title, *(f"- {text_of(row)}" for row in remembered.at(step))]
-    return Shown(html, "\n".join(lines))
+    return HTML(page.render(title=title, layers=layers, text_of=text_of, most=MAX_ROWS))
 
 
-def recalls_of(run: Run, remembered: Past, agent: Any, step: float) -> Shown:
+def recalls_of(run: Run, remembered: Past, agent: Any, step: float) -> HTML:
     """See ``recalls_at``; of an agent whose past was read."""
     found = [understood(row, remembered) for row in recalls(run, agent, step)]
     title = f"Recalls of {called(agent, run.names.get(agent))} in step {step:g}"
     page = template(PACKAGE, "recalls.html")
-    html = page.render(title=title, recalls=found, colours=COLOURS, most=MAX_ROWS)
-    lines = [
-        f"{one.rank}. {one.score:.3f} {one.text}"
-        for recall in found
-        for one in recall.candidates[:MAX_ROWS]
-    ]
-    return Shown(html, "\n".join([title, *lines]))
+    return HTML(page.render(title=title, recalls=found, colours=COLOURS, most=MAX_ROWS))
 
 
 def called(agent: Any, name: str | None) -> str:

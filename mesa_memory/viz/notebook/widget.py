@@ -65,5 +65,5 @@ class RunWidget(VBox):
             self._read = self.agent, past(self._run, self.agent)
         remembered = self._read[1]
         recalled = recalls_of(self._run, remembered, self.agent, self.step)
-        self._recalls.value = recalled.html
-        self._memory.value = memory_of(remembered, self._agents.label, self.step).html
+        self._recalls.value = recalled.data
+        self._memory.value = memory_of(remembered, self._agents.label, self.step).data

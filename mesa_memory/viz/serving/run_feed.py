@@ -46,7 +46,7 @@ class Feed:
     ) -> None:
         self.run: Any = run
         self.label, self.notes = label, list(notes)
-        self.facts: Any = None if run is None else RunFacts.of(run)
+        self.facts: Any = None if run is None else RunFacts(run)
         self.key = getattr(self.facts, "key", "")
         self.state = ""
         self.source = Source(self, [], [], ())

@@ -97,15 +97,13 @@ def LayerText(row: data.Row, before: data.Row | None) -> Any:
 
 @solara.component
 def Versioned(row: data.Row, before: data.Row | None) -> Any:
-    """A text; changes since the version before are marked on demand."""
-    marked = solara.use_reactive(True)
+    """A text; changes since the version before are marked."""
     new = row["text"] or ""
     if before is None:
         Plain(new)
-        return
-    since = number(before["valid_from"])
-    solara.Checkbox(label=f"Mark changes since step {since}", value=marked)
-    Plain(wording.changes(before["text"] or "", new) if marked.value else new)
+    else:
+        solara.Text(f"Changes since step {number(before['valid_from'])} are marked.")
+        Plain(wording.changes(before["text"] or "", new))
 
 
 @solara.component

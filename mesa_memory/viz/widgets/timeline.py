@@ -1,7 +1,7 @@
 """The step slider: time travel for all views at once."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import solara
@@ -15,21 +15,17 @@ def _Timeline(
     names: str,
     index: int,
     follow: bool,
-    marks: list[dict[str, Any]],
     event_choose: Callable[[int | None], None],
 ) -> None: ...
 
 
 @solara.component
-def Timeline(
-    source: Source, selection: Selection, marks: Mapping[float, str] | None = None
-) -> Any:
+def Timeline(source: Source, selection: Selection) -> Any:
     """Slider, buttons and arrow keys that choose the step; stays with the newest.
 
     Args:
         source: its finished steps.
         selection: of this session.
-        marks: steps with a dot above the slider, and what it stands for.
     """
     steps, chosen = source.steps, selection.step(source)
 
@@ -41,16 +37,10 @@ def Timeline(
 
     # As text: else every drawing of the page would walk through all the steps.
     names = solara.use_memo(lambda: json.dumps(list(map(number, steps))), [source])
-    place = {step: n for n, step in enumerate(steps)} if marks else {}
     return _Timeline(
         names=names,
         index=steps.index(chosen) if chosen is not None else 0,
         follow=selection.choice.step is None,
-        marks=[
-            {"place": place[step], "text": text}
-            for step, text in sorted((marks or {}).items())
-            if step in place
-        ],
         event_choose=choose,
     )
 

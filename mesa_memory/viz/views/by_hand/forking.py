@@ -6,32 +6,24 @@ from typing import Any, cast
 import solara
 import solara.lab
 
-from mesa_memory.core.content import brief
 from mesa_memory.runs.recording.recorder import Recorder
 from mesa_memory.runtime.services import Services
 from mesa_memory.viz.actions import use_actions
-from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data import interventions as data
-from mesa_memory.viz.live.by_hand import Change, forked, words_in
+from mesa_memory.viz.live.by_hand import Change, forked
 from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Choose, Failure, Note, Section, number
 
-IMPLANT, EDIT, UNCHANGED = "implant", "edit", "nothing"
-KINDS = {
-    IMPLANT: "an implanted memory",
-    EDIT: "an edited memory",
-    UNCHANGED: "no change",
-}
+#: kinds of implanted events; the last forks without one
 EVENTS = {
     "message": "a message",
     "observation": "an observation",
     "action": "an action",
+    "": "no change",
 }
 #: steps that a fork plays at once
 PLAYED_STEPS = {"1": "1", "5": "5", "10": "10", "25": "25"}
-#: characters of a record in the list
-LISTED_CHARS = 120
 
 
 @dataclass(frozen=True)
@@ -39,33 +31,16 @@ class ForkForm:
     """The values of the form.
 
     Attributes:
-        kind: of the change.
-        event: kind of an implanted event.
-        record: id of the edited record.
-        text: new words.
+        event: kind of the implanted event; empty implants nothing.
+        text: its words.
         step: the fork begins at its end; empty is the last one.
         played: steps to play at once.
     """
 
-    kind: str = IMPLANT
     event: str = "message"
-    record: str = ""
     text: str = ""
     step: str = ""
     played: str = "5"
-
-    def change(self, agent: Any) -> Change | None:
-        """The change in the memory; None for none."""
-        if self.kind == UNCHANGED:
-            return None
-        record = self.record if self.kind == EDIT else ""
-        return Change(agent, self.text, self.event, record)
-
-    @property
-    def complete(self) -> bool:
-        """True if a fork can be made."""
-        named = self.kind != EDIT or bool(self.record)
-        return self.kind == UNCHANGED or bool(named and self.text.strip())
 
 
 @solara.component
@@ -82,7 +57,8 @@ def Fork(focus: Focus, model: Any) -> Any:
         wanted = form.peek()
         step = float(wanted.step) if wanted.step else None
         done.set(0)
-        other = forked(model, wanted.change(focus.agent), step)
+        implanted = Change(focus.agent, wanted.text, wanted.event)
+        other = forked(model, implanted if wanted.event else None, step)
         for count in range(int(wanted.played)):
             other.step()
             done.set(count + 1)
@@ -92,6 +68,7 @@ def Fork(focus: Focus, model: Any) -> Any:
         made.set((keep(other), recorder.run))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
+    ready = not form.value.event or form.value.text.strip()
     with Section(
         "Fork with a change",
         hint="a new run goes on from here; this one stays as it is",
@@ -102,7 +79,7 @@ def Fork(focus: Focus, model: Any) -> Any:
                 "Fork",
                 icon_name="mdi-source-fork",
                 on_click=task,
-                disabled=task.pending or not form.value.complete,
+                disabled=task.pending or not ready,
                 color="primary",
             )
             solara.Text("The steps of a fork cost as much as any others.")
@@ -121,16 +98,15 @@ def Fields(focus: Focus, form: ForkForm, put: Any) -> Any:
     steps = [number(step) for step in focus.source.of(data.forkable)]
     with solara.Div(classes=["mm-row"]):
         Choose(
-            f"Change for agent {focus.name}", form.kind, KINDS, lambda k: put(kind=k)
+            f"Implanted in agent {focus.name}",
+            form.event,
+            EVENTS,
+            lambda event: put(event=event),
         )
-        if form.kind == IMPLANT:
-            Choose("Kind of event", form.event, EVENTS, lambda e: put(event=e))
         last = {"": "the last one"} | {step: step for step in steps}
         Choose("From end of step", form.step, last, lambda s: put(step=s))
         Choose("Steps at once", form.played, PLAYED_STEPS, lambda n: put(played=n))
-    if form.kind == EDIT:
-        EditedRecord(focus, form, put)
-    if form.kind != UNCHANGED:
+    if form.event:
         solara.InputTextArea(
             "Words it will remember",
             form.text,
@@ -138,24 +114,6 @@ def Fields(focus: Focus, form: ForkForm, put: Any) -> Any:
             continuous_update=True,
             rows=2,
         )
-
-
-@solara.component
-def EditedRecord(focus: Focus, form: ForkForm, put: Any) -> Any:
-    """The records that the agent holds, one of which is edited."""
-    past = focus.past
-    rows = past.at(focus.source.steps[-1])
-    names = {
-        row["id"]: f"{row['id']}: {brief(memories.text_of(row), LISTED_CHARS)}"
-        for row in reversed(rows)
-    }
-
-    def choose(record: str) -> None:
-        content = past.by_id[record]["content"] if record else None
-        content = content if isinstance(content, dict) else {}
-        put(record=record, text=content.get(words_in(content), ""))
-
-    Choose("Record", form.record, {"": "–"} | names, choose, wide=True)
 
 
 @solara.component

@@ -11,8 +11,8 @@ from mesa_memory.viz.widgets.chart import COLOURS
 HOSTILE, NEITHER, FRIENDLY = "#D55E00", "#A8A8A8", "#0072B2"
 #: most agents whose cells have room for a sign
 SIGNED_AGENTS = 40
-#: pixels of a character at an axis, and most characters of a name there
-CHAR_PX, NAME_CHARS = 6, 20
+#: most pixels of an agent's name at an axis
+NAME_PX = 140
 
 
 def matrix(
@@ -30,11 +30,16 @@ def matrix(
         called: gives an agent's name for people.
     """
     room = len(found.people) <= SIGNED_AGENTS
-    axes, left = _axes([called(one) for one in found.people])
+    axis = {
+        "type": "category",
+        "data": [called(one) for one in found.people],
+        "axisLabel": {"width": NAME_PX, "overflow": "truncate"},
+    }
     return {
-        "grid": {"left": left, "right": 16, "top": 40, "bottom": 72},
+        "grid": {"left": 8, "right": 72, "top": 40, "bottom": 72, "containLabel": True},
         "tooltip": {},
-        **axes,
+        "xAxis": axis | {"name": "subject", "position": "top"},
+        "yAxis": axis | {"name": "observer", "nameLocation": "start", "inverse": True},
         "visualMap": {
             "min": -1,
             "max": 1,
@@ -72,19 +77,6 @@ def _cells(
             cell["label"] = label
         cells.append(cell)
     return cells
-
-
-def _axes(names: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The axes of the matrix, and the room that names need at the left."""
-    axis = {"type": "category", "data": names, "splitArea": {"show": False}}
-    axis["nameLocation"] = "middle"
-    # Names are wider than numbers; of very long ones the end is left out.
-    longest = min(max(map(len, names), default=0), NAME_CHARS)
-    wider = CHAR_PX * max(0, longest - 4)
-    fitted = {"axisLabel": {"width": 24 + wider, "overflow": "truncate"}}
-    across = {**axis, "name": "subject", "position": "top", "nameGap": 22}
-    down = {**axis, "name": "observer", "inverse": True, "nameGap": 40 + wider}
-    return {"xAxis": across, "yAxis": down | (fitted if wider else {})}, 64 + wider
 
 
 def lines(

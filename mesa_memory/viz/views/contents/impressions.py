@@ -29,13 +29,6 @@ ICON = "mdi-account-question-outline"
 #: pixels of a row of the matrix, and of all else in it
 ROW_PX, MATRIX_PX = 18, 130
 
-#: columns of every opinion
-VERSION = {
-    "sign": lambda one: one.sign,
-    "sentiment": lambda one: one.sentiment,
-    "familiarity": lambda one: one.familiarity,
-}
-
 
 @solara.component
 def ImpressionsView(focus: Focus) -> Any:
@@ -88,7 +81,9 @@ def AllImpressions(
             {
                 "observer": lambda one: called(one.observer),
                 "subject": lambda one: called(one.subject),
-                **VERSION,
+                "sign": lambda one: one.sign,
+                "sentiment": lambda one: one.sentiment,
+                "familiarity": lambda one: one.familiarity,
                 "since": lambda one: one.since,
                 "text": lambda one: one.text,
             },
@@ -181,28 +176,6 @@ def Pair(focus: Focus, found: data.Opinions, chosen: tuple[Any, Any]) -> Any:
             label=f"Sentiment and familiarity of {who} and {whom} by step",
             file=f"impressions-{observer}-{subject}",
         )
-        Versions(focus, there)
-
-
-@solara.component
-def Versions(focus: Focus, there: list[data.HeldOpinion]) -> Any:
-    """All versions of an impression; a click shows the evidence of one."""
-    solara.v.Html(tag="h4", children=["Versions; click one to see its evidence"])
-    Table(
-        {
-            **VERSION,
-            "since": lambda one: one.since,
-            "until": lambda one: one.until,
-            "end": lambda one: one.ended or "",
-            "text": lambda one: one.text,
-        },
-        there,
-        file="impressions-pair",
-        on_pick=lambda one: to_evidence(focus.selection, one.id, one.observer),
-        page=5,
-        sort="since",
-        down=True,
-    )
 
 
 @solara.component
@@ -218,3 +191,10 @@ def Current(focus: Focus, there: list[data.HeldOpinion], whom: str) -> Any:
         head += f"; changes since step {number(before[-1].since)} are marked"
     solara.v.Html(tag="h4", children=[head])
     Plain(wording.changes(before[-1].text, text) if before else text)
+    solara.Button(
+        "See its evidence",
+        icon_name="mdi-file-tree",
+        on_click=lambda: to_evidence(focus.selection, now.id, now.observer),
+        outlined=True,
+        small=True,
+    )
