@@ -23,7 +23,7 @@ def calls(run: RecordedRun, agent: Any, step: Any, purpose: str | None) -> Table
     """See ``Run.calls``."""
     wanted = select(*COLUMNS).where(run.mine(table)).order_by(in_order(table))
     if agent is not None:
-        wanted = wanted.where(table.c.agent == run.agent(agent))
+        wanted = wanted.where(table.c.agent == run.name_of(agent))
     if step is not None:
         wanted = wanted.where(table.c.step == run.step(step))
     if purpose is not None:

@@ -11,6 +11,7 @@ such runs only what happened to the agents can be compared: events, matched by a
 kind, step and text, and interventions.
 """
 
+import heapq
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,7 +144,7 @@ def differing_parameters(given: Sequence[Mapping[str, Any]]) -> list[dict[str, A
 
 
 def _steps(left: RecordedRun, right: RecordedRun) -> Difference | None:
-    mine, theirs = left.steps(), right.steps()
+    mine, theirs = left.steps, right.steps
     apart = sorted(set(mine) ^ set(theirs))
     if not apart:
         return None
@@ -153,39 +154,33 @@ def _steps(left: RecordedRun, right: RecordedRun) -> Difference | None:
 
 
 def _side_by_side(
-    name: str, columns: _Columns, left: RecordedRun, right: RecordedRun
+    name: str, columns: _Columns, *runs: RecordedRun
 ) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
     """Each step with its rows in both runs, by what names them."""
-    flows = [_by_step(name, columns, run) for run in (left, right)]
-    heads = [next(flow, None) for flow in flows]
-    while any(heads):
-        step = min(head[0] for head in heads if head)
-        sides: list[dict[tuple, Row]] = [{}, {}]
-        for n, head in enumerate(heads):
-            if head and head[0] == step:
-                sides[n], heads[n] = head[1], next(flows[n], None)
-        yield step, sides[0], sides[1]
+    flows = [_rows(name, columns, run, side) for side, run in enumerate(runs)]
+    both = heapq.merge(*flows, key=lambda each: each[1]["step"])
+    for step, together in groupby(both, key=lambda each: each[1]["step"]):
+        sides: tuple[dict[tuple, Row], dict[tuple, Row]] = ({}, {})
+        count: Counter[tuple] = Counter()
+        for side, row in together:
+            key = tuple(row[n] for n in columns.keys)
+            count[side, key] += 1
+            sides[side][*key, count[side, key]] = row
+        yield step, *sides
 
 
-def _by_step(
-    name: str, columns: _Columns, run: RecordedRun
-) -> Iterator[tuple[float, dict[tuple, Row]]]:
-    """The rows of a table, step by step."""
+def _rows(
+    name: str, columns: _Columns, run: RecordedRun, side: int
+) -> Iterator[tuple[int, Row]]:
+    """The rows of a table in order, each with the number of its side."""
     table = schema.metadata.tables[name]
     names = ("step", "seq", *columns.keys, *columns.values)
     wanted = select(*[table.c[n] for n in names]).where(run.mine(table))
     if columns.origin:
         wanted = wanted.where(table.c.origin == columns.origin)
-    chunks = run.chunks(wanted.order_by(table.c.step, table.c.seq))
-    rows = (dict(zip(names, row)) for chunk in chunks for row in chunk)
-    for step, together in groupby(rows, key=lambda row: row["step"]):
-        named: dict[tuple, Row] = {}
-        count: Counter[tuple] = Counter()
-        for row in together:
-            key = tuple(row[n] for n in columns.keys)
-            count[key] += 1
-            named[*key, count[key]] = row
-        yield step, named
+    for chunk in run.chunks(wanted.order_by(table.c.step, table.c.seq)):
+        for row in chunk:
+            yield side, dict(zip(names, row))
 
 
 def _different(

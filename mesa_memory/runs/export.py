@@ -11,10 +11,12 @@ import base64
 import csv
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Select, select
 from sqlalchemy import Table as SQLTable
 
@@ -22,6 +24,7 @@ import mesa_memory.runs.spreadsheet as spreadsheet
 import mesa_memory.stores.columns as columns
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.text.redaction import hide
+from mesa_memory.errors import MissingExtra
 from mesa_memory.runs.recorded import RecordedRun
 
 #: what only those need who write a run
@@ -38,7 +41,9 @@ def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
     """See ``Run.export``."""
     if format not in WRITERS:
         raise ValueError(f"format must be one of {', '.join(WRITERS)}, got {format!r}")
-    write = WRITERS[format]()
+    if format == "parquet" and find_spec("pyarrow") is None:
+        raise MissingExtra("pyarrow", "parquet")
+    write = WRITERS[format]
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{table.name}.{format}" for table in TABLES]
@@ -49,9 +54,7 @@ def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
         try:
             write(path, table, _chunks(run, table))
         except BaseException:
-            # Half a file looks like a whole one.
-            with suppress(FileNotFoundError):
-                path.unlink()
+            path.unlink(missing_ok=True)  # half a file looks like a whole one
             raise
     return paths
 
@@ -66,13 +69,9 @@ def _chunks(run: RecordedRun, table: SQLTable) -> Chunks:
 
 def _rows(run: RecordedRun, table: SQLTable) -> Select:
     """The run's rows of a table, in the order in which they came if that is known."""
-    mine = table.c.id == run.number if table is schema.runs else run.mine(table)
+    mine = table.c.id == run.id if table is schema.runs else run.mine(table)
     order = [table.c.seq] if "seq" in table.c else list(table.primary_key)
     return select(table).where(mine).order_by(*order)
-
-
-def _csv() -> Callable[[Path, SQLTable, Chunks], None]:
-    return _write_csv
 
 
 def _write_csv(path: Path, table: SQLTable, chunks: Chunks) -> None:
@@ -100,10 +99,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _jsonl() -> Callable[[Path, SQLTable, Chunks], None]:
-    return _write_jsonl
-
-
 def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
     names = [column.name for column in table.columns]
     # A lone surrogate, which UTF-8 has not, is escaped: valid JSON again.
@@ -114,15 +109,47 @@ def _write_jsonl(path: Path, table: SQLTable, chunks: Chunks) -> None:
                 file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 
-def _parquet() -> Callable[[Path, SQLTable, Chunks], None]:
-    from mesa_memory.runs.parquet import writer
+def _write_parquet(path: Path, table: SQLTable, chunks: Chunks) -> None:
+    pyarrow = import_module("pyarrow")
+    parquet = import_module("pyarrow.parquet")
+    numbers = pyarrow.list_(pyarrow.float32())
+    kinds: dict[Any, Any] = {
+        columns.Embedding: numbers,
+        columns.Boolean: pyarrow.bool_(),
+        columns.Integer: pyarrow.int64(),
+        columns.BigInteger: pyarrow.int64(),
+        columns.Double: pyarrow.float64(),
+    }
+    fields = [(c.name, kinds.get(type(c.type), pyarrow.string())) for c in table.c]
+    names = pyarrow.schema(fields)
+    with parquet.ParquetWriter(path, names, compression="zstd") as file:
+        for rows in chunks:
+            lines = [
+                {c.name: _arrow(value, c) for c, value in zip(table.c, row)}
+                for row in rows
+            ]
+            file.write_table(pyarrow.Table.from_pylist(lines, schema=names))
 
-    return writer()
+
+def _arrow(value: Any, column: Any) -> Any:
+    """A value as a column of a Parquet file takes it."""
+    if _is_json(column):
+        return _json(value)
+    if isinstance(value, bytes):
+        return np.frombuffer(value, dtype="<f2").astype(np.float32)
+    if isinstance(value, str):
+        # A lone surrogate, which UTF-8 does not have.
+        return value.encode("utf-8", "backslashreplace").decode()
+    return value
 
 
 def _is_json(column: Any) -> bool:
     return isinstance(column.type, columns.Document)
 
 
-#: the formats; each gives its writer, or says what is missing
-WRITERS = {"csv": _csv, "jsonl": _jsonl, "parquet": _parquet}
+#: the writers by format
+WRITERS: dict[str, Callable[[Path, SQLTable, Chunks], None]] = {
+    "csv": _write_csv,
+    "jsonl": _write_jsonl,
+    "parquet": _write_parquet,
+}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sqlalchemy import Select, Text, case, cast, func, literal, select, true
+from sqlalchemy import select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreCorrupt
@@ -23,7 +23,7 @@ SHOWN = (
 def provenance_of(run: RecordedRun, record: str) -> Table:
     """See ``Run.provenance``."""
     run_record(run, record)
-    found = {row["id"]: row for row in run.table(_below(run, record)).rows}
+    found = _below(run, record)
     lines: list[dict[str, Any]] = []
     waiting: list[tuple[int, str, str | None]] = [(0, record, None)]
     told: set[str] = set()
@@ -71,29 +71,22 @@ def _line(
     }
 
 
-def _below(run: RecordedRun, record: str) -> Select:
-    """The record and all that it came from, each once, so that a cycle ends."""
-    found = select(literal(record, Text).label("id")).cte("found", recursive=True)
-    of_run = records.alias("r")
-    if run.dialect == "postgresql":
-        kept = case(
-            (func.jsonb_typeof(of_run.c.sources) == "array", of_run.c.sources),
-            else_=literal([], of_run.c.sources.type),
-        )
-        source = func.jsonb_array_elements_text(kept).table_valued("value")
-    else:
-        source = func.json_each(of_run.c.sources).table_valued("value")
-    joined = found.join(
-        of_run, (of_run.c.run == run.number) & (of_run.c.id == found.c.id)
-    )
-    step = select(cast(source.c.value, Text)).select_from(joined.join(source, true()))
-    ids = select(found.union(step).c.id).limit(EVIDENCE_LINES)
-    return select(*COLUMNS).where(run.mine(records), records.c.id.in_(ids))
+def _below(run: RecordedRun, record: str) -> dict[str, dict[str, Any]]:
+    """The record and all that it came from by id, each once, so that a cycle ends."""
+    found: dict[str, dict[str, Any]] = {}
+    wanted = [record]
+    while wanted and len(found) < EVIDENCE_LINES:
+        some = records.c.id.in_(wanted)
+        rows = run.records(select(*COLUMNS).where(run.mine(records), some))
+        found |= {row["id"]: row for row in rows}
+        below = dict.fromkeys(name for row in rows for name in source_ids(row))
+        wanted = [name for name in below if name not in found]
+    return found
 
 
 def _too_much(run: RecordedRun, record: str) -> StoreCorrupt:
     return StoreCorrupt(
-        f"the evidence of {record!r} in run {run.number} has more than {EVIDENCE_LINES:,} lines, "
+        f"the evidence of {record!r} in run {run.id} has more than {EVIDENCE_LINES:,} lines, "
         "which no memory makes. The file was changed; restore a backup.",
         location=run.location,
     )

@@ -73,7 +73,7 @@ def _logged(run: RecordedRun, log: SQLTable, agent: Any, step: Any) -> Select:
     columns = [column for column in log.columns if column.name != "run"]
     wanted = select(*columns).where(run.mine(log))
     if agent is not None:
-        wanted = wanted.where(log.c.agent == run.agent(agent))
+        wanted = wanted.where(log.c.agent == run.name_of(agent))
     if step is not None:
         wanted = wanted.where(log.c.step == run.step(step))
     return wanted.order_by(in_order(log))
@@ -86,7 +86,7 @@ def _candidates(run: RecordedRun, row: dict[str, Any]) -> list[dict[str, Any]]:
         isinstance(c, dict) and isinstance(c.get("id"), str) for c in given
     ):
         raise StoreCorrupt(
-            f"the recall with seq {row['seq']} of run {run.number} does not hold a "
+            f"the recall with seq {row['seq']} of run {run.id} does not hold a "
             "list of candidates. The file was changed; restore a backup.",
             location=run.location,
         )

@@ -23,15 +23,19 @@ LISTED_NAMES = 12
 class RecordedRun:
     """A run in a store, which is only read; each statement sees one state of it.
 
-    Args:
+    Statements are SQLAlchemy's, over the tables of ``mesa_memory.stores.schema``. They
+    see all runs of the store: for this one, ``run == self.id``. An agent has a name
+    there, which is always text.
+
+    Attributes:
+        id: the run's number in its store.
         store: its errors are ``StoreError``.
-        number: the run's id.
+        location: path or address of the store, without password.
     """
 
     def __init__(self, store: Store, number: int) -> None:
-        self.store, self.number = store, number
+        self.store, self.id = store, number
         self.location = store.location
-        self.dialect: str = store.engine.dialect.name
         self._unique_ids: dict[str, Any] = {}
 
     def rows(self, statement: Any) -> list[tuple]:
@@ -44,9 +48,13 @@ class RecordedRun:
             ready = connection.execution_options(yield_per=CHUNK_ROWS)
             yield from ready.execute(statement).partitions()
 
+    def records(self, statement: Any) -> list[dict[str, Any]]:
+        """All rows of a statement by column, an ``agent`` as its unique id."""
+        return self.table(statement).rows
+
     def mine(self, table: SQLTable) -> ColumnElement[bool]:
         """The condition that a row of ``table`` is of this run."""
-        return table.c.run == self.number
+        return table.c.run == self.id
 
     def table(self, statement: Any) -> Table:
         """The rows of a statement; ``agent`` in its original type."""
@@ -56,6 +64,7 @@ class RecordedRun:
                 row["agent"] = self.unique_id(row["agent"])
         return found
 
+    @property
     def unique_ids(self) -> dict[str, Any]:
         """The agents so far: their names in the store, and their own ids, in order."""
         table = schema.agents
@@ -70,29 +79,23 @@ class RecordedRun:
         self._unique_ids = {name: own for own, name in known}
         return self._unique_ids
 
+    @property
     def names(self) -> dict[Any, str]:
         """The names of agents that have one, by unique id."""
         table = schema.agents
-        found = self.rows(
-            select(table.c.agent, table.c.name).where(
-                self.mine(table), table.c.name.is_not(None)
-            )
-        )
-        called = {name: text for name, text in found if isinstance(text, str)}
-        return {
-            own: one_line(called[name])
-            for name, own in self.unique_ids().items()
-            if name in called
-        }
+        found = self.rows(select(table.c.agent, table.c.name).where(self.mine(table)))
+        called = {name: one_line(text) for name, text in found if text is not None}
+        ids = self.unique_ids.items()
+        return {own: called[name] for name, own in ids if name in called}
 
     def unique_id(self, name: str) -> Any:
         """An agent's own id; its name in the store if it is not known otherwise."""
         if name not in self._unique_ids:
             # Also in a run that is still going on: each name is looked up once.
-            self._unique_ids = {name: name} | self.unique_ids()
+            self._unique_ids = {name: name} | self.unique_ids
         return self._unique_ids[name]
 
-    def agent(self, given: Any) -> str:
+    def name_of(self, given: Any) -> str:
         """An agent's name in the store, by its unique id, or by its own name.
 
         Raises:
@@ -100,21 +103,22 @@ class RecordedRun:
                 its agents.
         """
         name = storable(str(given))
-        if name not in self._unique_ids and name not in self.unique_ids():
-            called = with_name(self.names(), name)
+        if name not in self._unique_ids and name not in self.unique_ids:
+            called = with_name(self.names, name)
             if len(called) == 1:
                 return str(called[0])
             if called:
                 raise ValueError(
-                    f"run {self.number} has {len(called)} agents named {name!r}: "
+                    f"run {self.id} has {len(called)} agents named {name!r}: "
                     f"{listed(map(str, called))}; give the unique id of one"
                 )
             raise ValueError(
-                f"run {self.number} has no agent {given!r}; its agents are "
+                f"run {self.id} has no agent {given!r}; its agents are "
                 f"{listed(self._unique_ids)}"
             )
         return name
 
+    @property
     def steps(self) -> list[float]:
         """The finished steps, in order."""
         table = schema.steps
@@ -129,7 +133,7 @@ class RecordedRun:
         """
         if isinstance(given, Real) and not math.isfinite(given):
             given = repr(given)
-        finished = self.steps()
+        finished = self.steps
         if given is None and finished:
             return finished[-1]
         if isinstance(given, bool) or given not in finished:
@@ -137,7 +141,7 @@ class RecordedRun:
                 "any finished step" if given is None else f"the finished step {given!r}"
             )
             raise ValueError(
-                f"run {self.number} does not have {what}; finished are {listed(finished)}"
+                f"run {self.id} does not have {what}; finished are {listed(finished)}"
             )
         return float(given)
 

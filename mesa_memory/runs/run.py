@@ -1,6 +1,6 @@
 """A recorded run: what its agents remembered, when, why, and at what cost."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,34 +20,28 @@ from mesa_memory.runs.compare import (
     first_difference,
 )
 from mesa_memory.runs.recorded import RecordedRun
-from mesa_memory.runs.shown import as_html
 from mesa_memory.runs.stored import overview, run_id, run_row
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.sql import Store
 
+#: agents that a notebook lists
+LISTED_AGENTS = 20
 
-class Run:
+
+class Run(RecordedRun):
     """One run of a store, to be asked; made by ``open_run``.
 
     Nothing is ever written. Agents are named by their unique ids, records by their ids,
     steps by the model's clock. Queries give a pandas DataFrame, or with
     ``as_records=True`` a list of dicts. While the run goes on, each query sees all rows
     written by then. A missing agent, step or record is a ``ValueError`` with some of the
-    existing ones; an unreadable store is a ``StoreError``.
-
-    Attributes:
-        id: the run's number in its store.
+    existing ones; an unreadable store is a ``StoreError``. Statements in SQL serve
+    where there is no method.
     """
 
     def __init__(self, store: Store, number: int, lent: bool = False) -> None:
-        self.id = number
-        self._store, self._lent = store, lent
-        self._run = RecordedRun(store, number)
-
-    @property
-    def location(self) -> str:
-        """Path or address of the store, without password."""
-        return self._store.location
+        super().__init__(store, number)
+        self._lent = lent
 
     @property
     def name(self) -> str | None:
@@ -92,11 +86,6 @@ class Run:
         """The step after which it was forked."""
         return self._told("parent_step")
 
-    @property
-    def steps(self) -> list[float]:
-        """The finished steps, in order."""
-        return self._run.steps()
-
     def __enter__(self) -> Self:
         return self
 
@@ -107,17 +96,31 @@ class Run:
         return f"<Run {self.id} of {self.location}: {self.model}>"
 
     def _repr_html_(self) -> str:
-        """The run as a notebook shows it."""
-        return as_html(self)
+        """The run as a notebook shows it: its parameters and its first agents."""
+        import pandas
+
+        steps = self.steps
+        facts = {
+            "model": self.model,
+            "name": self.name,
+            "state": self.status,
+            "seed": self.seed,
+            "steps": f"{len(steps)}, to {steps[-1]:g}" if steps else "none finished",
+            "parameters": ", ".join(f"{k}={v}" for k, v in self.parameters.items()),
+            "store": self.location,
+        }
+        told = pandas.Series(facts).to_frame().to_html(header=False, na_rep="")
+        agents = self.agents().to_html(index=False, max_rows=LISTED_AGENTS, na_rep="")
+        return f"<div><h4>Run {self.id}</h4>{told}<h4>Agents</h4>{agents}</div>"
 
     def close(self) -> None:
         """Ends the connections to the store."""
         if not self._lent:
-            self._store.close()
+            self.store.close()
 
     def runs(self, *, as_records: bool = False) -> Any:
         """All runs of the store, oldest first."""
-        return overview(self._store).given(as_records)
+        return overview(self.store).given(as_records)
 
     def agents(self, *, as_records: bool = False) -> Any:
         """Each agent: class, memory, layers, and how many records from when to when.
@@ -125,7 +128,7 @@ class Run:
         ``first_step`` and ``last_step`` are the steps by whose end its first and last
         record were written; None after the last finished step.
         """
-        return state.agents(self._run).given(as_records)
+        return state.agents(self).given(as_records)
 
     def state(
         self,
@@ -144,7 +147,7 @@ class Run:
             layer, kind: only this one; None is all.
             as_records: a list of dicts instead of a DataFrame.
         """
-        return state.state(self._run, agent, step, layer, kind).given(as_records)
+        return state.state(self, agent, step, layer, kind).given(as_records)
 
     def history(
         self,
@@ -163,7 +166,7 @@ class Run:
             layer, kind: only this one of the agent's.
             as_records: a list of dicts instead of a DataFrame.
         """
-        told = versions.history(self._run, record, agent, layer, kind)
+        told = versions.history(self, record, agent, layer, kind)
         return told.given(as_records)
 
     def provenance(self, record: str, *, as_records: bool = False) -> Any:
@@ -172,11 +175,11 @@ class Run:
         A source that the run does not have is ``missing``; one that was told further up
         is ``repeated``, without what is below it.
         """
-        return provenance.provenance_of(self._run, record).given(as_records)
+        return provenance.provenance_of(self, record).given(as_records)
 
     def tree(self, record: str) -> dict[str, Any]:
         """The evidence of a record as nested dicts; below each are its ``sources``."""
-        return provenance.tree(self._run, record)
+        return provenance.tree(self, record)
 
     def recalls(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
@@ -187,13 +190,13 @@ class Run:
         (``retrieval.overlap``). It is None without ``route_reasoning``, or if the agent
         said nothing then.
         """
-        return recalls.recalls(self._run, agent, step).given(as_records)
+        return recalls.recalls(self, agent, step).given(as_records)
 
     def prompts(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:
         """The texts of memory that an agent was shown, or all were, in order."""
-        return recalls.prompts(self._run, agent, step).given(as_records)
+        return recalls.prompts(self, agent, step).given(as_records)
 
     def prompt(self, agent: Any, step: float | None = None) -> str:
         """The memory that an agent saw at a step, exactly.
@@ -201,7 +204,7 @@ class Run:
         Several texts have an empty line between them; nothing shown is ``""``. None is
         the last finished step.
         """
-        shown = self.prompts(agent, self._run.step(step), as_records=True)
+        shown = self.prompts(agent, self.step(step), as_records=True)
         return "\n\n".join(row["text"] or "" for row in shown)
 
     def calls(
@@ -213,7 +216,7 @@ class Run:
         as_records: bool = False,
     ) -> Any:
         """The requests to language models, in the order they were recorded."""
-        return calls.calls(self._run, agent, step, purpose).given(as_records)
+        return calls.calls(self, agent, step, purpose).given(as_records)
 
     def cost(
         self, by: str | Sequence[str] = ("purpose",), *, as_records: bool = False
@@ -227,7 +230,7 @@ class Run:
                 those of ``tokens_in`` that providers read from their caches.
             as_records: a list of dicts instead of a DataFrame.
         """
-        return calls.cost(self._run, by).given(as_records)
+        return calls.cost(self, by).given(as_records)
 
     def verdicts(
         self,
@@ -241,11 +244,11 @@ class Run:
         ``kept`` is False for what it refused; ``fact``, ``stable`` and ``useful`` are
         the model's verdict. A repeated statement has a row of its own.
         """
-        return verdicts.verdicts(self._run, agent, step).given(as_records)
+        return verdicts.verdicts(self, agent, step).given(as_records)
 
     def interventions(self, *, as_records: bool = False) -> Any:
         """The interventions of a researcher, in order."""
-        return state.interventions(self._run).given(as_records)
+        return state.interventions(self).given(as_records)
 
     def search(
         self,
@@ -259,16 +262,13 @@ class Run:
         embedder: Any = "static",
         as_records: bool = False,
     ) -> Any:
-        """Records by meaning and words, best first.
-
-        Of up to 1,000 records all are ranked, as a memory ranks its own. Of more, the
-        most promising 1,000: half by the embedding, half by rare words in common.
+        """Records by meaning and words, best first, as a memory ranks its own.
 
         Args:
             text: what it is about.
             agent: only its records; None is all agents.
             step: only what was current at the end of it; None is all there ever was.
-            k: at most ``k`` of them; None is all that were ranked.
+            k: at most ``k`` of them; None is all of them.
             kinds: only these.
             across: in all runs of the store.
             embedder: the one the run was recorded with, as for ``configure``; what it
@@ -276,7 +276,7 @@ class Run:
             as_records: a list of dicts instead of a DataFrame.
         """
         asked = (text, agent, step, k, kinds, across, embedder)
-        return searching.search(self._run, *asked).given(as_records)
+        return searching.search(self, *asked).given(as_records)
 
     def differences(self, other: "Run", events: bool = False) -> Difference | None:
         """The first difference to another run, of any store; None if they are equal.
@@ -287,7 +287,7 @@ class Run:
                 text, as is right for runs with different classes of memory. By default
                 all that was recorded is compared, record by record.
         """
-        return first_difference(self._run, other._run, events)
+        return first_difference(self, other, events)
 
     def parting(self, other: "Run", events: bool | None = None) -> Parting:
         """The point at which two runs part, and the parameters that differ.
@@ -312,46 +312,10 @@ class Run:
         Returns:
             The files.
         """
-        return exporting.export(self._run, folder, format)
-
-    # -- in SQL, where there is no method ---------------------------------------------
-    #
-    # Statements are SQLAlchemy's, over the tables of ``mesa_memory.stores.schema``. They
-    # see all runs of the store: what is meant has ``run == self.id``. An agent has a
-    # name there, which is always text.
-
-    @property
-    def unique_ids(self) -> dict[str, Any]:
-        """The agents so far: their names in the store, and their own ids, in order."""
-        return dict(self._run.unique_ids())
-
-    @property
-    def names(self) -> dict[Any, str]:
-        """The names of agents that have one, by unique id."""
-        return self._run.names()
-
-    def name_of(self, agent: Any) -> str:
-        """An agent's name in the store, by its unique id.
-
-        Raises:
-            ValueError: if the run lacks the agent; lists its agents.
-        """
-        return self._run.agent(agent)
-
-    def rows(self, statement: Any) -> list[tuple]:
-        """All rows of a statement, as they are in the store."""
-        return self._run.rows(statement)
-
-    def records(self, statement: Any) -> list[dict[str, Any]]:
-        """All rows of a statement by column, an ``agent`` as its unique id."""
-        return self._run.table(statement).rows
-
-    def chunks(self, statement: Any) -> Iterator[Sequence[Any]]:
-        """The rows of a long answer, some thousands at a time."""
-        return self._run.chunks(statement)
+        return exporting.export(self, folder, format)
 
     def _told(self, name: str) -> Any:
-        return run_row(self._store, self.id)[name]
+        return run_row(self.store, self.id)[name]
 
 
 def _memories(run: Run) -> set[str]:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-from sqlalchemy import Text, literal
+from sqlalchemy import Text, literal, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.records import MemoryRecord
@@ -18,8 +18,7 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.retrieval import scoring as retrieval
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.runs.candidates import Candidates
-from mesa_memory.runs.recorded import RecordedRun
+from mesa_memory.runs.recorded import RecordedRun, table_of
 from mesa_memory.runs.state import valid_at
 from mesa_memory.runs.table import Table, table
 
@@ -53,32 +52,29 @@ def search(
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"search needs a text to look for, got {text!r}")
     maker = embedder_of(embedder)
-    vector = vectors_by(maker, [text])[0]
     if across and step is not None:
         raise ValueError(f"a step is one of a run, not of all; got step {step!r}")
-    own = None if across else run.number
+    wanted = select(*COLUMNS)
+    if not across:
+        wanted = wanted.where(run.mine(records))
     if agent is not None:
-        agent = str(agent) if across else run.agent(agent)
-    candidates = Candidates(run, own, agent, _conditions(run, step, kinds))
-    rows = candidates.rows(COLUMNS, text, vector, maker.name)
+        name = str(agent) if across else run.name_of(agent)
+        wanted = wanted.where(records.c.agent == name)
+    if step is not None:
+        wanted = wanted.where(valid_at(run.step(step)))
+    if kinds is not None:
+        names = [kinds] if isinstance(kinds, str) else list(kinds)
+        wanted = wanted.where(records.c.kind.in_(names))
+    rows = sorted(table_of(run.store, wanted).rows, key=_place)
     for row in rows:
-        own = row["run"] == run.number
-        row["agent"] = run.unique_id(row["agent"]) if own else row["agent"]
+        if row["run"] == run.id:
+            row["agent"] = run.unique_id(row["agent"])
     found = _ranked(rows, run.location, text, k, maker)
     return table(SHOWN, [_line(rows[int(hit.record.id)], hit) for hit in found])
 
 
-def _conditions(
-    run: RecordedRun, step: Any, kinds: str | Collection[str] | None
-) -> list[Any]:
-    """The conditions on the records."""
-    found = []
-    if step is not None:
-        found.append(valid_at(run.step(step)))
-    if kinds is not None:
-        names = [kinds] if isinstance(kinds, str) else list(kinds)
-        found.append(records.c.kind.in_(names))
-    return found
+def _place(row: dict[str, Any]) -> tuple:
+    return row["run"], row["agent"], row["layer"], row["seq"]
 
 
 def _ranked(

@@ -34,7 +34,7 @@ def state(
     stale = case((sound, records.c.stale_since)).label("stale_since")
     then = {"importance": graded, "stale_since": stale}
     columns = [then.get(c.name, c) for c in COLUMNS]
-    mine = run.mine(records), records.c.agent == run.agent(agent)
+    mine = run.mine(records), records.c.agent == run.name_of(agent)
     wanted = select(*columns).where(*mine, valid_at(at)).order_by(records.c.seq)
     if layer is not None:
         wanted = wanted.where(records.c.layer == layer)
@@ -64,7 +64,7 @@ def agents(run: RecordedRun) -> Table:
     for row in found.rows:
         for name in ("first_step", "last_step"):
             row[name] = written(row[name])
-    places = {name: place for place, name in enumerate(run.unique_ids().values())}
+    places = {name: place for place, name in enumerate(run.unique_ids.values())}
     found.rows.sort(key=lambda row: places[row["agent"]])
     return found
 

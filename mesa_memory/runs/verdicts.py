@@ -25,7 +25,7 @@ def verdicts(run: RecordedRun, agent: Any, step: Any) -> Table:
     records = schema.records
     wanted = select(*COLUMNS).where(run.mine(records), records.c.kind == KIND)
     if agent is not None:
-        wanted = wanted.where(records.c.agent == run.agent(agent))
+        wanted = wanted.where(records.c.agent == run.name_of(agent))
     rows = run.table(wanted.order_by(records.c.seq)).rows
     found = list(_verdicts(rows))
     if step is not None:

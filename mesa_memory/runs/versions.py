@@ -42,7 +42,7 @@ def history(
         own = run_record(run, record)
         # Versions of a record stand beside it, so these few rows are enough.
         agent, layer, kind = own["agent"], own["layer"], own["kind"]
-    wanted = wanted.where(records.c.agent == run.agent(agent))
+    wanted = wanted.where(records.c.agent == run.name_of(agent))
     for column, value in ((records.c.layer, layer), (records.c.kind, kind)):
         if value is not None:
             wanted = wanted.where(column == value)
@@ -66,7 +66,7 @@ def run_record(run: RecordedRun, name: str) -> dict[str, Any]:
         some = run.table(of_run.limit(1)).rows
         like = f", such as {some[0]['id']!r}" if some else "; it has none"
         raise ValueError(
-            f"run {run.number} has no record {name!r}. Ids are "
+            f"run {run.id} has no record {name!r}. Ids are "
             f"'agent/layer/kind/number'{like}"
         )
     return found[0]

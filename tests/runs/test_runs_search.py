@@ -6,7 +6,7 @@ import pytest
 from mesa_memory.embedders.static import StaticEmbedder
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.retrieval.scoring import Scoring
-from mesa_memory.runs import candidates, open_run
+from mesa_memory.runs import open_run
 from mesa_memory.stores import Batch, RunInfo, open_store
 from tests.support.postgres import postgres  # noqa: F401 - a fixture
 
@@ -52,15 +52,6 @@ def store(request, tmp_path_factory):
     opened.close()
 
 
-@pytest.fixture(params=["all", "promising"])
-def amount(request, monkeypatch):
-    """Whether all records are ranked, or the promising ones of many."""
-    if request.param == "promising":
-        monkeypatch.setattr(candidates, "RANKED_RECORDS", 4)
-        monkeypatch.setattr(candidates, "LARGE_RUN", 3)
-    return request.param
-
-
 def found(rows):
     return [row["text"] for row in rows]
 
@@ -75,13 +66,10 @@ def found(rows):
         ("STORM", SAID[4]),
     ],
 )
-def test_the_record_that_is_meant_comes_first(store, amount, name, query, text):
+def test_the_record_that_is_meant_comes_first(store, name, query, text):
     with open_run(store, name) as run:
         rows = run.search(query, k=2, as_records=True)
-    # Of many records without embeddings, words alone choose those that are ranked.
-    by_words = query in ("poisoned wells", "STORM")
-    if by_words or (name, amount) != ("bare", "promising"):
-        assert rows[0]["text"] == text
+    assert rows[0]["text"] == text
     assert [row["rank"] for row in rows] == [1, 2]
     assert rows[0]["score"] >= rows[1]["score"]
 
@@ -98,7 +86,6 @@ def test_a_search_may_be_of_an_agent_a_kind_or_what_was_current(store):
         assert len(run.search("the well", kinds=["message", "x"], k=None)) == 5
 
 
-@pytest.mark.usefixtures("amount")
 def test_a_search_across_runs_finds_both(store):
     with open_run(store, "bare") as run:
         rows = run.search("poisoned well", across=True, k=2, as_records=True)
@@ -139,27 +126,6 @@ def test_an_embedding_that_is_none_is_a_damaged_file(tmp_path):
     with open_run(store) as run, pytest.raises(StoreCorrupt, match="finite numbers"):
         run.search("storm")
     store.close()
-
-
-def test_words_with_signs_of_sql_are_words(store, monkeypatch):
-    monkeypatch.setattr(candidates, "RANKED_RECORDS", 2)
-    with open_run(store, "embedded") as run:
-        for query in (
-            "100% '); DROP TABLE records; --",
-            "_",
-            "%",
-            "\\",
-            "the of",
-            "水",
-        ):
-            assert len(run.search(query, as_records=True)) <= 2
-        assert len(run.state(1)) > 0
-
-
-def test_many_words_of_a_query_are_cut_to_their_common_beginnings():
-    assert candidates.beginnings("Who was happy and poisoned?") == ["happ", "poison"]
-    assert len(candidates.beginnings(" ".join(f"w{n}" for n in range(99)))) == 16
-    assert candidates.beginnings("the of and") == []
 
 
 def test_a_search_that_names_a_speaker_prefers_what_it_said(store):
