@@ -1,5 +1,6 @@
 """litellm: its HTTP clients, its providers and their addresses, what a response cost."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
@@ -179,15 +180,19 @@ def be_quiet() -> None:
 
     litellm.suppress_debug_info = True
     _acompletion()
+    for name in ("LiteLLM", "asyncio"):
+        logging.getLogger(name).addFilter(_matters)
 
 
-def is_left_behind(task: Any) -> bool:
-    """True for a task of litellm's worker for logs.
+def _matters(record: logging.LogRecord) -> bool:
+    """False for messages about litellm's worker for logs, unless something is logged.
 
-    The worker moves to each event loop that uses litellm, and leaves its tasks behind.
+    The process has one worker. It moves to each event loop that uses litellm, such as the
+    user's and the one in the background, and leaves its tasks behind.
     """
-    coroutine = task.get_coro() if hasattr(task, "get_coro") else None
-    return "LoggingWorker." in getattr(coroutine, "__qualname__", "")
+    said = record.getMessage()
+    of_worker = "LoggingWorker" in said or "Logging.async_" in said
+    return not of_worker or bool(hooks())
 
 
 @cache

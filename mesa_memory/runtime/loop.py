@@ -16,7 +16,6 @@ from contextvars import Context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
-from mesa_memory.hosts.litellm import is_left_behind
 
 #: blocking calls (name look-ups, clients without a coroutine) that run at once
 WORKER_THREADS = 32
@@ -66,18 +65,11 @@ class BackgroundLoop:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._loop.set_default_executor(_workers())
-                self._loop.set_exception_handler(_report)
                 self.thread = threading.Thread(
                     target=self._loop.run_forever, name="mesa-memory", daemon=True
                 )
                 self.thread.start()
             return self._loop
-
-
-def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Prints errors in the loop, except those of tasks that litellm has left behind."""
-    if not is_left_behind(context.get("task")):
-        loop.default_exception_handler(context)
 
 
 def _workers() -> concurrent.futures.ThreadPoolExecutor:
