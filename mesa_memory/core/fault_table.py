@@ -1,13 +1,15 @@
 """Errors of language-model servers, sorted by the action that helps: one table for all.
 
 Servers report the same fault in different words, states and codes. The table reads the
-error's HTTP state, then its codes, then the numbers and words of its message. The first
-row that fits decides. The message is cut first, so an error of any size is read quickly.
+error's HTTP state, then its codes, then the numbers and words of its message. The rows
+are in ``fault_table.toml``. The message is cut first, so an error of any size is read quickly.
 """
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 #: longest error body, in bytes, and longest message, in characters, that are read
@@ -59,144 +61,51 @@ class FailedAttempt(NamedTuple):
     action: str
 
 
-class Row(NamedTuple):
+class Row:
     """A row of the table; it fits a fault with one of its codes, or with its words.
 
-    Attributes:
-        outcome: the action that helps.
-        codes: see ``Fault``; they fit in any state.
-        words: of the message.
-        states: in which the words fit.
-        unless: words that make it another fault.
+    Args:
+        row: see ``fault_table.toml``.
+        parts: patterns by the names under which words refer to them.
     """
 
-    outcome: str
-    codes: frozenset[str]
-    words: re.Pattern[str]
-    states: tuple[int | None, ...]
-    unless: re.Pattern[str] | None = None
+    def __init__(self, row: dict[str, Any], parts: dict[str, str]) -> None:
+        self.outcome: str = row["outcome"]
+        self.codes = frozenset(row["codes"])
+        self.states: list[int] = row.get("states", [])
+        self._words, self._unless = (
+            _pattern(row[name], parts) if name in row else None
+            for name in ("words", "unless")
+        )
 
     def fits(self, fault: Fault) -> bool:
         """True if this row decides."""
-        by_words = fault.status in self.states and self.words.search(fault.said)
-        if not (by_words or self.codes & fault.codes):
-            return False
-        return self.unless is None or not self.unless.search(fault.said)
+        in_state = not self.states or fault.status in self.states
+        by_words = in_state and self._words and self._words.search(fault.said)
+        return bool(by_words or self.codes & fault.codes) and not self.excludes(fault)
+
+    def excludes(self, fault: Fault) -> bool:
+        """True if words make it another fault."""
+        return bool(self._unless and self._unless.search(fault.said))
 
 
-def _words(*parts: str) -> re.Pattern[str]:
-    return re.compile("|".join(parts), re.IGNORECASE | re.DOTALL)
+def _pattern(words: list[str], parts: dict[str, str]) -> re.Pattern[str]:
+    pattern = "|".join(words)
+    for name, part in parts.items():
+        pattern = pattern.replace(f"<{name}>", part)
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
 
 
-_WAIT = re.compile(
-    r"(?:try|retry|trying)(?: again| your request)? (?:in|after) ((?:[\d.]+ ?[a-z]+ ?)+)",
-    re.IGNORECASE,
-)
-_SIZE = r"(?:tokens?\b|context|\bprompt\b|\binputs?(?: text| length| data| size| is| was)*\b)"
-_OVER = (
-    r"(?:too (?:long|large|many)|exceed|(?:longer|greater|larger) than|overflow|超|reduce the"
-    r"|must (?:be|have) (?:<=|less|fewer)|should be \[|maximum (?:context|prompt|input))"
-)
-_REFUSING = (400, 403, 406, 422, 451)
-
+_ROWS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_PARTS = _ROWS.pop("parts")
 #: the first row that fits decides
-TABLE = (
-    Row(
-        FILTERED,
-        frozenset(
-            {"contentfilter", "contentpolicyviolation", "responsibleaipolicyviolation"}
-            | {"datainspectionfailed", "cyberpolicyviolation", "moderationblocked"}
-            | {"contentmoderation", "guardrailintervened", "contentpolicy"}
-        ),
-        _words(
-            r"content[ _-](?:filter|moderation|management|policy)",
-            r"content exists risk|inappropriate content|usage (?:policy|policies|guidelines)",
-            r"(?:was|were|been) flagged|safety (?:reasons|system|filter|settings)",
-            r"blocked by .{0,40}(?:filter|guardrail|safety)|敏感|contentpolicy",
-            r"sensitive (?:words|content|information)",
-            r"responsible ai|guardrail .{0,40}(?:blocked|violat|intervened)",
-        ),
-        _REFUSING,
-    ),
-    Row(
-        BAD_OUTPUT,
-        frozenset(
-            {"jsonvalidatefailed", "toolusefailed", "outputparsefailed"}
-            | {"incompletegeneration", "malformedfunctioncall"}
-        ),
-        _words(
-            r"failed[ _]generation|failed to (?:generate|validate) (?:\w+ ){0,2}(?:json|tool)",
-            r"failed to call a (?:function|tool)|error parsing tool call",
-            r"failed to parse (?:input at pos|(?:\w+ )?(?:tool|function) call)",
-            r"tool call validation failed|model did ?n[o']t (?:call|produce|return)",
-            r"model (?:has )?(?:produced|generated) .{0,30}(?:invalid|could not|unexpected)",
-            r"(?:model(?:'s)?|generated) (?:json|output|tool call)s? .{0,30}"
-            r"(?:does not|could not|invalid|not valid|malformed)",
-            r"incomplete generation|could not finish the message because",
-        ),
-        (400, 422, 424, 500),
-    ),
-    Row(
-        TOO_LONG,
-        frozenset(
-            {"contextlengthexceeded", "contextwindowexceeded", "stringabovemaxlength"}
-            | {"exceedcontextsizeerror", "tokenslimitreached", "requesttoolarge"}
-        ),
-        _words(
-            f"{_SIZE}.{{0,60}}?{_OVER}",
-            f"{_OVER}.{{0,60}}?{_SIZE}",
-            r"(?:request|payload|body) (?:size )?(?:is )?(?:too large|exceeds)|输入.{0,20}超",
-        ),
-        (400, 413, 422, 500),
-        # That is a setting, not the prompt.
-        unless=_words(
-            r"(?<!\+ `)max_?(?:completion_?|output_?|new_?)?tokens\W{0,3}"
-            r"(?:or \W?max_\w+\W{1,2}|\d+\W{1,2})?(?:is|are|must|value|should|exceeds|:)",
-            r"\d (?:completion|output) tokens|maximum tokens you requested",
-        ),
-    ),
-    Row(
-        REFUSED,
-        frozenset(
-            {"insufficientquota", "billingnotactive", "billinghardlimitreached"}
-            | {"insufficientbalance", "insufficientcredits", "accountdeactivated"}
-            | {"arrearage", "freetieronly", "exceededcurrentquotaerror"}
-            | {"accountoverdueerror", "paymentrequired", "billingerror"}
-        ),
-        _words(
-            r"insufficient[ _](?:quota|balance|credits?|funds)|credit balance",
-            r"balance (?:is )?(?:too low|insufficient|not enough)|余额不足|欠费",
-            r"(?:out of|any|no|all available|more) credits|spend(?:ing)? limit|good standing",
-            r"credits (?:are|have been) (?:depleted|exhausted|used)",
-            r"exceeded your (?:current quota|monthly)|account .{0,60}(?:not active|overdue"
-            r"|suspended|deactivated)|billing .{0,20}(?:inactive|not active|hard limit)",
-        ),
-        (400, 401, 402, 403, 429),
-        # Gemini says so of each rate limit, too.
-        unless=_words(_WAIT.pattern, r"per ?(?:minute|second)"),
-    ),
-    Row(
-        REFUSED,
-        frozenset({"apikeyinvalid", "invalidapikey"}),
-        # Some providers' code raises this as a lost connection, or a server's error.
-        _words(r"missing (?:[\w ]*api[ _]key|credentials)"),
-        (*range(400, 600), None),
-    ),
-    Row(
-        BUSY,
-        frozenset(
-            {"overloadederror", "throttlingexception", "throttling", "engineoverloaded"}
-            | {"modelnotreadyexception", "serviceunavailable", "capacityexceeded"}
-        ),
-        _words(r"(?!)"),
-        (),
-    ),
-)
+TABLE = {name: Row(row, _PARTS) for name, row in _ROWS.items()}
+_WAIT = _pattern(["<wait>"], _PARTS)
 
 
 def is_of_account(fault: Fault) -> bool:
     """True if the account is empty or closed."""
-    return fault.status == 402 or TABLE[3].fits(fault)
+    return fault.status == 402 or TABLE["account"].fits(fault)
 
 
 def outcome(fault: Fault) -> str | None:
@@ -204,7 +113,7 @@ def outcome(fault: Fault) -> str | None:
     status = fault.status
     if _is_larger_than_limit(fault):
         return TOO_LONG
-    for row in TABLE:
+    for row in TABLE.values():
         if row.fits(fault):
             return row.outcome
     if status is None:
@@ -245,10 +154,10 @@ def _is_larger_than_limit(fault: Fault) -> bool:
     A rate limit is one as well: a request for more tokens than a minute has can never
     pass, however long one waits.
     """
-    told, too_long = fault.said, TABLE[2]
+    told, too_long = fault.said, TABLE["too_long"]
     if fault.status not in (*too_long.states, 429) or not _ABOUT_LENGTH.search(told):
         return False
-    if too_long.unless and too_long.unless.search(told):
+    if too_long.excludes(fault):
         return False
     for pattern, (requested, limit) in _PAIRS:
         if found := pattern.search(told):

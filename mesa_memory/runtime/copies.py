@@ -6,7 +6,7 @@ from mesa_memory.runtime.services import Services
 
 #: what both use; they pay from one budget
 _SAME = (
-    "execution", "llm", "model", "embedder", "settings", "ledger", "forecaster", "vectors",
+    "execution", "llm", "model", "embedder", "settings", "ledger", "vectors",
     "max_pending_steps", "on_failure", "cache", "replicate", "occurrences", "_seed",
 )  # fmt: skip
 

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 
 from mesa_memory.core.at_fork import at_fork
 from mesa_memory.core.embedding import Embedded, EmbedRequest
-from mesa_memory.core.recorder import RunRecorder
 from mesa_memory.core.records import Observer, RecordBus
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.core.text.redaction import logger as logger_of
@@ -30,10 +29,9 @@ from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.cache.request_key import Occurrences, request_key
 from mesa_memory.llm.cache.response_cache import CachedResponse, ResponseCache
 from mesa_memory.llm.cost import usage
-from mesa_memory.llm.cost.forecaster import Forecaster
 from mesa_memory.llm.cost.ledger import Ledger
 from mesa_memory.llm.cost.price import Price
-from mesa_memory.llm.cost.usage import NOTHING, Reservation
+from mesa_memory.llm.cost.usage import Reservation
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
 from mesa_memory.llm.tokens import count_tokens
@@ -57,11 +55,10 @@ class Services:
         embedder: turns texts into vectors; what it needs is loaded on first use.
         settings: how requests are sent.
         ledger: what it cost so far.
-        forecaster: says what a request will cost.
         bus: who observes the records of the run, and their order.
         max_pending_steps: failing steps in a row before the run stops.
         on_failure: ``"continue"``, or ``"raise"`` to stop at the first failure.
-        recorder: writes the run into a store; None records nothing.
+        recorder: the ``Recorder`` that writes the run into a store; None records nothing.
         replay: answers every request from a recorded run; None asks the model.
         cache: responses of providers and vectors, in a file; None caches nothing.
         replicate: the number under which responses are cached.
@@ -81,11 +78,10 @@ class Services:
         self.embedder: Any = embedder_of("static")
         self.settings = LLMSettings()
         self.ledger = Ledger()
-        self.forecaster = Forecaster()
         self.bus = RecordBus()
         self.max_pending_steps = 10
         self.on_failure = "continue"
-        self.recorder: RunRecorder | None = None
+        self.recorder: Any = None
         self.replay: Any = overriding_client()
         self.cache: ResponseCache | None = None
         self.replicate = 0
@@ -338,11 +334,8 @@ class Services:
         Raises:
             BaseException: the request's own, once it is counted and recorded.
         """
-        call, recorder, expected = _Call(), self.recorder, NOTHING
+        call, recorder = _Call(), self.recorder
         order = recorder.began(request) if recorder else ()
-        if not getattr(client, "instant", False):
-            terms = self._terms(client, request.model)
-            expected = self.forecaster.expect(request, *terms)
         error: BaseException | None = None
         try:
             yield call
@@ -358,8 +351,7 @@ class Services:
                 price = usage.price_of(client, model)
                 used = usage.usage_of(request, reply, price)
                 self.ledger.record_route(model, reply)
-                self.forecaster.learn(request, expected, used)
-            self.ledger.settle(request, model, reserved, used, expected)
+            self.ledger.settle(request, model, reserved, used)
             if recorder:
                 replayed, live = client is self.replay, self.live_answer(client)
                 recorder.called(request, order, reply, error, replayed, live=live)
@@ -387,7 +379,6 @@ def _after_fork_in_child() -> None:
         services.pool.forked()
         services._batcher.forked()
         services.ledger.forked()
-        services.forecaster.forked()
         services._provider = None  # its connections and limits belong to the parent
 
 

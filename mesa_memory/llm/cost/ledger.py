@@ -13,9 +13,7 @@ from mesa_memory.llm.cost.account import Account, soon, wake
 from mesa_memory.llm.cost.usage import NOTHING, Budget, Reservation, Usage, largest
 
 #: keys by which usage can be grouped
-GROUP_KEYS = ("purpose", "model", "agent", "step")
-#: number of newest steps that are counted one by one
-NEWEST_STEPS = 100
+GROUP_KEYS = ("purpose", "model", "agent")
 UNLIMITED = Budget()
 
 type _Sums = defaultdict[tuple, Usage]
@@ -30,9 +28,7 @@ class Ledger:
         self.account: Account | None = None
         self._routes: dict[str, Route] = {}
         self._usage = _sums()  # by purpose, model and agent
-        self._older = _sums()  # the part of it before the newest steps
-        self._steps: dict[float, _Sums] = {}  # the part of it in each newest step
-        self._total = self._expected = NOTHING
+        self._total = NOTHING
         self._excess = NOTHING  # the most that a call has used beyond its forecast
         self._before: dict[str, Usage] = {}  # by purpose, until the run was resumed
         self.forked()
@@ -58,11 +54,6 @@ class Ledger:
         """The sum over all calls."""
         return self._total
 
-    @property
-    def forecast(self) -> Usage:
-        """The usage that was expected of all answered calls before they were sent."""
-        return self._expected
-
     def of_run(self) -> dict[str, Usage]:
         """Usage by purpose since the run began, also before it was resumed, in order.
 
@@ -79,9 +70,7 @@ class Ledger:
         self._before = dict(before)
 
     def by(self, *keys: str) -> dict[tuple, Usage]:
-        """Usage grouped by some of purpose, model, agent and step, in order of use.
-
-        The newest 100 steps are told apart; earlier usage stands under None.
+        """Usage grouped by some of purpose, model and agent, in order of use.
 
         Raises:
             ValueError: for another key.
@@ -92,13 +81,8 @@ class Ledger:
         positions = [GROUP_KEYS.index(key) for key in keys]
         grouped = _sums()
         with self._lock:
-            by_step: list[tuple[Any, _Sums]] = [(None, self._usage)]
-            if "step" in keys:
-                by_step = [(None, self._older), *self._steps.items()]
-            for step, sums in by_step:
-                for full, used in sums.items():
-                    group = tuple((*full, step)[position] for position in positions)
-                    grouped[group] += used
+            for full, used in self._usage.items():
+                grouped[tuple(full[position] for position in positions)] += used
         return dict(grouped)
 
     def reserve(
@@ -141,24 +125,13 @@ class Ledger:
             return reservation
 
     def settle(
-        self,
-        request: LLMRequest,
-        model: str,
-        reserved: Reservation,
-        used: Usage,
-        expected: Usage = NOTHING,
+        self, request: LLMRequest, model: str, reserved: Reservation, used: Usage
     ) -> None:
-        """Replaces the reservation of a call by its usage of ``model``.
-
-        Args:
-            expected: see ``Forecaster``; counted if the call did not fail.
-        """
+        """Replaces the reservation of a call by its usage of ``model``."""
         with self._lock:
             self._open.remove(reserved)
             self._excess = largest(self._excess, used, reserved.forecast)
             self._count(request, model, used)
-            if not used.failures:
-                self._expected += expected
             waiting, self._waiting = self._waiting, []
             if self.account is not None:
                 self.account.settle(reserved.forecast, reserved.beyond, used)
@@ -171,12 +144,7 @@ class Ledger:
             self._count(request, model, used)
 
     def _count(self, request: LLMRequest, model: str, used: Usage) -> None:
-        key = (request.purpose, model, request.agent)
-        self._usage[key] += used
-        self._steps.setdefault(request.step, _sums())[key] += used
-        if len(self._steps) > NEWEST_STEPS:
-            for old, part in self._steps.pop(min(self._steps)).items():
-                self._older[old] += part
+        self._usage[request.purpose, model, request.agent] += used
         self._total += used
 
 
