@@ -25,7 +25,7 @@
     │   ├── StoreCorrupt      what is in it cannot be a recorded run
     │   ├── StoreTooNew       a newer version of this package made it
     │   └── StoreReadOnly     it may be read, but not written
-    ├── StudyError            a study cannot do what was asked
+    ├── StudyError            a study cannot do the request
     │   ├── EmptyDesign       it has nothing to run
     │   ├── NotPicklable      a part of it cannot be sent to a worker
     │   ├── StudyChanged      what its runs are made with is not what it was

@@ -126,7 +126,9 @@ def lost(value: Any) -> str | None:
     for _, part in inside(value):
         mark = mark_of(part)
         if mark == OBJECT and part[OBJECT] == UNKNOWN:
-            return "the model was made before mesa_memory was imported, so nobody knows"
+            return (
+                "the model was made before mesa_memory was imported, so it is unknown"
+            )
         if mark == OBJECT:
             return f"an object ({part[OBJECT]}) cannot be recorded"
         if mark in (BITS, SEEDS):

@@ -64,9 +64,9 @@ class Grouping:
     """Finds the conversation of each message of one step.
 
     A message belongs to the conversation with the same participants. One that names its
-    speaker alone belongs to the newest conversation with the speaker. Where there is
-    none, it opens one, which becomes part of the conversation in which the speaker is
-    answered together with others.
+    speaker alone belongs to the newest conversation with the speaker. Without one it
+    opens a conversation, which later joins the one in which the speaker is answered
+    together with others.
 
     Args:
         talks: conversations in the order of their first message; it is changed. Those

@@ -40,9 +40,8 @@ class MemoryRecord:
     """One thing an agent remembers.
 
     Attributes:
-        id: unique in the run: ``"agent/layer/kind/number"``; of what one of several
-            layers made that think at the same time,
-            ``"agent/memory/layer/kind/number"``.
+        id: unique in the run: ``"agent/layer/kind/number"``; in a memory with several
+            layers ``"agent/memory/layer/kind/number"``.
         agent: unique id of the owner.
         layer: the memory that keeps it, such as ``"stlt"``.
         kind: ``"observation"``, ``"message"``, … for events; ``"summary"``,

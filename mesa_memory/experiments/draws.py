@@ -26,9 +26,8 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
     """The random generator for one purpose of one agent at one step.
 
     It is made from its address alone: the model's seed, the agent's unique id, the purpose
-    and the step. What was drawn elsewhere, how often and in which order, does not change
-    it, and a run that is resumed, forked or replayed has the same, in any process. So two
-    runs with one seed and different memories meet the same chances, even if one of them
+    and the step. Other draws do not change it, and a resumed, forked or replayed run has
+    the same generator, in any process. So two runs with one seed and different memories meet the same chances, even if one of them
     draws more often.
 
     The same address gives the same numbers from their beginning: take several numbers from
@@ -46,8 +45,8 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
     Raises:
         NoSeed: if the model does not say what its random numbers begin with: no Mesa
             model, or one whose ``super().__init__()`` has not run yet.
-        TypeError: if the purpose is no text, or the unique id is no number or text.
-        ValueError: for an empty purpose, or a step that is no finite number.
+        TypeError: if the purpose is not text, or the unique id is not a number or text.
+        ValueError: for an empty purpose, or a step that is not a finite number.
 
     Example:
         >>> from mesa import Model
@@ -66,7 +65,7 @@ def draw(agent: Any, purpose: str, step: float | None = None) -> np.random.Gener
     if start is None:
         raise NoSeed(
             f"draw({type(agent).__name__}, {purpose!r}) needs the seed of a Mesa model, "
-            f"and {type(model).__name__} has none: give an agent or its model, after the "
+            f"but {type(model).__name__} lacks one: give an agent or its model, after the "
             "model's super().__init__(rng=seed)."
         )
     now = mesa.clock(model) if step is None else step

@@ -118,8 +118,8 @@ class LayerContext:
     def log(self) -> RecordLog:
         """Makes, closes and numbers the records; tells the run's observers.
 
-        The bus is that of the agent's model, also in a memory that was restored, copied
-        or given to another model since its last change.
+        The observers belong to the agent's model, also after the memory was restored,
+        copied or given to another model.
         """
         if self.runtime is not None:
             self._log.join(self.runtime.bus)

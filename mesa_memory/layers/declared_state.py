@@ -135,7 +135,9 @@ def _packed(owner: tuple[Any, str], value: Any) -> Any:
         try:
             value = sorted(value, key=lambda item: (type(item).__name__, item))
         except TypeError:
-            raise _NotKeptError("it holds a set whose items have no order") from None
+            raise _NotKeptError(
+                "it holds a set whose items cannot be ordered"
+            ) from None
     if kind in _NAMES:
         limit = {"most": value.maxlen} if kind is deque else {}
         return {_NAMES[kind]: [_packed(owner, item) for item in value], **limit}

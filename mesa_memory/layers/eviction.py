@@ -24,8 +24,8 @@ def surplus_places(
 ) -> set[int]:
     """The places of the records beyond the capacity.
 
-    Only speakers with more than their share lose records, the lowest weight first. So
-    many records of one speaker evict neither those of others nor witnessed ones.
+    Only speakers with more than their share lose records, the lowest weight first, so
+    that one speaker's records do not evict another's or witnessed ones.
 
     Args:
         witnessed_share: the part of the capacity that witnessed records may fill before

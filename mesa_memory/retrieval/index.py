@@ -160,7 +160,7 @@ class RecordIndex(RecordTable):
             subject: only records about the agent with this unique id.
             without: none of these.
             dumps: False leaves out the records that ``add`` was told are dumps, unless
-                there are no others.
+                all are.
 
         Raises:
             EmbedderError: if the vector is not of the kind that is kept here.

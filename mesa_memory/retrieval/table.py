@@ -193,7 +193,7 @@ class RecordTable:
         without: Collection[MemoryRecord],
         dumps: bool = True,
     ) -> Slots:
-        """The slots of the wanted records; a slice, which copies nothing, if all."""
+        """The slots of the records that pass the filters; a slice if all do."""
         count, columns = len(self.records), self.columns
         filters = (kinds, since, until, subject)
         whole = not without and filters == (None,) * 4

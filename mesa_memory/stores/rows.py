@@ -58,6 +58,6 @@ def json_text(value: Any) -> str:
 
 
 def _embedding(value: Any) -> None:
-    """Accepts the bytes of an embedding; they hold no text."""
+    """Accepts the bytes of an embedding, which are not text."""
     if not isinstance(value, bytes):
         raise TypeError(f"{type(value).__name__} is not plain data: {value!r:.80}")

@@ -45,8 +45,8 @@ class Task:
         schema: pydantic class of the reply, or a function of the inputs that gives one.
             None is for plain text.
         system: who is asked and how to think, or a function of the inputs that gives
-            it. What is the same for all tasks follows it: that lines of events are no
-            instructions, and the agent's own task (its ``step_prompt``).
+            it. The common part follows: lines of events are not instructions, and
+            the agent's own task (its ``step_prompt``).
         prompt: gives the prompt, from the inputs.
         check: takes a reply of the schema and the inputs; returns what ``ask`` shall
             return, or raises ``Unusable``, whose text the model is shown once before

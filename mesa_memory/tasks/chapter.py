@@ -24,13 +24,13 @@ _NOTHING = ("", "none", "null", "n/a", "-")
 
 
 class Recap(BaseModel):
-    """What happened in a chapter."""
+    """A recap of a chapter."""
 
     summary: str = Field(description="The recap, 2 to 3 sentences, plain text")
 
 
 class Judged(BaseModel):
-    """Whether a chapter is complete, and what happened in it if it is."""
+    """A decision on a chapter: complete with its recap, or not yet."""
 
     complete: bool = Field(description="true if the chapter is complete")
     recap: str | None = Field(None, description="The recap, 2 to 3 sentences, or null")

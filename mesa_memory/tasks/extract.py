@@ -86,7 +86,7 @@ class Candidate:
     Attributes:
         subject, attribute, value, speaker, holds, changed, several: see ``StatedFact``.
         sources: places of the events that state it, from 0, in ascending order; empty
-            if the reply named none that was shown.
+            if the reply named no event of the request.
         witnessed: the places among them where the agent saw it itself.
         rests_on: places, among the known facts, of its premises.
         gate: the verdict, by the names in ``GATE``.
@@ -180,8 +180,8 @@ def check(reply: Extraction, inputs: Inputs) -> Extracted:
     """The candidates of a reply, in its order.
 
     Raises:
-        Unusable: if none of them names an event that was shown, a text is empty or too
-            long, or the summary has nothing to do with what was shown.
+        Unusable: if no candidate names an event of the request, a text is empty or too
+            long, or the summary is unrelated to the events.
     """
     events, known = len(inputs["lines"]), len(inputs["known"])
     found = []

@@ -248,7 +248,7 @@ def by_place(reply: Grades, count: int) -> dict[int, float]:
             found[number - 1] = grade
     if not found:
         raise Unusable(
-            f"there was no grade in it; grades are whole numbers from {GRADE_MIN} to "
+            f"the reply has to contain a grade; grades are whole numbers from {GRADE_MIN} to "
             f"{reply.top}"
         )
     return found

@@ -51,7 +51,7 @@ HOSTILE = frozenset(_HOSTILE_TEXT.split())
 
 
 class Impression(BaseModel):
-    """What an agent thinks of another one."""
+    """An agent's opinion of another one."""
 
     text: str = Field(description="One sentence about the other agent")
     sentiment: float = Field(ge=-1, le=1, description="-1 hostile to 1 friendly")
@@ -63,7 +63,7 @@ _NUMBER_NAMES = ("other", "number", "agent", "id", "n")
 
 
 class _Several(BaseModel):
-    """What an agent thinks of several others; ``schema`` says of how many.
+    """An agent's opinions of several others; ``schema`` has their number.
 
     Attributes:
         impressions: one for each, read leniently: one that is wrong spoils no other.

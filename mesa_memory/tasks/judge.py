@@ -17,7 +17,7 @@ ADD, UPDATE, DELETE, NONE = "ADD", "UPDATE", "DELETE", "NONE"
 
 
 class Decision(BaseModel):
-    """What is to be done with a new statement."""
+    """The operation for a new statement."""
 
     statement: int = Field(1, description="Number of the new statement")
     operation: Literal["ADD", "UPDATE", "DELETE", "NONE"]
@@ -32,7 +32,7 @@ class Decision(BaseModel):
 
 
 class Decisions(BaseModel):
-    """What is to be done with each new statement."""
+    """The operation for each new statement."""
 
     decisions: list[Decision]
 
@@ -80,7 +80,7 @@ def check(reply: Decisions, inputs: Inputs) -> list[tuple[str, int | None]]:
     for number, each in enumerate(new, 1):
         decision = by_number.get(number)
         if decision is None:
-            raise Unusable(f"there was no decision on statement {number}")
+            raise Unusable(f"the decision on statement {number} is missing")
         if decision.operation == ADD:
             found.append((ADD, None))
             continue

@@ -35,8 +35,8 @@ def prompt(inputs: Inputs) -> str:
 def offline(inputs: Inputs) -> Any:
     """The line of the memory that shares the most words with the question.
 
-    Where numbers or choices are asked for, what of them stands in that line; a line that
-    has none is no answer.
+    For a number or a choice, the first one in that line; a line without one is not an
+    answer.
     """
     lines = [*inputs["memory"].splitlines(), *inputs["recalled"]]
     line, schema = themes.answer(inputs["question"], lines), inputs.get("schema")
@@ -61,7 +61,7 @@ def _fields(schema: type[BaseModel]) -> str:
 
 
 def _read(kind: Any, line: str) -> Any:
-    """What a line says of a kind of value; None if nothing."""
+    """The value of a kind that a line contains; None without one."""
     if isinstance(kind, type) and issubclass(kind, Enum):
         said = line.casefold()
         places = {c.value: said.rfind(str(c.value).casefold()) for c in kind}

@@ -11,7 +11,7 @@ from mesa_memory.tasks.reflect import INSIGHT_CHARS, SYSTEM
 
 
 class Questions(BaseModel):
-    """What an agent may ask itself about what it remembers."""
+    """Questions of an agent about its own records."""
 
     questions: list[str] = Field(description="One question each, plain text")
 

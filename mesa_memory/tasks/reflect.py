@@ -25,7 +25,7 @@ SYSTEM = (
 
 
 class Insight(BaseModel):
-    """What follows from some of the listed statements."""
+    """A conclusion from some of the listed statements."""
 
     insight: str = Field(description="One sentence, plain text")
     evidence: list[int] = Field(description="Numbers of the statements it rests on")
@@ -39,7 +39,7 @@ class Insight(BaseModel):
 
 
 class Insights(BaseModel):
-    """What an agent concludes from what it remembers."""
+    """An agent's conclusions from its records."""
 
     insights: list[Insight]
 

@@ -48,12 +48,12 @@ def Dashboard(
     """All views of some runs.
 
     Args:
-        feeds: at least one; there may come more.
+        feeds: at least one; more may follow.
         selection: of this session.
-        views: at least one; the first is shown at first.
+        views: at least one; the page opens with the first.
         told: of each new step of a model, see ``use_newest``.
-        usual: shown if no run is chosen; by default the first.
-        actions: the actions on the shown run.
+        usual: the run of a page without a choice; by default the first.
+        actions: the actions on the current run.
     """
     wanted = selection.choice.run
     usual = usual or feeds[0]
@@ -89,7 +89,7 @@ def Dashboard(
 def use_run_in_address(
     feed: Feed, usual: Feed, runs: int, selection: Selection
 ) -> None:
-    """Writes the shown run, or that of a new model, into a page's address."""
+    """Writes the current run, or the run of a new model, into a page's address."""
     before = solara.use_ref(usual.key)
 
     def name() -> None:

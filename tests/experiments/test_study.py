@@ -168,7 +168,7 @@ def test_a_model_that_stops_by_itself_is_finished(file):
         ({"memory": []}, EmptyDesign, "the factor 'memory' has an empty list"),
         ([], EmptyDesign, "the design is a table without rows"),
         ({"colour": 1}, TypeError, "Street has no argument 'colour': it takes n, mem"),
-        ({"n": [object()]}, TypeError, "has no name that could stand in a table"),
+        ({"n": [object()]}, TypeError, "lacks a name for the tables"),
         ("stlt", TypeError, "a design is a dict of factors"),
     ],
 )

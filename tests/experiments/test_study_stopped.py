@@ -101,7 +101,7 @@ def test_changed_code_stops_a_study_unless_it_is_accepted(file, tmp_path, monkey
 
 def test_a_worker_without_memory_fails_its_run_and_says_what_to_do(file):
     status = run(Study(Greedy, steps=2, store=file))
-    assert "has no memory left. Give each machine fewer" in status.failed[0]["error"]
+    assert "is out of memory. Give each machine fewer" in status.failed[0]["error"]
 
 
 def test_a_store_that_is_gone_stops_the_study(file):

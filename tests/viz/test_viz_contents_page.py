@@ -155,7 +155,7 @@ def test_a_step_before_anything_was_made_leads_to_where_something_was(
 def test_the_budget_is_shown_with_the_records_it_left_out(window):
     window.open("?view=contents&agent=4&contents=budget", see=CHART)
     assert "lines left out" in section(window, "Prompt of agent 4").inner_text()
-    _, rows = downloaded(window, section(window, "records for which there was no room"))
+    _, rows = downloaded(window, section(window, "records beyond the budget"))
     assert rows and {row["section"] for row in rows} <= {"stream", "recent"}
     chart = window.page.locator(".mm-chart").first
     with window.page.expect_download() as given:

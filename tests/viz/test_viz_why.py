@@ -87,8 +87,10 @@ def test_weights_rank_again_at_once_and_stand_in_the_address(window, asked):
 def test_where_there_is_nothing_the_page_says_why_and_where_to_go(window):
     window.open("?view=recall&agent=4", see="text=never recalled anything")
     window.open("?view=impressions&agent=4", see=CHART)
-    window.until(lambda: "Agent 4 has no impressions" in window.text())
-    window.open("?view=impressions&agent=4&step=1", see="text=There was no impression")
+    window.until(lambda: "Agent 4 is without impressions" in window.text())
+    window.open(
+        "?view=impressions&agent=4&step=1", see="text=had not formed an impression"
+    )
     window.page.get_by_role("button", name="where the first one is made").click()
     window.until(lambda: "One pair over time" in window.text())
     assert window.page.locator(CHART).count()

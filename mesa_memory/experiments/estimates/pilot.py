@@ -117,8 +117,8 @@ def run_pilot(
     """Runs a model for some steps without a language model, and counts its requests.
 
     Args:
-        model_class: makes the model. An argument ``llm`` is ``"offline"`` and an
-            argument ``record`` is None, whatever ``parameters`` say.
+        model_class: makes the model. An argument ``llm`` becomes ``"offline"`` and an
+            argument ``record`` None, also if ``parameters`` name others.
         seed: goes to an argument ``rng`` or ``seed``, if ``parameters`` have neither.
         policy: answers for agents that reason with a provider's model, see
             ``register_policy``; by default one sentence.

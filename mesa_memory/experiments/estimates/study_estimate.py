@@ -39,8 +39,8 @@ class StudyEstimate:
     def total(self) -> dict[str, Any]:
         """Runs, calls, tokens and dollars of all arms together.
 
-        Of each arm counts the model that is priced first; the cost is None if an arm
-        is without a price, or its price is unknown.
+        Each arm counts with its first model. Without the price of an arm, the cost is
+        None.
         """
         return {
             "runs": self.runs,

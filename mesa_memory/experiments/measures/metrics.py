@@ -197,8 +197,8 @@ def impressions(model: Any, value: str = "sentiment") -> pd.DataFrame:
             stranger) to 1.
 
     Returns:
-        A row for each observer and a column for each subject, by unique id; NaN where
-        there is no impression.
+        A row for each observer and a column for each subject, by unique id; NaN
+        without an impression.
     """
     if value not in ("sentiment", "familiarity"):
         raise ValueError(f"value must be 'sentiment' or 'familiarity', got {value!r}")

@@ -89,8 +89,8 @@ def label_of(name: str, value: Any) -> Any:
     nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]
     if nameless:
         raise TypeError(
-            f"the value {value!r:.80} of the factor {name!r} has no name that could "
-            "stand in a table. Give it one: "
+            f"the value {value!r:.80} of the factor {name!r} lacks a name for the "
+            "tables. Give it one: "
             f"{{{name!r}: {{'a name': {type(value).__name__}(…), …}}}}"
         )
     return label

@@ -106,11 +106,11 @@ def forks(
     cases: Mapping[str, Case],
     checkpoints: Checkpoints,
 ) -> dict[str, Fork]:
-    """The cases that take their beginning from another one, by key.
+    """The cases that copy their first steps from another one, by key.
 
     Args:
         rows: cases in the store.
-        cases: the wanted cases, by key.
+        cases: to be made, by key.
         checkpoints: of their runs.
     """
     alike: dict[str, list[_Branch]] = {}

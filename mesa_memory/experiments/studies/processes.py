@@ -198,7 +198,7 @@ def _not_ready(code: int, number: int) -> str:
     if code < 0:
         return (
             f"{number} workers in a row were killed before they could begin (the last "
-            f"by {_end(code)}), most often because the machine has no memory left. Give "
+            f"by {_end(code)}), most often because the machine is out of memory. Give "
             "it fewer workers: study.run(2). What is finished is kept, and study.run() "
             "goes on from there."
         )
@@ -217,7 +217,7 @@ def _end(code: int) -> str:
 def _killed(code: int) -> str:
     return (
         f"WorkerLost: {MAX_WORKER_DEATHS} workers ended while they made this run (the last by "
-        f"{_end(code)}), most often because the machine has no memory left. Give it fewer "
+        f"{_end(code)}), most often because the machine is out of memory. Give it fewer "
         "workers: study.run(2). What was recorded is kept, and study.run() goes on from "
         "there."
     )

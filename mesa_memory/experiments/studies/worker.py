@@ -371,7 +371,7 @@ def _told(error: BaseException) -> str:
     """An error for a table: its class, what it says, and where it was raised."""
     if isinstance(error, MemoryError):
         return (
-            "MemoryError: the worker has no memory left. Give each machine fewer "
+            "MemoryError: the worker is out of memory. Give each machine fewer "
             "workers, or record with fewer kept checkpoints."
         )
     said = f"{type(error).__name__}: {error}".rstrip(": ")

@@ -51,7 +51,7 @@ class LLMPlace:
 
     def __init__(self, inner: Any) -> None:
         if not hasattr(inner, "_build_messages"):
-            raise changed("mesa-llm", "its ModuleLLM has no _build_messages", ADVICE)
+            raise changed("mesa-llm", "its ModuleLLM lacks _build_messages", ADVICE)
         self._inner = inner
         self.llm_model: str = inner.llm_model
         self.api_base: str | None = inner.api_base

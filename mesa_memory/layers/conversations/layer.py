@@ -238,9 +238,9 @@ class Conversations(Layer):
         text: str | None,
         doubt: str,
     ) -> None:
-        """Puts a summary in the place of the words.
+        """Replaces the messages by a summary.
 
-        A doubtful summary keeps all of them, any summary those that a filter refuses.
+        A doubtful summary keeps all messages; any summary keeps filtered ones.
         """
         told = askable(self.context, messages)
         words = [m for m in messages if doubt or m not in told]

@@ -47,8 +47,8 @@ class Facts(Layer):
     """Facts that events state: subject, attribute and value, in whose words, since when.
 
     One request a step names the facts of its events. Code decides what is newer: another
-    value of the same attribute ends the older one by the step of its event, whichever
-    came first. Two speakers who say different things make two facts. A judge is asked
+    value of the same attribute ends the older one, by the steps of their events. Two
+    speakers with different values make two facts. A judge is asked
     only if it is unclear whether two names mean the same attribute.
 
     Args:
@@ -129,11 +129,10 @@ class Facts(Layer):
         return self.reader.read(events, brief if self.summarised else None)
 
     def _give_up(self) -> None:
-        """Goes on without what the model cannot do, and says so once in a run.
+        """Continues without the failed request, with one warning per run.
 
-        A judge is no longer waited for. Of events that cannot be read, first one is let
-        go, and then twice as many each time, so that a model which reads none does not
-        keep all of them waiting.
+        The judge is skipped. Of unreadable events, one is dropped, then twice as many
+        each time, so that they do not all stay due with a model that fails always.
         """
         if self._reading is not None and self._is_next(self._reading):
             self._take_up(self._reading, self.reader.unjudged(self._reading))

@@ -248,7 +248,7 @@ class EventStream(Layer):
         again as often as a failing step is, and then stays without a grade.
 
         Raises:
-            LLMError: what ended the asking, if it was no unusable reply.
+            LLMError: if a request failed, except for an unusable reply.
         """
         fresh = self.ungraded()
         if not askable(self.context, (entry.events[0] for entry in fresh)):
@@ -298,7 +298,7 @@ class EventStream(Layer):
         if self._tries and not self._given_up:
             logger.warning(
                 "%s; kept and tried again at the next step (%d in a row), %d event(s) "
-                "have no grade yet",
+                "still without a grade",
                 str(problem),
                 max(self._tries.values()),
                 len(self._tries),

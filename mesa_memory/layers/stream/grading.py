@@ -355,7 +355,7 @@ def _keys(scope: str, lines: Iterable[str]) -> list[str]:
 
 
 def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[None]:
-    """Grades, sharing those that another agent has or is getting."""
+    """Requests grades, and shares them with other agents that need the same."""
     place_of = dict(zip(_keys(scope, first), first.values(), strict=True))
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades

@@ -1,8 +1,8 @@
 """Recalls events of a stream for a query, or for the step's own focus.
 
-Both are embedded. Where the embedder is elsewhere, agents in an event loop await it, so
-that the read that follows has its vector already. The ranking is that of a run without
-an event loop, unless a recall says that it was made by words alone.
+Both are embedded. With a remote embedder, agents in an event loop await the vector before
+the read. The ranking is the same as without an event loop, unless the recall is marked as
+ranked by keywords only.
 """
 
 from collections.abc import Callable

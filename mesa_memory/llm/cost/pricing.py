@@ -1,6 +1,6 @@
 """Prices in litellm's list of models, and models that follow a schema.
 
-A cost is None when it is unknown, never zero.
+An unknown cost is None, never zero.
 """
 
 from dataclasses import replace

@@ -1,6 +1,6 @@
 """Usage of language models, budgets, and what single calls use.
 
-A cost is None when it is unknown, never zero: a sum with an unknown part is unknown.
+An unknown cost is None, never zero: a sum with an unknown part is unknown.
 """
 
 from dataclasses import dataclass, fields, replace

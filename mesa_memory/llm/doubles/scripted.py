@@ -69,7 +69,7 @@ class ScriptedLLM:
             if key in self._rules:
                 return self._rules[key]
         raise LookupError(
-            f"the script has no answer for purpose {request.purpose!r}: enqueue one "
+            f"the script lacks an answer for purpose {request.purpose!r}: enqueue one "
             f"or give a rule; rules exist for {sorted(self._rules)}"
         )
 

@@ -266,7 +266,7 @@ def _current(memory: MemoryModule, record: MemoryRecord | str) -> MemoryRecord:
         if held.id == wanted:
             return held
     raise ValueError(
-        f"{wanted!r} is no current record of agent {memory.agent.unique_id}; "
+        f"{wanted!r} is not a current record of agent {memory.agent.unique_id}; "
         "memory.current_records() lists them"
     )
 

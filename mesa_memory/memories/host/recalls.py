@@ -21,10 +21,10 @@ from mesa_memory.retrieval.scoring import Scoring
 #: said once in a run, with the agent's name
 BY_WORDS_HERE = (
     "%s added an observation with add_to_memory inside its astep and then read its "
-    "memory: it could not be embedded in between without holding up all other agents, "
-    "so this recall is ranked by words alone, unlike that of a synchronous run. Await "
-    "aadd_to_memory or agenerate_obs instead, or ask with arecall. This is said once; "
-    "the record says it of each such recall."
+    "memory. To embed it there would block all other agents, so this recall is ranked by "
+    "keywords only, unlike in a synchronous run. Await aadd_to_memory or agenerate_obs "
+    "instead, or use arecall. This warning appears once; each such recall is marked in "
+    "the record."
 )
 WAITED = (
     "%s recalled something inside its astep that was not embedded yet, and all other "

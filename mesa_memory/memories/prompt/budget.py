@@ -53,7 +53,7 @@ class Fitted:
 
     Attributes:
         shown: in order.
-        left_out: in order; without those that another section shows.
+        left_out: in order; without lines shown in another section.
         cut: the place of a line that is too long, and the tokens that there are for it.
         tokens: how many it takes, its frame included.
     """

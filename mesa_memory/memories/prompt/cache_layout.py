@@ -21,8 +21,8 @@ class AppendOnlyText:
 
     Args:
         lines: events, oldest first.
-        limit: most characters of the steps that are shown, the newest; of those that
-            do not fit, a whole block at a time is left out.
+        limit: most characters of the steps; the oldest steps beyond it are left out, a
+            whole block at a time.
         block: how many steps there are in a block.
 
     Attributes:

@@ -63,8 +63,8 @@ def checkpoint(model: Any) -> tuple[int, float]:
     newest = recorder.store.newest_checkpoint(recorder.run)
     if newest != recorder.step and not recorder.stands:
         raise ValueError(
-            f"step {recorder.step:g} has no checkpoint, and none can be made within "
-            "the next step: call checkpoint(model) between two steps, or record with "
+            f"step {recorder.step:g} lacks a checkpoint, and cannot get one during the next "
+            "step: call checkpoint(model) between two steps, or record with "
             "Recording(file, checkpoint_every=10)"
         )
     recorder.store.keep(recorder.run, recorder.step)

@@ -49,7 +49,7 @@ class RecordedVectors:
     def missing(self, name: str, texts: Sequence[str]) -> ReplayMismatch:
         """The error for texts that a replayed run was not given."""
         return ReplayMismatch(
-            f"the recorded run has no vector by {name} of {len(texts)} texts, such as "
+            f"the recorded run lacks the vectors by {name} of {len(texts)} texts, such as "
             f"{texts[0]!r:.80}. Replay needs the same model, parameters, embedder and "
             "versions; on_miss='call' asks the embedder for what is not there.",
             purpose="embed",

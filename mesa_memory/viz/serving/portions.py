@@ -25,12 +25,12 @@ def use_portions(
 ) -> tuple[list[range], Callable[[int], None]]:
     """The steps to be sent to a browser now.
 
-    At first these are the shown step and the one before; then the steps it asks for,
-    with those around, and the newest of a run that goes on.
+    At first these are the current step and the one before; then the requested steps with
+    their neighbours, and the newest of an unfinished run.
 
     Args:
         version: another one empties the browser's cache.
-        place: of the shown step.
+        place: of the current step.
         steps: their number.
         at_once: False sends nothing before the browser asks for the first time.
 

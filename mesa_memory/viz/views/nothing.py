@@ -35,7 +35,7 @@ def Nothing(
         selection: of this session.
         text: the reason.
         icon: of Material Design Icons.
-        to: the choices that show data, such as a step; None if the run has no data.
+        to: the choices that show data, such as a step; None for a run without data.
         button: the way there.
     """
     step = use_actions().step

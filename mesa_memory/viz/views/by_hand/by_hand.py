@@ -64,6 +64,6 @@ def Interventions(focus: Focus) -> Any:
             source.of(data.interventions),
             file="changes-by-hand",
             on_pick=go,
-            empty="This run has no changes by hand. Those of a fork are here after its "
-            "first step.",
+            empty="Changes by hand are listed here, in a fork after its first "
+            "step. This run is without any.",
         )

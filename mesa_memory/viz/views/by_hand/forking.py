@@ -137,5 +137,5 @@ def NewRun(focus: Focus, model: Any, key: str, run: int) -> Any:
     if location == ":memory:":
         Note("The fork is in memory only. Record the model in a file to keep it.")
     else:
-        head = "The fork is a run of its own; to look at it later:"
+        head = "The fork is a run of its own. Open it later with:"
         Words(head, f"mesa-memory dashboard {location}#{run}")

@@ -101,7 +101,7 @@ def Memories(left: Focus, right: Focus) -> Any:
     )
     if step is None:
         Empty(
-            "The two runs have no finished step in common. Choose another run, or "
+            "The two runs share no finished step. Choose another run, or "
             "compare two agents of this one.",
             button="Compare with the same run",
             on_click=lambda: selection.choose(

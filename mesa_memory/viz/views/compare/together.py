@@ -28,7 +28,7 @@ def Together(focus: Focus) -> Any:
     stamps = [one.stamp for one in runs]
     with Section(
         "All runs in one chart",
-        hint=f"{len(runs)} runs; those that differ in their seeds alone are one line, "
+        hint=f"{len(runs)} runs; runs that differ only in their seeds are one line, "
         "the mean, in a band from the lowest to the highest",
     ):
         variables = use_work(

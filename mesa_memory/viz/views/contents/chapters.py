@@ -88,7 +88,7 @@ def SoFar(focus: Focus, narrative: data.Told) -> Any:
         if not narrative.stories:
             NotAtThisStep(
                 focus.selection,
-                "There is no story yet: all events are still word for word.",
+                "The story has not begun: all events are still verbatim.",
                 "mdi-script-text-outline",
                 data.first(focus.past, data.STORY),
                 "where the story begins",

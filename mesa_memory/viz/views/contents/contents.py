@@ -39,7 +39,7 @@ PAGES = {
     ),
     "facts": ContentsPage(
         "Facts",
-        "has no facts: FactMemory and LayeredMemory.session() write some",
+        "does not write facts: FactMemory and LayeredMemory.session() do",
         FactsPage,
     ),
     "story": ContentsPage(
@@ -49,7 +49,7 @@ PAGES = {
     ),
     "budget": ContentsPage(
         "Budget of the prompt",
-        "has no budget for its prompt: LayeredMemory has one",
+        "does not limit its prompt by a budget: LayeredMemory does",
         BudgetPage,
     ),
 }

@@ -50,7 +50,7 @@ def ImpressionsView(focus: Focus) -> Any:
         later = [one.since for one in found.all if one.since > focus.step]
         NotAtThisStep(
             focus.selection,
-            f"There was no impression at the end of step {number(focus.step)}.",
+            f"The agents had not formed an impression by the end of step {number(focus.step)}.",
             ICON,
             min(later, default=None),
             "where the first one is made",
@@ -153,8 +153,8 @@ def Pair(focus: Focus, found: data.Opinions, chosen: tuple[Any, Any]) -> Any:
         if not there:
             OtherAgent(
                 focus,
-                f"Agent {who} has no impressions: its memory makes none, or it met no "
-                "agent often enough.",
+                f"Agent {who} is without impressions: its memory does not form any, or it "
+                "met no agent often enough.",
                 ICON,
                 (found.all[0].observer, focus.step),
                 "",

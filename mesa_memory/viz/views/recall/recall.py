@@ -106,11 +106,11 @@ def Asked(recall: data.RecordedRecall) -> Any:
     )
     solara.v.Html(tag="h4", children=["Query"])
     if recall.query is None:
-        Note("There was no query, so relevance is the same for all records.")
+        Note("Recalled without a query, so relevance is the same for all records.")
     else:
         Plain(recall.query)
         if recall.scoring.get("note"):
-            Note(f"It was ranked {recall.scoring['note']}.")
+            Note(f"Ranked {recall.scoring['note']}.")
         if recall.weights[0] == 0:
             Note("Relevance had no weight, so it was not computed and counts as 0.")
     if not count:

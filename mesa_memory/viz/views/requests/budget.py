@@ -67,7 +67,7 @@ def Sections(focus: Focus, now: data.Row) -> Any:
 
 @solara.component
 def LeftOut(focus: Focus, now: data.Row) -> Any:
-    """The records for which there was no room; a click shows their evidence."""
+    """The records beyond the budget; a click shows their evidence."""
     records, parts = focus.past.by_id, now["sections"]
     rows = [
         records[name]
@@ -77,9 +77,11 @@ def LeftOut(focus: Focus, now: data.Row) -> Any:
         if name in records
     ]
     unnamed = sum(part["records_left_out"] for part in parts) - len(rows)
-    with Section("Left out", hint="records for which there was no room"):
+    with Section("Left out", hint="records beyond the budget"):
         if unnamed:
-            Note(f"{unnamed:,} older ones were counted, and not named in the record.")
+            Note(
+                f"{unnamed:,} older records were counted, but not named in the recording."
+            )
         Table(
             {
                 "section": "section",
