@@ -2,33 +2,37 @@
 
 import random
 
-import pytest
-
-from mesa_memory.memories.prompt.budget import PERMANENT, Fitted, Item, Share, fit
+from mesa_memory.memories.prompt.budget import PERMANENT, Item, Share, fit
 
 
 def lines(*sizes, **given):
     return [Item(size, **given) for size in sizes]
 
 
-def test_what_fits_is_shown_whole():
-    assert fit([Share(lines(10, 20), frame=5)], 35) == [Fitted((0, 1), (), None, 35)]
+#: of one section its share, the budget, and the places that are shown
+SINGLE = [
+    (Share(lines(10, 20), frame=5), 35, (0, 1)),
+    (Share(lines(10, 10, 10), frame=5), 25, (1, 2)),  # the oldest goes first
+    (Share([Item(10, 3.0), Item(10, 1.0), Item(10, 2.0)]), 20, (0, 2)),
+    (Share(lines(5, 50, 5)), 30, (2,)),  # no older line in place of a long one
+    (Share(lines(30, 30, 30, rank=PERMANENT)), 70, (1, 2)),
+    (Share([Item(10, group=1), Item(10, group=1), Item(10, group=2)], group_size=5), 40,
+     (0, 1, 2)),
+    (Share([Item(10, group=1), Item(10, group=1), Item(10, group=2)], group_size=5), 39,
+     (1, 2)),
+    (Share(lines(1, 1), frame=4), 3, ()),  # without room for a heading
+    (Share(lines(1, 1), frame=4), -5, ()),
+    (Share([]), 10, ()),
+]  # fmt: skip
 
 
-def test_the_oldest_goes_first():
-    (found,) = fit([Share(lines(10, 10, 10), frame=5)], 25)
-    assert (found.shown, found.left_out) == ((1, 2), (0,))
-
-
-def test_the_lowest_rank_goes_first():
-    items = [Item(10, 3.0), Item(10, 1.0), Item(10, 2.0)]
-    (found,) = fit([Share(items)], 20)
-    assert (found.shown, found.left_out) == ((0, 2), (1,))
-
-
-def test_no_older_line_is_shown_in_place_of_one_that_is_too_long():
-    (found,) = fit([Share(lines(5, 50, 5))], 30)
-    assert (found.shown, found.left_out) == ((2,), (0, 1))
+def test_of_one_section_the_lowest_rank_goes_first_and_then_the_oldest():
+    assert fit([], 10) == []
+    for share, total, shown in SINGLE:
+        (found,) = fit([share], total)
+        left_out = tuple(n for n in range(len(share.items)) if n not in shown)
+        assert (found.shown, found.left_out, found.cut) == (shown, left_out, None)
+        assert found.tokens <= max(total, 0)
 
 
 def test_what_a_section_leaves_goes_to_the_others():
@@ -65,34 +69,11 @@ def test_permanent_lines_come_before_all_shares():
     assert (second.shown, second.left_out) == ((1,), (0,))
 
 
-def test_permanent_lines_alone_never_cross_the_budget():
-    (found,) = fit([Share(lines(30, 30, 30, rank=PERMANENT))], 70)
-    assert (found.shown, found.left_out) == ((1, 2), (0,))
-
-
-def test_lines_of_one_group_pay_for_its_heading_once():
-    items = [Item(10, group=1), Item(10, group=1), Item(10, group=2)]
-    (found,) = fit([Share(items, group_size=5)], 40)
-    assert (found.shown, found.tokens) == ((0, 1, 2), 40)
-    (found,) = fit([Share(items, group_size=5)], 39)
-    assert found.shown == (1, 2)
-
-
 def test_a_line_that_is_too_long_gets_the_share_of_its_section():
     long, many = Share(lines(500)), Share(lines(*[10] * 99))
     first, second = fit([long, many], 200)
     assert first.shown == () and first.left_out == (0,)
     assert first.cut == (0, 100) and len(second.shown) == 10
-
-
-def test_there_is_nothing_to_show_of_nothing():
-    assert fit([Share([])], 10) == [Fitted()]
-    assert fit([], 10) == []
-
-
-@pytest.mark.parametrize("total", [0, 3, -5])
-def test_without_room_for_a_heading_a_section_is_left_out(total):
-    assert fit([Share(lines(1, 1), frame=4)], total) == [Fitted((), (0, 1))]
 
 
 def some(dice):

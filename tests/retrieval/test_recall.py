@@ -4,23 +4,18 @@ import copy
 import io
 import pickle
 import random
-import subprocess
-import sys
 from collections import deque
-from pathlib import Path
 from types import SimpleNamespace
 
 import mesa
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from mesa_llm.llm_agent import LLMAgent
 from mesa_llm.memory.episodic_memory import EpisodicMemory as MesaEpisodic
 from mesa_llm.memory.memory import MemoryEntry
 from mesa_llm.reasoning.cot import CoTReasoning
 from rich.console import Console
 
-from benchmarks.recall import locomo
 from mesa_memory import EpisodicMemory, MemoryStalled, Scoring, configure
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import EmbedderError
@@ -128,18 +123,6 @@ def test_being_recalled_counts_as_an_access_if_the_scoring_says_so(refresh, step
 
 
 # -- the index --------------------------------------------------------------------
-
-
-def test_score_is_the_weighted_sum_of_its_parts():
-    index = index_of([(n, 1 + n % 5, [n, 1]) for n in range(9)])
-    scoring = Scoring(0.7, 0.2, 0.4)
-    found = index.recall("7", 5, vector=[1, 0], source="test", scoring=scoring)
-    assert [r.rank for r in found] == [1, 2, 3, 4, 5]
-    for recalled in found:
-        parts = recalled.parts
-        total = 0.7 * parts["relevance"] + 0.2 * parts["importance"]
-        assert recalled.score == pytest.approx(total + 0.4 * parts["recency"])
-    assert found[0].parts["lexical"] > 0
 
 
 def test_what_stands_beside_the_answer_in_the_same_step_is_found_too():
@@ -385,16 +368,6 @@ def test_a_question_is_read_for_time_and_the_focus_is_not():
     assert all(r.parts["time_match"] == 0 for r in memory.recall(scoring=Scoring()))
 
 
-def test_a_query_is_embedded_without_the_names_and_times_that_count_beside_it():
-    embedder = Counting()
-    model, agent = village(embedder=embedder)
-    memory = memory_with(EVENTS, agent, model)
-    memory.recall("What does Agent 7 say of the mill at step 2?")
-    assert embedder.calls[-1] == ["What does say of the mill ?"]
-    memory.recall("Agent 7 now?", scoring=Scoring.generative_agents())
-    assert embedder.calls[-1] == ["Agent 7 now?"]
-
-
 def test_explain_prints_each_part():
     model, agent = village()
     memory = memory_with([*EVENTS, (5, "[b]bold[/x] wolf")], agent, model)
@@ -501,45 +474,3 @@ def test_long_and_foreign_texts_are_found():
     memory = memory_with(events, agent, model)
     assert memory.recall("图书馆", 1)[0].record.step == 5
     assert memory.recall("", 1) and memory.recall("x " * 50_000, 1)
-
-
-# -- the benchmark ----------------------------------------------------------------
-
-
-def test_the_locomo_benchmark_prints_one_object(tmp_path):
-    turns = [
-        {"id": f"D{s}:{i}", "speaker": who, "text": text, "session": s, "date": day}
-        for s, day in [(1, "1 May 2023"), (2, "9 June 2023")]
-        for i, (who, text) in enumerate(
-            [("Ann", f"I adopted a dog in session {s}"), ("Bo", f"Fine weather {s}")]
-        )
-    ]
-    question = {"question": "Which pet did Ann adopt on 1 May?", "evidence": ["D1:0"]}
-    file = tmp_path / "data.json"
-    data = {"conversations": [{"turns": turns, "questions": [question]}]}
-    file.write_text(locomo.json.dumps(data))
-    result = CliRunner().invoke(locomo.main, ["--data", str(file), "--json"])
-    assert result.exit_code == 0, result.output
-    assert locomo.json.loads(result.output) == {
-        "recall@5": 100.0, "recall@10": 100.0, "recall@25": 100.0,
-        "mrr": 100.0, "questions": 1,
-    }  # fmt: skip
-    table = CliRunner().invoke(locomo.main, ["--data", str(file), "--scoring", "all"])
-    assert "generative_agents" in table.output
-
-
-def test_the_speed_benchmark_prints_one_object():
-    little = ["--sizes", "50", "--turns", "2", "--json"]
-    answer = subprocess.run(
-        [sys.executable, "-m", "benchmarks.recall.speed", *little],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        check=True,
-        timeout=600,
-    )
-    found = locomo.json.loads(answer.stdout)
-    assert list(found["recall_us"]) == ["50"]
-    assert found["recall_us"]["50"]["ratio with words"] > 0
-    steps = found["thousand_agents_s"]
-    parts = steps["embed"] + steps["add"] + steps["embed_all"]
-    assert parts == pytest.approx(steps["total"])
