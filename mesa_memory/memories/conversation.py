@@ -123,7 +123,7 @@ class ConversationMemory(RecallMixin, MemoryModule):
         """The summaries recalled for the dialogue, and then the newest."""
         newest = [f"- {line.text}" for line in self._talks.summary()]
         shown = render.section(newest, self.section_chars, "conversations")
-        found = self._talks.bring_to_mind(self._recalls.vector_of)
+        found = self._talks.bring_to_mind()
         if found is None:
             return shown
         self.layer_context.runtime.note_recall("prompt", found)

@@ -203,8 +203,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         index, runtime = self._stream.index, self.layer_context.runtime
         index.refresh()
         listed = [event for entry in self._stream.ungraded() for event in entry.events]
-        find = self._recollection.find
-        found = find(None, None, self._recalls.vector_of, without=listed)
+        found = self._recollection.find(None, None, without=listed)
         chosen = self._with_room(found.records)
         recalled = index.in_order(chosen)
         runtime.note_recall("prompt", found, lambda r: r.record.id in chosen)

@@ -68,7 +68,6 @@ class FactMemory(RecallMixin, MemoryModule):
         self._facts = Facts(most, checked_gate(gate), bool(summary), self._lines)
         self._window = Window(checked_int("n", n), until=self._facts.has_read)
         self._recalls = RecallService(self, self._lines.recollection)
-        self._lines.vector_of = self._recalls.vector_of
         super().__init__(agent, layers=[self._window, self._facts], **options)
 
     def facts(self, at: float | None = None) -> list[MemoryRecord]:

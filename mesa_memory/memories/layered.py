@@ -19,8 +19,6 @@ from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.memories.prompt.layer_sections import (
-    checked_layers,
-    connected,
     has_section,
     lines_of,
     recent_turns,
@@ -87,16 +85,15 @@ class LayeredMemory(RecallMixin, MemoryModule):
     ) -> None:
         self.budget = checked_int("budget", budget, least=LEAST)
         self.layer_context.shared = True
-        super().__init__(
-            agent,
-            layers=checked_layers(presets.usual() if layers is None else layers),
-            **options,
-        )
+        chosen = presets.usual() if layers is None else list(layers)
+        if not chosen:
+            raise ValueError("layers must have at least one layer, such as Window(5)")
+        super().__init__(agent, layers=chosen, **options)
         self._section_limited = "section_chars" in options
         for place, layer in enumerate(self.layers):
             layer.part = Part(layer.name, place)
         self._recalls = {
-            layer.name: connected(layer, RecallService(self, ranker))
+            layer.name: RecallService(self, ranker)
             for layer in self.layers
             if (ranker := recollection_of(layer)) is not None
         }
@@ -250,7 +247,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             problem=self._problem(layer),
         )
         try:
-            lines, recalled = lines_of(layer, self._recalls.get(layer.name))
+            lines, recalled = lines_of(layer)
         except FAULTS as fault:
             section.problem = f"(not available: {type(fault).__name__})"
             return section

@@ -14,7 +14,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import give_tools
 from mesa_memory.layers.stream.event_stream import EventStream
-from mesa_memory.memories.host.memory_module import MemoryModule
+from mesa_memory.memories.host.interventions import memory_of
 from mesa_memory.memories.host.recalls import by_words, text_of
 
 #: kind of the events that an agent saves
@@ -36,7 +36,7 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     Returns:
         What you remember, one memory on a line with its step, best first.
     """
-    memory = _memory_of(agent)
+    memory = memory_of(agent)
     _check_text("query", query)
     count = min(checked_int("k", k), MOST)
     context = memory.layer_context
@@ -55,7 +55,7 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     Returns:
         What was saved.
     """
-    memory = _memory_of(agent)
+    memory = memory_of(agent)
     _check_text("text", text)
     grade = grading.valid(importance, "importance", GRADE_MAX)
     said = render.one_line(" ".join(text.split()))
@@ -73,18 +73,8 @@ def add_memory_tools(agent: Any) -> None:
     Raises:
         TypeError: if the agent's memory is of another package.
     """
-    _memory_of(agent)
+    memory_of(agent)
     give_tools(agent, reads=[search_memories], writes=[save_memory])
-
-
-def _memory_of(agent: Any) -> Any:
-    memory = getattr(agent, "memory", None)
-    if not isinstance(memory, MemoryModule):
-        raise TypeError(
-            f"agent {getattr(agent, 'unique_id', agent)} must have a memory of "
-            f"mesa_memory to search or save, got {type(memory).__name__}"
-        )
-    return memory
 
 
 def _check_text(name: str, text: Any) -> None:

@@ -18,7 +18,7 @@ from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.flags import LAID_OUT
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.indexing import EventIndex
-from mesa_memory.layers.stream.recalling import RecallResult, VectorOf
+from mesa_memory.layers.stream.recalling import RecallResult
 from mesa_memory.layers.summary import summary_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
@@ -337,13 +337,13 @@ class Conversations(Layer):
             text += f" (word for word: {render.value_text(said)})"
         return Line(text, (record,), kind=KIND, rank=record.step)
 
-    def bring_to_mind(self, vector_of: VectorOf) -> RecallResult | None:
+    def bring_to_mind(self) -> RecallResult | None:
         """Earlier summaries, not among the newest, that the dialogue calls for, if any."""
         newest = self._newest()
         if len(newest) == len(self.held) or not self.recollection.focus():
             return None
         self.index.refresh()
-        return self.recollection.find(None, None, vector_of, without=newest)
+        return self.recollection.find(None, None, without=newest)
 
     # -- its state ----------------------------------------------------------------------
 

@@ -1,17 +1,15 @@
 """Facts as lines: all while they are few, then the most relevant ones."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from mesa_memory.core import render
-from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.index import FactIndex
 from mesa_memory.layers.facts.table import FactTable
 from mesa_memory.layers.lines import Line
-from mesa_memory.layers.stream.recalling import RecallResult, Recollection, VectorOf
+from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 
 
 class FactLines:
@@ -23,17 +21,14 @@ class FactLines:
 
     Attributes:
         recollection: ranks them.
-        vector_of: embeds a query; by default only where that takes no time.
     """
 
     context: LayerContext
     table: FactTable
-    vector_of: VectorOf
 
     def __init__(self, direct_tokens: int = 2000, considered: int = 20) -> None:
         self.direct_tokens = direct_tokens
         self.recollection = Recollection(considered)
-        self.vector_of = self._vector_here
         self._index = FactIndex(self._current, self._strength)
         self.recollection.index = self._index  # type: ignore[assignment]
         self.recollection.ungraded = list
@@ -78,7 +73,7 @@ class FactLines:
     def find(self, query: str | None, count: int | None) -> RecallResult:
         """The facts that are recalled, best first; see ``Recollection.find``."""
         self._index.refresh()
-        return self.recollection.find(query, count, self.vector_of)
+        return self.recollection.find(query, count)
 
     def of_groups(self, groups: Sequence[Sequence[MemoryRecord]]) -> list[Line]:
         """A line for each fact, and one for all that disagree."""
@@ -143,11 +138,3 @@ class FactLines:
 
     def _tokens(self, lines: Sequence[Line]) -> int:
         return sum(render.count_tokens(line.text) for line in lines)
-
-    def _vector_here(self, text: str, must: bool) -> Embedded | None:
-        """The text's embedding, where that takes no time or it is known."""
-        known = self.recollection.known_vector(text)
-        runtime: Any = self.context.runtime
-        if known is not None or not runtime.embeds_here:
-            return known
-        return runtime.run(self.recollection.embed_query(text, must))

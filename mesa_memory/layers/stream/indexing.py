@@ -102,18 +102,18 @@ class EventIndex(EmbeddedIndex):
 
     def align(self) -> None:
         """Brings the index in line with the entries, which users may change."""
-        count = 0 if self._strangers else len(self.ranking)
+        count = 0 if self._strangers else len(self.entry_of)
         new = appended(self.held, count, self._has)
         if new is None or not all(isinstance(entry, Entry) for entry in new):
             self._align_all()
             return
         for entry in new:
             if not self._has(entry):
-                self.entry_of[entry.events[0].id] = entry
                 self._add(entry, entry.events[0])
+                self.entry_of[entry.events[0].id] = entry
 
     def _has(self, entry: Any) -> bool:
-        return isinstance(entry, Entry) and entry.events[0] in self.ranking
+        return isinstance(entry, Entry) and entry.events[0].id in self.entry_of
 
     def _align_all(self) -> None:
         present: dict[str, Any] = {}

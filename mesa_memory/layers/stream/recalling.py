@@ -67,11 +67,13 @@ class Recollection:
     Attributes:
         index: the events; set by the stream.
         ungraded: gives the entries that wait for their grade; set by the stream.
+        vector_of: embeds a query; None embeds it only where that takes no time.
     """
 
     context: LayerContext
     index: EventIndex
     ungraded: Callable[[], list[Any]]
+    vector_of: VectorOf | None = None
 
     def __init__(
         self, considered: int = 30, decay: float = 0.995, scoring: Scoring | None = None
@@ -86,7 +88,6 @@ class Recollection:
         self,
         query: str | None,
         k: int | None,
-        vector_of: VectorOf,
         scoring: Scoring | None = None,
         **filters: Any,
     ) -> RecallResult:
@@ -95,7 +96,6 @@ class Recollection:
         Args:
             query: what it is about; None takes the focus.
             k: at most ``k`` of them; None is ``considered``.
-            vector_of: embeds the query.
             **filters: see ``RecordIndex.recall``.
         """
         text, scoring = self._meant(query, scoring)
@@ -104,7 +104,8 @@ class Recollection:
         if query is None and not filters.get("kinds"):
             filters["dumps"] = False  # nobody has to be reminded of how things are
         body = self._dense_body(text, scoring)
-        asked = None if body is None else vector_of(body, query is not None)
+        embed = self.vector_of or self._vector_here
+        asked = None if body is None else embed(body, query is not None)
         found = self.index.ranking.recall(
             text or None,
             self.considered if k is None else k,
@@ -142,6 +143,14 @@ class Recollection:
             if asked and asked[0] == text and asked[1] and asked[1].source == source:
                 return asked[1]
         return None
+
+    def _vector_here(self, text: str, must: bool) -> Embedded | None:
+        """The text's embedding, where that takes no time or it is known."""
+        known = self.known_vector(text)
+        runtime: Any = self.context.runtime
+        if known is not None or not runtime.embeds_here:
+            return known
+        return runtime.run(self.embed_query(text, must))
 
     def tried(self, text: str, must: bool) -> bool:
         """True if the text's embedding was awaited in vain."""

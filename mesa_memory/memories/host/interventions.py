@@ -127,18 +127,15 @@ def swap(one: Any, other: Any) -> None:
         TypeError: if a memory is of another package.
     """
     left, right = _changing(one), _changing(other)
-    if type(left) is not type(right) or left is right:
+    kinds = [
+        f"{type(memory).__name__} ({', '.join(layer.name for layer in memory.layers)})"
+        for memory in (left, right)
+    ]
+    if kinds[0] != kinds[1] or left is right:
         raise ValueError(
-            "two memories of one class can be swapped, got "
-            f"{type(left).__name__} of agent {one.unique_id} and "
-            f"{type(right).__name__} of agent {other.unique_id}"
-        )
-    named = [[layer.name for layer in memory.layers] for memory in (left, right)]
-    if named[0] != named[1]:
-        raise ValueError(
-            "two memories with the same layers can be swapped, got "
-            f"{', '.join(named[0])} of agent {one.unique_id} and "
-            f"{', '.join(named[1])} of agent {other.unique_id}"
+            "two memories of one class with the same layers can be swapped, got "
+            f"{kinds[0]} of agent {one.unique_id} and {kinds[1]} of agent "
+            f"{other.unique_id}"
         )
     for memory in (left, right):
         memory.settle()
@@ -202,7 +199,7 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
         TypeError: if the memory is of another package, or the schema is not a pydantic class.
         ValueError: if the question is empty.
     """
-    memory = _memory(agent)
+    memory = memory_of(agent)
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question must be a text, got {question!r}")
     if schema is not None and not _is_schema(schema):
@@ -239,7 +236,12 @@ def changed_by_hand(memory: MemoryModule, kind: str) -> Iterator[dict[str, Any]]
     _note(memory, kind, detail)
 
 
-def _memory(agent: Any) -> MemoryModule:
+def memory_of(agent: Any) -> MemoryModule:
+    """An agent's memory.
+
+    Raises:
+        TypeError: if it is of another package.
+    """
     memory = getattr(agent, "memory", None)
     if not isinstance(memory, MemoryModule):
         raise TypeError(
@@ -251,7 +253,7 @@ def _memory(agent: Any) -> MemoryModule:
 
 def _changing(agent: Any, held: MemoryModule | None = None) -> MemoryModule:
     """An agent's memory, or one that it holds besides, about to be changed by hand."""
-    memory = held or _memory(agent)
+    memory = held or memory_of(agent)
     if memory.services.recorder:
         # So that the run can still go on from the end of the step before.
         memory.services.recorder.checkpoint()

@@ -29,7 +29,7 @@ from mesa_memory.layers.undeclared import StateWatch
 from mesa_memory.memories.host.layer_names import new_layer
 from mesa_memory.memories.host.reading import Delegate, MemoryLock
 from mesa_memory.memories.host.reads import MemoryReads
-from mesa_memory.memories.host.state import MemoryState
+from mesa_memory.memories.host.state import restore_memory, snapshot_of
 from mesa_memory.runtime.connection import Connection
 from mesa_memory.runtime.copies import serve_copy
 from mesa_memory.runtime.loop import background
@@ -82,7 +82,6 @@ class MemoryModule(MemoryReads):
         self._work = self._new_queue()
         self.layer_context = LayerContext(cls.layer, Inbox(self._lock))
         self.layer_context.runtime = self._connection
-        self._state = MemoryState(self)
         return self
 
     def __init__(
@@ -383,7 +382,7 @@ class MemoryModule(MemoryReads):
 
         The work of finished steps must have been joined (``Services.flush``).
         """
-        return self._state.snapshot()
+        return snapshot_of(self)
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Replaces the memory's content by a snapshot.
@@ -393,5 +392,5 @@ class MemoryModule(MemoryReads):
             shelf: the records of that memory.
         """
         self._work = self._new_queue()
-        self._state.restore(snapshot, shelf)
+        restore_memory(self, snapshot, shelf)
         self.layer = self.layer_context.layer

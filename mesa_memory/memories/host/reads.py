@@ -21,7 +21,7 @@ from mesa_memory.layers.flags import LAID_OUT, UNNOTICED, Layout
 from mesa_memory.layers.history import as_text
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.reading import Delegate, prepare_reads
-from mesa_memory.memories.host.state import MemoryState
+from mesa_memory.memories.host.state import current_records, held_records
 from mesa_memory.memories.prompt.cache_layout import AppendOnlyText
 from mesa_memory.memories.prompt.sections import Section, compose
 
@@ -58,11 +58,8 @@ class MemoryReads(Memory):
     restored: tuple[str, ...] = ()
     layer_context: LayerContext
     steady = True
-    _state: MemoryState
     agent = property(
-        attrgetter(
-            "layer_context.agent"
-        ),  # a call of Python less, with each look at it
+        attrgetter("layer_context.agent"),
         lambda memory, agent: setattr(memory.layer_context, "agent", agent),
         doc="The agent that owns the memory.",
     )
@@ -211,11 +208,11 @@ class MemoryReads(Memory):
         In ``remember``, also what its step brought. Entries that were made elsewhere
         lack a record.
         """
-        return self._state.current()
+        return current_records(self)
 
     def held_records(self) -> list[MemoryRecord]:
         """All records that this memory uses, oldest first, closed ones too."""
-        return self._state.held()
+        return held_records(self)
 
     @property
     def journal(self) -> RecordLog:
@@ -224,7 +221,7 @@ class MemoryReads(Memory):
 
     def recount(self, observer: Observer) -> None:
         """Tells a late observer of all records that this memory uses."""
-        for record in self._state.held():
+        for record in self.held_records():
             observer.opened(record)
             if not record.current:
                 observer.closed(record)

@@ -50,6 +50,7 @@ class RecallService:
 
     def __init__(self, memory: Any, ranker: Recollection) -> None:
         self._memory, self.ranker = memory, ranker
+        ranker.vector_of = self.vector_of
         self._foreseen: str | None = None  # the newest observation that was awaited
 
     def noted(
@@ -65,7 +66,7 @@ class RecallService:
         if filters.get("subject") is not None:
             names = self._memory.layer_context.names
             filters["subject"] = names.unique_id(filters["subject"])
-        found = self.ranker.find(query, k, self.vector_of, scoring, **filters)
+        found = self.ranker.find(query, k, scoring, **filters)
         self._memory.layer_context.runtime.note_recall(purpose, found)
         return found
 

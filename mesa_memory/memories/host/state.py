@@ -23,94 +23,87 @@ from mesa_memory.layers.declared_state import (
 from mesa_memory.memories.host.layer_names import layers_of, set_layers
 
 
-class MemoryState:
-    """The records that one memory holds, and what they do not say of its state.
+def snapshot_of(memory: Any) -> dict[str, Any]:
+    """See ``MemoryModule``; each layer's part stands under the layer's name."""
+    context = memory.layer_context
+    work, log = context.runtime.work, context.log
+    parts = {layer.name: layer_snapshot(layer) for layer in memory.layers}
+    own = declared_state(memory)
+    left = context.names.departed()
+    leaving = [[key, *told] for key, told in context.leaving.items()]
+    return {
+        "layer": log.layer,
+        "layers": layers_of(memory.agent),
+        "numbers": dict(log.numbers),
+        "staging": context.inbox.snapshot(),
+        "waiting": [(c.now, c.groups) for c in work.waiting],
+        "failures": work.failures,
+        **({"unusable": work.unusable} if work.unusable else {}),
+        **({"filtered": list(context.filtered)} if context.filtered else {}),
+        **({"lived": context.lived} if context.lived else {}),
+        **({"before": dict(context.before)} if context.before else {}),
+        **({"leaving": leaving} if leaving else {}),
+        **({"parts": parts} if parts else {}),
+        **({"state": own} if own else {}),
+        **({"names": left} if left else {}),
+    }
 
-    Args:
-        memory: the memory, with its layers and their context.
-    """
 
-    def __init__(self, memory: Any) -> None:
-        self._memory = memory
+def restore_memory(
+    memory: Any, snapshot: Mapping[str, Any], shelf: RecordLookup
+) -> None:
+    """See ``MemoryModule``; its queue must be a new one."""
+    context = memory.layer_context
+    work, log = context.runtime.work, context.log
+    log.layer = snapshot["layer"]
+    set_layers(memory.agent, snapshot["layers"])
+    log.numbers.clear()
+    log.numbers.update(snapshot["numbers"])
+    context.inbox.restore(snapshot["staging"])
+    work.failures = snapshot["failures"]
+    work.unusable = snapshot.get("unusable", 0)
+    context.lived = snapshot.get("lived", 0)
+    context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
+    context.leaving = {key: (why, at) for key, why, at in snapshot.get("leaving", ())}
+    context.names.remember(snapshot.get("names", ()))
+    for now, groups in snapshot["waiting"]:
+        place = context.runtime.bus.next_order()
+        work.put(Commit(now, [(step, events) for step, events in groups], place))
+    context.before = dict(snapshot.get("before", {}))
+    shelf = records_after(shelf, context.before)
+    newest = shelf.of_kind("message", last=context.history.capacity)
+    context.history.log.clear()
+    context.history.log.extend(newest)
+    log.adopt(shelf.current(), partial(look_up, shelf))
+    parts = snapshot.get("parts", {})
+    for layer in memory.layers:
+        own = FilteredRecords(shelf, partial(_may_be_of, layer.name))
+        restore_layer(layer, parts[layer.name], own if context.shared else shelf)
+    take_up(memory, snapshot.get("state", {}))
 
-    def snapshot(self) -> dict[str, Any]:
-        """See ``MemoryModule``; each layer's part stands under the layer's name."""
-        memory, context = self._memory, self._memory.layer_context
-        work, log = context.runtime.work, context.log
-        parts = {layer.name: layer_snapshot(layer) for layer in memory.layers}
-        own = declared_state(memory)
-        left = context.names.departed()
-        leaving = [[key, *told] for key, told in context.leaving.items()]
-        return {
-            "layer": log.layer,
-            "layers": layers_of(memory.agent),
-            "numbers": dict(log.numbers),
-            "staging": context.inbox.snapshot(),
-            "waiting": [(c.now, c.groups) for c in work.waiting],
-            "failures": work.failures,
-            **({"unusable": work.unusable} if work.unusable else {}),
-            **({"filtered": list(context.filtered)} if context.filtered else {}),
-            **({"lived": context.lived} if context.lived else {}),
-            **({"before": dict(context.before)} if context.before else {}),
-            **({"leaving": leaving} if leaving else {}),
-            **({"parts": parts} if parts else {}),
-            **({"state": own} if own else {}),
-            **({"names": left} if left else {}),
-        }
 
-    def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """See ``MemoryModule``; its queue must be a new one."""
-        memory, context = self._memory, self._memory.layer_context
-        work, log = context.runtime.work, context.log
-        log.layer = snapshot["layer"]
-        set_layers(memory.agent, snapshot["layers"])
-        log.numbers.clear()
-        log.numbers.update(snapshot["numbers"])
-        context.inbox.restore(snapshot["staging"])
-        work.failures = snapshot["failures"]
-        work.unusable = snapshot.get("unusable", 0)
-        context.lived = snapshot.get("lived", 0)
-        context.filtered = dict.fromkeys(snapshot.get("filtered", ()))
-        context.leaving = {
-            key: (why, at) for key, why, at in snapshot.get("leaving", ())
-        }
-        context.names.remember(snapshot.get("names", ()))
-        for now, groups in snapshot["waiting"]:
-            place = context.runtime.bus.next_order()
-            work.put(Commit(now, [(step, events) for step, events in groups], place))
-        context.before = dict(snapshot.get("before", {}))
-        shelf = records_after(shelf, context.before)
-        newest = shelf.of_kind("message", last=context.history.capacity)
-        context.history.log.clear()
-        context.history.log.extend(newest)
-        log.adopt(shelf.current(), partial(look_up, shelf))
-        parts = snapshot.get("parts", {})
-        for layer in memory.layers:
-            own = FilteredRecords(shelf, partial(_may_be_of, layer.name))
-            restore_layer(layer, parts[layer.name], own if context.shared else shelf)
-        take_up(memory, snapshot.get("state", {}))
+def current_records(memory: Any) -> list[MemoryRecord]:
+    """The records that are held and whose lifetime is open, oldest first."""
+    context = memory.layer_context
+    dropped = context.dropped()
+    for _, events in context.commit.groups if context.commit else ():
+        for event in events:
+            dropped.pop(event.id, None)
+    found = [r for r in context.log.current() if r.id not in dropped]
+    return sorted(found, key=lambda record: record.order)
 
-    def current(self) -> list[MemoryRecord]:
-        """The records that are held and whose lifetime is open, oldest first."""
-        context = self._memory.layer_context
-        dropped = context.dropped()
-        for _, events in context.commit.groups if context.commit else ():
-            for event in events:
-                dropped.pop(event.id, None)
-        found = [r for r in context.log.current() if r.id not in dropped]
-        return sorted(found, key=lambda record: record.order)
 
-    def held(self) -> list[MemoryRecord]:
-        """All records that the memory uses, oldest first, closed ones too."""
-        layers = self._memory.layers
-        found = [
-            *held(self._memory.snapshot()),
-            *self._memory.records(),
-            *self._memory.layer_context.history.log,
-            *(record for layer in layers for record in held_by(layer)),
-            *(record for layer in layers for record in layer.history()),
-        ]
-        return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
+def held_records(memory: Any) -> list[MemoryRecord]:
+    """All records that the memory uses, oldest first, closed ones too."""
+    layers = memory.layers
+    found = [
+        *held(memory.snapshot()),
+        *memory.records(),
+        *memory.layer_context.history.log,
+        *(record for layer in layers for record in held_by(layer)),
+        *(record for layer in layers for record in layer.history()),
+    ]
+    return sorted({r.id: r for r in found}.values(), key=lambda r: r.order)
 
 
 def _may_be_of(layer: str, record: MemoryRecord) -> bool:

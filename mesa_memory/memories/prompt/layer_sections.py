@@ -1,6 +1,6 @@
 """Layers as sections of one prompt."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from mesa_memory.layers.base import Layer
@@ -9,7 +9,6 @@ from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.lines import Line, of_entry
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
-from mesa_memory.memories.host.recalls import RecallService
 
 #: lines of a layer, and what was recalled for them, if anything
 type Found = tuple[Sequence[Line], RecallResult | None]
@@ -22,24 +21,17 @@ def recollection_of(layer: Layer) -> Recollection | None:
     return layer.lines.recollection if isinstance(layer, Facts) else None
 
 
-def connected(layer: Layer, recalls: RecallService) -> RecallService:
-    """Lets a layer embed its queries as its memory does."""
-    if isinstance(layer, Facts):
-        layer.lines.vector_of = recalls.vector_of
-    return recalls
-
-
 def has_section(layer: Layer) -> bool:
     """True if a layer shows more than recent steps."""
     return isinstance(layer, EventStream) or type(layer).summary is not Layer.summary
 
 
-def lines_of(layer: Layer, recalls: RecallService | None) -> Found:
+def lines_of(layer: Layer) -> Found:
     """The lines of a layer beyond recent steps; of a stream, the recalled events."""
-    if isinstance(layer, EventStream) and recalls is not None:
-        return _recalled(layer, recalls)
-    if isinstance(layer, Conversations) and recalls is not None:
-        return _called_for(layer, recalls)
+    if isinstance(layer, EventStream):
+        return _recalled(layer)
+    if isinstance(layer, Conversations):
+        return _called_for(layer)
     return layer.summary(), None
 
 
@@ -55,9 +47,9 @@ def recent_turns(layers: Sequence[Layer]) -> list[Line]:
     return sorted(turns, key=lambda turn: turn.records[0].order)
 
 
-def _called_for(layer: Conversations, recalls: RecallService) -> Found:
+def _called_for(layer: Conversations) -> Found:
     """The summaries recalled for the dialogue, and then the newest."""
-    found = layer.bring_to_mind(recalls.vector_of)
+    found = layer.bring_to_mind()
     records = [each.record for each in found.records] if found else []
     earlier = sorted(records, key=lambda record: record.order)
     # What the dialogue calls for stays longer than the newest.
@@ -65,12 +57,12 @@ def _called_for(layer: Conversations, recalls: RecallService) -> Found:
     return [*called, *layer.summary()], found
 
 
-def _recalled(stream: EventStream, recalls: RecallService) -> Found:
+def _recalled(stream: EventStream) -> Found:
     """The recalled events, oldest first, with their score as rank."""
     index = stream.index
     index.refresh()
     listed = [event for entry in stream.ungraded() for event in entry.events]
-    found = stream.recollection.find(None, None, recalls.vector_of, without=listed)
+    found = stream.recollection.find(None, None, without=listed)
     scores = {each.record.id: each.score for each in found.records}
     lines = [
         replace(line, rank=scores[index.record_of(entry).id])
@@ -78,15 +70,3 @@ def _recalled(stream: EventStream, recalls: RecallService) -> Found:
         for line in of_entry(entry, stream.context.event_chars)
     ]
     return lines, found
-
-
-def checked_layers(layers: Iterable[Layer]) -> list[Layer]:
-    """The layers of a layered memory; see ``layer.named``.
-
-    Raises:
-        ValueError: if the list is empty.
-    """
-    found = list(layers)
-    if not found:
-        raise ValueError("layers must have at least one layer, such as Window(5)")
-    return found
