@@ -345,7 +345,7 @@ def test_a_copy_goes_on_by_itself():
 def test_only_memories_with_the_same_layers_are_swapped():
     made = iter([four, LayeredMemory])
     street = lived(Street(lambda agent: next(made)(agent), 2), 2)
-    with pytest.raises(ValueError, match=r"got window, summary, impressions, stream"):
+    with pytest.raises(ValueError, match=r"window, summary, impressions, stream"):
         swap(*street.agents)
 
 
