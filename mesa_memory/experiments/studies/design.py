@@ -3,17 +3,17 @@
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
-from mesa_memory.core.arguments import encode
+from mesa_memory.core.arguments import OBJECT, encode, inside, mark_of
 from mesa_memory.core.content import storable
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.core.validate import checked_int
 from mesa_memory.errors import EmptyDesign
 from mesa_memory.experiments.changes import ChangeAfter
-from mesa_memory.experiments.studies.factors import Factor, label_of
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 
 #: hexadecimal digits of a case's key
@@ -59,14 +59,12 @@ class Design:
     """All cases of a study: each arm with each seed, ``replicates`` times.
 
     Attributes:
-        factors: crossed with each other; empty if the arms are given one by one.
-        rows: arms that were given one by one, as (parameters, labels).
+        arms: parameters of the model and their labels of each arm, in order.
         seeds: at least one.
         replicates: at least 1.
     """
 
-    factors: tuple[Factor, ...]
-    rows: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
+    arms: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...]
     seeds: tuple[Any, ...]
     replicates: int = 1
 
@@ -75,7 +73,7 @@ class Design:
         """A design as a user writes it.
 
         Args:
-            given: factors by name, see ``Factor.of``; a DataFrame with a row for each
+            given: factors by name, see ``levels_of``; a DataFrame with a row for each
                 arm and a column for each parameter; or a list of dicts or of Mesa's
                 ``Scenario``.
             seeds: each arm is run with each of them.
@@ -90,8 +88,15 @@ class Design:
         if hasattr(given, "to_dict") and hasattr(given, "columns"):
             given = given.to_dict("records")
         if isinstance(given, Mapping):
-            factors = tuple(Factor.of(name, values) for name, values in given.items())
-            return cls(factors, (), seeds, replicates)
+            factors = [levels_of(name, values) for name, values in given.items()]
+            arms = [
+                (
+                    {name: value for name, (_, value) in zip(given, levels)},
+                    {name: label for name, (label, _) in zip(given, levels)},
+                )
+                for levels in itertools.product(*factors)
+            ]
+            return cls(tuple(arms), seeds, replicates)
         if isinstance(given, str) or not isinstance(given, Sequence):
             raise TypeError(
                 "a design is a dict of factors, a DataFrame, or a list of dicts or of "
@@ -102,22 +107,7 @@ class Design:
                 "the design is a table without rows: give a table with "
                 "at least one row."
             )
-        return cls((), tuple(map(_row, given)), seeds, replicates)
-
-    @property
-    def arms(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-        """Parameters and labels of each arm, in order."""
-        if self.rows:
-            return [(dict(values), dict(labels)) for values, labels in self.rows]
-        crossed = itertools.product(*(factor.levels for factor in self.factors))
-        names = [factor.name for factor in self.factors]
-        return [
-            (
-                {name: level.value for name, level in zip(names, levels)},
-                {name: level.label for name, level in zip(names, levels)},
-            )
-            for levels in crossed
-        ]
+        return cls(tuple(map(_row, given)), seeds, replicates)
 
     @property
     def cases(self) -> list[Case]:
@@ -180,3 +170,70 @@ def _seed_of(values: Mapping[str, Any], seed: Any) -> Any:
     if seed is None and isinstance(scenario, mesa_arguments.scenario_class()):
         return mesa_arguments.scenario_parts(scenario)[1].get("rng")
     return seed
+
+
+def levels_of(name: Any, values: Any) -> list[tuple[Any, Any]]:
+    """Label (JSON) and value of each level of a factor, in order.
+
+    Args:
+        name: of an argument; or ``memory``, ``llm`` or a setting of ``configure`` that
+            the model itself does not take.
+        values: a list (or another iterable) of values; a dict of values by label;
+            or one value, such as a text or a number, that is the same in all runs.
+
+    Raises:
+        EmptyDesign: for a factor without values.
+        TypeError: for a value that needs a label, or a name that is not text.
+        ValueError: for two changes of one label.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"a factor's name must be a text, got {name!r}")
+    if isinstance(values, Mapping):
+        levels = [(str(label), value) for label, value in values.items()]
+    else:
+        levels = [(label_of(name, value), value) for value in _listed(values)]
+    if not levels:
+        raise EmptyDesign(
+            f"the factor {name!r} has an empty list of values: give "
+            "at least one, or leave the factor out."
+        )
+    found = {repr(level[0]): level for level in levels}
+    for label, value in levels:
+        if isinstance(value, ChangeAfter) and found[repr(label)][1] != value:
+            raise ValueError(
+                f"two changes of the factor {name!r} are called {label!r}: "
+                "give each a label of its own, ChangeAfter(step, change, label=…)"
+            )
+    return list(found.values())
+
+
+def label_of(name: str, value: Any) -> Any:
+    """The label of a value: itself if it is plain data, ``module:name`` of a class.
+
+    Raises:
+        TypeError: for an object without a name of its own.
+    """
+    if isinstance(value, Callable) and not isinstance(value, partial):  # type: ignore[arg-type]
+        qualified = getattr(value, "__qualname__", "<")
+        if "<" not in qualified:
+            return f"{value.__module__}:{qualified}"
+    if isinstance(value, ChangeAfter) and "<" not in value.label:
+        return value.label
+    label = encode(value)
+    nameless = [part for _, part in inside(label) if mark_of(part) == OBJECT]
+    if nameless:
+        raise TypeError(
+            f"the value {value!r:.80} of the factor {name!r} lacks a name for the "
+            "tables. Give it one: "
+            f"{{{name!r}: {{'a name': {type(value).__name__}(…), …}}}}"
+        )
+    return label
+
+
+def _listed(values: Any) -> Iterable[Any]:
+    """Several values as a list; one value as a list of one."""
+    if isinstance(values, str | bytes | type) or callable(values):
+        return [values]
+    if isinstance(values, set | frozenset):
+        return sorted(values, key=repr)  # the order of a set differs between processes
+    return values if isinstance(values, Iterable) else [values]

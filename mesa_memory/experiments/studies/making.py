@@ -1,5 +1,6 @@
 """Makes what is missing of a study: gives the jobs to workers, and takes what they say."""
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -13,7 +14,6 @@ from mesa_memory.errors import (
 )
 from mesa_memory.experiments.studies.executors import Workers
 from mesa_memory.experiments.studies.fingerprint import differences
-from mesa_memory.experiments.studies.progress import Progress
 from mesa_memory.experiments.studies.worker import (
     BUSY,
     CHANGED,
@@ -22,11 +22,38 @@ from mesa_memory.experiments.studies.worker import (
     Job,
     JobOutcome,
 )
-from mesa_memory.stores.studies import FAILED, Studies
+from mesa_memory.stores.studies import FAILED, FINISHED, Studies
 
 #: seconds after which a case that another process makes is looked at again
 BUSY_S = 1.0
 INTERRUPTED = "the study was interrupted; study.run() goes on from there"
+
+
+class Progress:
+    """A tqdm bar on stderr with the number of runs that have ended, and their cost.
+
+    Args:
+        total: number of runs to make.
+        spent: dollars that the study has cost before; None is unknown.
+    """
+
+    def __init__(self, total: int, spent: float | None, shown: bool) -> None:
+        from tqdm.auto import tqdm
+
+        self.cost, self.calls, self.failed = spent, 0, 0
+        quiet = not shown or not total
+        self.bar: Any = tqdm(total=total, disable=quiet, unit="run", file=sys.stderr)
+
+    def add(self, outcome: JobOutcome) -> None:
+        """A run has ended."""
+        used = outcome.usage.get("cost", 0.0)
+        self.cost = None if None in (used, self.cost) else self.cost + used
+        self.calls += outcome.usage.get("calls") or 0
+        self.failed += outcome.state != FINISHED
+        cost = "cost unknown" if self.cost is None else f"${self.cost:.2f}"
+        failed = f", {self.failed} not finished" if self.failed else ""
+        self.bar.update()
+        self.bar.set_postfix_str(f"{self.calls} calls, {cost}{failed}", refresh=False)
 
 
 def make(

@@ -1,5 +1,6 @@
 """A study: many runs of one model, with memory as a factor, kept in one store."""
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing
 from dataclasses import replace
@@ -27,14 +28,12 @@ from mesa_memory.experiments.studies.forks import (
     check_changes,
     forks,
 )
-from mesa_memory.experiments.studies.location import location_of
-from mesa_memory.experiments.studies.making import make
-from mesa_memory.experiments.studies.progress import Progress
+from mesa_memory.experiments.studies.making import Progress, make
 from mesa_memory.experiments.studies.results import Results
 from mesa_memory.experiments.studies.status import Status
 from mesa_memory.experiments.studies.worker import Job
 from mesa_memory.llm.cost.usage import Budget
-from mesa_memory.stores.open import open_store
+from mesa_memory.stores.open import is_postgres, open_store, sqlite_path
 from mesa_memory.stores.studies import WAITING, CaseRow, Studies, StudyRow
 
 if TYPE_CHECKING:
@@ -99,7 +98,7 @@ class Study:
         self.measures = check_measures("measures", measures)
         self.outcomes = check_measures("outcomes", outcomes)
         self.questionnaires = checked(questionnaires)
-        self.location = location_of(store)
+        self.location = _location(store)
         self.name = getattr(model, "__name__", "study") if name is None else name
         self.record = record
         self._forecast: dict[str, Any] | None = None
@@ -153,7 +152,8 @@ class Study:
             jobs = self._jobs(studies, row, print_, budget, compared)
             check_picklable(workers, jobs)
             spent = Status(self.name, tuple(studies.cases(row.id))).cost
-            with Progress(len(jobs), spent, progress) as bar:
+            bar = Progress(len(jobs), spent, progress)
+            with closing(bar.bar):
                 make(studies, workers, jobs, bar, lambda: self.fingerprint)
             status = self._status(studies, self._row(studies))
         if status.failed:
@@ -300,7 +300,6 @@ class Study:
     def _design(self) -> dict[str, Any]:
         """The design for the store, besides the cases."""
         return {
-            "factors": [f.name for f in self.design.factors if len(f.levels) > 1],
             "measures": sorted(self.measures),
             "outcomes": sorted(self.outcomes),
             "steps": self.steps,
@@ -369,6 +368,20 @@ class Study:
                 f"{studies.names()}. Run it first: study.run()."
             )
         return row
+
+
+def _location(store: str | Path) -> str:
+    """The store's path or address, the same in every process."""
+    address = os.fspath(store)
+    if is_postgres(address):
+        return address
+    path = sqlite_path(address)
+    if path == ":memory:":
+        raise ValueError(
+            "a study cannot be kept in memory, as its workers could not write into it: "
+            "give the path of a file, such as store='study.sqlite'"
+        )
+    return os.path.abspath(os.path.expanduser(path))
 
 
 def _name(model: Any) -> str:
