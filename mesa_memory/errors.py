@@ -48,6 +48,10 @@ class MesaMemoryError(Exception):
     def __init__(self, message: str = "") -> None:
         super().__init__(redaction.scrub(message))
 
+    def __reduce__(self) -> tuple:
+        """Errors of worker processes travel as pickles; without this they hang."""
+        return _restored, (type(self), self.args, vars(self))
+
 
 class LLMError(MesaMemoryError):
     """A language-model request failed.
@@ -154,10 +158,6 @@ class MemoryStalled(MesaMemoryError):
             "configure(model, max_pending_steps=…, on_failure='continue')."
         )
 
-    def __reduce__(self) -> tuple:
-        """Errors of worker processes travel as pickles; without this they hang."""
-        return _restored, (type(self), self.args, vars(self))
-
 
 class ParameterError(MesaMemoryError, ValueError):
     """A run's model cannot be made again from what the file says; names what to give.
@@ -187,10 +187,6 @@ class DuplicatePurpose(MesaMemoryError, ValueError):
             "To answer the existing one in another way, use "
             f"configure(model, llm=OfflineLLM({{{purpose!r}: function}}))."
         )
-
-    def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        """Errors of worker processes travel as pickles."""
-        return type(self), (self.purpose, self.known, self.given)
 
 
 class MemoryMismatch(MesaMemoryError, ValueError):
@@ -360,10 +356,6 @@ class HostChanged(MesaMemoryError):
         super().__init__(message)
         self.package = package
 
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Errors of worker processes travel as pickles."""
-        return type(self), (str(self), self.package)
-
 
 class MissingExtra(MesaMemoryError):
     """An optional package is needed and not installed.
@@ -380,10 +372,6 @@ class MissingExtra(MesaMemoryError):
             f"the package {package!r} is not installed. Get it with: "
             f'pip install "mesa-memory[{extra}]"'
         )
-
-    def __reduce__(self) -> tuple[type, tuple[str, str]]:
-        """Errors of worker processes travel as pickles."""
-        return type(self), (self.package, self.extra)
 
 
 def _restored(kind: type[BaseException], args: tuple, state: dict) -> BaseException:

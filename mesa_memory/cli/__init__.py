@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mesa_memory import __version__
-from mesa_memory.cli import options
+from mesa_memory.cli import options, town
 from mesa_memory.cli.console import one_line_errors, plain_console
 from mesa_memory.cli.cost import cost
 from mesa_memory.cli.dashboard import dashboard
@@ -17,6 +17,7 @@ from mesa_memory.cli.diff import diff
 from mesa_memory.cli.estimate import estimate
 from mesa_memory.cli.export import copy, export
 from mesa_memory.cli.inspect import inspect
+from mesa_memory.cli.output import Output
 from mesa_memory.cli.report import report
 from mesa_memory.cli.study import study
 from mesa_memory.examples import EXAMPLES
@@ -88,7 +89,6 @@ def batch(
     console = plain_console()
     with one_line_errors():
         from mesa_memory.examples.rumor import batch as sweep
-        from mesa_memory.examples.rumor import report
         from mesa_memory.examples.rumor.model import RumorModel
 
         # What cannot work is found here, and not in every process after minutes.
@@ -105,7 +105,7 @@ def batch(
             processes=processes,
         )
         written = sweep.write(frame, out)
-        console.print(report.comparison(sweep.summary(frame), agents))
+        town.compare(sweep.summary(frame), agents, Output())
         for path in written:
             console.print(f"Wrote {path}", soft_wrap=True)
 

@@ -6,8 +6,10 @@ from typing import Any
 import click
 
 import mesa_memory.cli.options as options
-from mesa_memory.cli.console import one_line_errors, plain_console
+from mesa_memory.cli.console import one_line_errors
+from mesa_memory.cli.output import Output
 from mesa_memory.cli.progress import counted_to, say
+from mesa_memory.cli.town import show
 from mesa_memory.examples.rumor import MEMORIES
 
 INTRODUCTION = (
@@ -75,17 +77,17 @@ def demo(
 def _print(steps: int, name: str | None, **town: Any) -> None:
     """Shows the town in words and tables."""
     from mesa_memory import Services
-    from mesa_memory.examples.rumor import report
 
-    console, started = plain_console(), time.perf_counter()
+    started = time.perf_counter()
     town["record"] = _record(town["record"], name)
     model = _played(steps, **town)
     seconds = time.perf_counter() - started
     if recorder := Services.of(model).recorder:
         recorder.close()
     memory, llm, seed = town["memory"], town["llm"], town["seed"]
-    console.print(f"Memory {memory}, language model {llm}, seed {seed}.\n")
-    report.show(model, seconds, console)
+    click.echo(f"Memory {memory}, language model {llm}, seed {seed}.\n")
+    show(model, Output())
+    click.echo(f"Wall time: {seconds:.1f} s.")
 
 
 def _serve(

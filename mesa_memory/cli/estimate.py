@@ -10,7 +10,7 @@ import click
 
 import mesa_memory.cli.options as options
 from mesa_memory.cli.console import one_line_errors
-from mesa_memory.cli.output import Output, printed
+from mesa_memory.cli.output import Output, dollars, printed
 from mesa_memory.cli.progress import counted_to, say, say_loading
 
 #: models of the examples by name
@@ -118,11 +118,8 @@ def columns_of(
 
 
 def shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of costs for people; an unknown cost is called unknown."""
-    names = ("cost", "cost_low", "cost_high")
-    if row["cost"] is None:
-        return row | dict.fromkeys(names, "unknown")
-    return row | {name: f"{row[name]:.4f}" for name in names}
+    """A row of costs for people."""
+    return row | {n: dollars(row[n]) for n in ("cost", "cost_low", "cost_high")}
 
 
 def model_named(name: str) -> Callable[..., Any]:

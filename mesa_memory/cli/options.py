@@ -29,12 +29,13 @@ class MemoryName(click.ParamType):
         from mesa_memory.errors import UnknownMemory
 
         say_loading()
-        from mesa_memory.examples.rumor import memories
+        from mesa_memory.examples.rumor.memories import OWN
+        from mesa_memory.memories import registry
 
         if ":" in value:
             importable(Path())
         try:
-            memories.check(value)
+            registry.find(value, OWN)
         except UnknownMemory as error:
             self.fail(str(error), param, ctx)
         return value

@@ -11,7 +11,7 @@ from mesa_memory.core.render import one_line
 
 #: rows of a table without ``--limit``
 DEFAULT_ROWS = 200
-#: below this width, a table is printed as blocks of "heading: value"
+#: below this width, a table that does not fit is printed as blocks of "heading: value"
 NARROW_CHARS = 100
 
 
@@ -58,6 +58,8 @@ class Output:
             columns: the keys of a row that people see, and their headings.
             rows: what agents say in them is shown as text.
         """
+        from rich.console import Console
+
         shown = rows[: self._limit or None]
         if self._json:
             self._collected[key] = [dict(row) for row in shown]
@@ -66,10 +68,12 @@ class Output:
             title = (
                 f"{title} (the first {len(shown)} of {len(rows)}; --limit 0 for all)"
             )
-        if self._console.width < NARROW_CHARS and len(columns) > 3:
-            self._blocks(title, columns, shown)
+        table = _table(title, columns, shown)
+        width, wide = self._console.width, Console(width=10_000)
+        if width >= NARROW_CHARS or wide.measure(table).maximum <= width:
+            self._console.print(table)
         else:
-            self._console.print(_table(title, columns, shown))
+            self._blocks(title, columns, shown)
 
     def fields(self, key: str, values: Mapping[str, Any]) -> None:
         """Named values, one a line; empty ones are left out for people."""
@@ -124,6 +128,11 @@ class Output:
                 if (value := cell(row[name])) != "":
                     self._console.print(f"{heading:{width}}  {value}", soft_wrap=True)
         self._console.print()
+
+
+def dollars(amount: float | None) -> str:
+    """An amount of money; an unknown one (None or NaN) is not zero."""
+    return "unknown" if amount is None or amount != amount else f"{amount:.4f}"
 
 
 def _table(title: str, columns: Mapping[str, str], rows: Iterable[Any]) -> Any:

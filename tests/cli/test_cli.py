@@ -1,6 +1,5 @@
 """The command ``mesa-memory``."""
 
-import io
 import os
 import re
 import subprocess
@@ -8,11 +7,12 @@ import sys
 
 import pytest
 from click.testing import CliRunner
-from rich.console import Console
 
 from mesa_memory import __version__
-from mesa_memory.cli import main
+from mesa_memory.cli import main, town
+from mesa_memory.cli.output import Output
 from mesa_memory.examples.rumor import MEMORIES
+from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 SMALL = ["--agents", "4", "--steps", "3"]
@@ -95,21 +95,15 @@ def test_the_demo_needs_neither_network_nor_key_nor_unicode():
     assert ran.stdout.isascii()
 
 
-def test_words_of_agents_are_shown_as_they_are():
-    from mesa_memory.cli.console import plain_console
-    from mesa_memory.examples.rumor import report
-    from mesa_memory.examples.rumor.model import RumorModel
-
+def test_words_of_agents_are_shown_as_they_are(capsys):
     model = RumorModel(3, memory="short_term")
     model.step()
     odd = "poison [/red] [bold]:smile: \x1b[31m"
     for agent in model.agents:
         agent.memory.add_to_memory("message", {"message": odd, "sender": 9})
     model.opinions = {a.unique_id: a.opinion() for a in model.agents}
-    console = plain_console()
-    console.file = io.StringIO()
-    report.show(model, 1.0, console)
-    shown = console.file.getvalue()
+    town.show(model, Output())
+    shown = capsys.readouterr().out
     assert "- Agent 9 says: poison [/red] [bold]:smile:" in shown
     assert shown.count("[/red]") >= 2  # also in the table
     assert "\x1b[31m" not in shown
@@ -233,12 +227,8 @@ def test_help_needs_nothing_heavy():
     assert ran.returncode == 0, ran.stderr
 
 
-def test_a_terminal_gets_tables_with_lines():
-    from mesa_memory.examples.rumor import report
-    from mesa_memory.examples.rumor.model import RumorModel
-
-    model = RumorModel(3)
-    model.step()
-    file = io.StringIO()
-    Console(file=file, force_terminal=True).print(report.cost(model))
-    assert "┃" in file.getvalue()
+def test_a_terminal_gets_tables_with_lines(monkeypatch, capsys):
+    rows = [{"a": "first", "b": 1.0, "c": None, "d": 2}]
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    Output().table("t", "A title", {name: name for name in "abcd"}, rows)
+    assert "┃" in capsys.readouterr().out

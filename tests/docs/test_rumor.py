@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from mesa_memory import Services
-from mesa_memory.examples.rumor import MEMORIES, batch, conversation, memories
+from mesa_memory.examples.rumor import MEMORIES, batch, conversation
 from mesa_memory.examples.rumor.hearsay import (
     CORRECTION,
     RUMOUR,
@@ -23,6 +23,7 @@ from mesa_memory.examples.rumor.hearsay import (
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.examples.rumor.opinion import Opinion
 from mesa_memory.llm import PolicyInput
+from mesa_memory.memories import registry
 from tests.support.openai_server import Behaviour, OpenAIServer, always
 
 POISON = f"News of day 1: {SAYINGS[RUMOUR]}."
@@ -286,7 +287,7 @@ def test_small_towns_are_connected(n_agents, degree):
 
 def test_each_name_is_a_memory_of_its_own():
     agent = RumorModel(3).agents[0]
-    made = [type(memories.make(name, agent)) for name in MEMORIES]
+    made = [registry.find(name, agent.model.own_memories) for name in MEMORIES]
     assert len(set(made)) == len(MEMORIES)
 
 

@@ -9,10 +9,12 @@ from mesa_llm.reasoning.cot import CoTReasoning
 
 from mesa_memory import route_reasoning
 from mesa_memory.core.render import shorten
-from mesa_memory.examples.rumor import conversation, memories
+from mesa_memory.examples.rumor import conversation
 from mesa_memory.examples.rumor.hearsay import SAYINGS
+from mesa_memory.examples.rumor.memories import OWN
 from mesa_memory.examples.rumor.opinion import Opinion
 from mesa_memory.experiments import draw
+from mesa_memory.memories import registry
 
 #: longest speech
 SPEECH_CHARS = 300
@@ -24,7 +26,7 @@ class Townsperson(LLMAgent, FixedAgent):
     Args:
         model: the town.
         cell: where it lives.
-        memory: name of its memory, see ``memories.make``.
+        memory: name of its memory, or ``"module:class"``.
         llm_model, api_base: whom it asks for words, see Mesa-LLM.
     """
 
@@ -39,7 +41,7 @@ class Townsperson(LLMAgent, FixedAgent):
             api_base=api_base,
         )
         self.cell = cell
-        self.memory = memories.make(memory, self)
+        self.memory = registry.find(memory, OWN)(self)
         self.system_prompt = conversation.system_prompt(self.unique_id)
         route_reasoning(self)
 

@@ -1,9 +1,6 @@
 """The memories that can be compared, by name."""
 
-from typing import Any
-
 from mesa_memory import MemoryModule
-from mesa_memory.memories import registry
 
 
 class NoMemory(MemoryModule):
@@ -18,25 +15,3 @@ class NoMemory(MemoryModule):
 
 #: known here besides the memories of the package and of installed ones
 OWN = {"none": NoMemory}
-
-
-def names() -> tuple[str, ...]:
-    """Names for ``make``: ``MEMORIES``, and those of installed packages."""
-    return registry.names(OWN)
-
-
-def check(name: str) -> None:
-    """Raises an ``UnknownMemory`` unless the name leads to a memory; see ``make``."""
-    registry.find(name, OWN)
-
-
-def make(name: str, agent: Any) -> Any:
-    """A memory for ``agent``.
-
-    Args:
-        name: one of ``names()``, or ``"module:class"``.
-
-    Raises:
-        UnknownMemory: a ``ValueError``; lists what there is.
-    """
-    return registry.find(name, OWN)(agent)

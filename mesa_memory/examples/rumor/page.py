@@ -7,10 +7,11 @@ import solara
 from mesa.visualization import Slider, make_plot_component, make_space_component
 from mesa.visualization.components import AgentPortrayalStyle
 
-from mesa_memory.examples.rumor import memories
 from mesa_memory.examples.rumor.agents import Townsperson
 from mesa_memory.examples.rumor.hearsay import CORRECTION, RUMOUR
+from mesa_memory.examples.rumor.memories import OWN
 from mesa_memory.examples.rumor.model import RumorModel
+from mesa_memory.memories import registry
 from mesa_memory.viz import MemoryViz
 
 # Okabe and Ito's colours; the marker says the same without colour.
@@ -48,7 +49,7 @@ def parameters(
             "type": "Select",
             "label": "Memory",
             "value": memory,
-            "values": list(dict.fromkeys([*memories.names(), memory])),
+            "values": list(dict.fromkeys([*registry.names(OWN), memory])),
         },
         "n_agents": Slider("People", value=n_agents, min=3, max=most[0], step=1),
         "degree": Slider("Neighbours", value=4, min=2, max=8, step=2),
