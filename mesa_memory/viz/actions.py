@@ -6,6 +6,8 @@ from typing import Any
 
 import solara
 
+from mesa_memory.viz.serving.run_feed import Feed
+
 
 @dataclass(frozen=True)
 class Actions:
@@ -13,12 +15,12 @@ class Actions:
 
     Attributes:
         step: makes one step of the model; None for a run that is only read.
-        keep: has the page list another model's run, such as a fork's; gives the run's
-            key. None for a page that plays no model.
+        keep: has the page list another model's run, such as a fork's; gives its feed.
+            None for a page that plays no model.
     """
 
     step: Callable[[], Any] | None = None
-    keep: Callable[[Any], str] | None = None
+    keep: Callable[[Any], Feed] | None = None
 
 
 NO_ACTIONS = Actions()

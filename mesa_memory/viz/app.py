@@ -14,7 +14,7 @@ from mesa_memory.viz.live.controls import Controls, Speed
 from mesa_memory.viz.live.page_runs import PageRuns, use_current
 from mesa_memory.viz.misuse import check_agents, check_shown, checked_views, peek
 from mesa_memory.viz.serving.origin import FOREIGN, opened_elsewhere
-from mesa_memory.viz.serving.run_feed import labels
+from mesa_memory.viz.serving.run_feed import Feed, labels
 from mesa_memory.viz.views import View
 from mesa_memory.viz.widgets import Note
 from mesa_memory.viz.widgets.saying import HostPage
@@ -90,10 +90,10 @@ def _actions(page: PageRuns, played: Callable[[], Any]) -> Actions:
             model.step()
         redraw()
 
-    def keep(made: Any) -> str:
-        key = page.show(made).key
+    def keep(made: Any) -> Feed:
+        feed = page.show(made)
         redraw()
-        return key
+        return feed
 
     return Actions(step, keep)
 

@@ -6,7 +6,6 @@ from typing import Any
 import solara
 import solara.lab
 
-from mesa_memory.viz.data.activity import Activity, activity
 from mesa_memory.viz.serving.run_feed import Source
 
 #: agents times steps of a run that is read at once, without a thread
@@ -38,18 +37,6 @@ def use_answer[T](
         source.stamp,
         is_small(source) if quick is None else quick,
         says,
-    )
-
-
-def use_activity(source: Source) -> Activity | None:
-    """The activity of all agents; None until it is counted for the first time."""
-    size = f"{len(source.steps):,} steps of {len(source.agent_ids):,} agents"
-    return use_work(
-        lambda: source.grown(activity),
-        source.run,
-        source.stamp,
-        is_small(source),
-        f"Counting {size} …",
     )
 
 

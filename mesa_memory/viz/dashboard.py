@@ -9,10 +9,10 @@ import solara
 
 from mesa_memory.viz.actions import NO_ACTIONS, Actions, provide_actions, use_actions
 from mesa_memory.viz.address import Address
+from mesa_memory.viz.search import Search
 from mesa_memory.viz.selection import Selection
 from mesa_memory.viz.serving.hooks import Told, use_chosen, use_newest
 from mesa_memory.viz.serving.run_feed import Feed, Source, labels
-from mesa_memory.viz.tools import Tools
 from mesa_memory.viz.views import View
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import NoMemories
@@ -82,7 +82,7 @@ def Dashboard(
         if not source.steps:
             Waiting()
             return
-        Tools(feeds, feed, shown, selection)
+        Search(shown, selection)
         Tabs(shown, selection, views)
 
 

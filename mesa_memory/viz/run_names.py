@@ -60,11 +60,6 @@ class RunFacts:
         return f"{stem or 'run'}-{self.number}-{digest}"
 
     @property
-    def begun(self) -> str:
-        """The start, to the minute."""
-        return self.started[:16].replace("T", " ")
-
-    @property
     def place(self) -> str:
         """The store and the number in it, as commands take them."""
         return f"{self.store}#{self.number}" if self.store else ""

@@ -159,11 +159,11 @@ def _look(path: str) -> None:
     (feed,) = explorer.open_feeds([(path, None)])
     try:
         source, run = feed.source, feed.source.run
-        found = source.grown(activity)
+        found = source.of(activity)
         for measure in ("events", "importance", "cost"):
             found.measure(measure)
         source.of(occupancy)
-        source.grown(corpus.corpus)
+        source.of(corpus.corpus)
         cost.spent(run).series("cost", True)
         cost.unpriced(run)
         cost.grouped(run, ("agent", "model"))

@@ -56,21 +56,6 @@ def test_another_measure_is_refused_by_name(run):
         activity(run).measure("joy")
 
 
-def test_activity_that_grew_with_the_run_is_that_of_the_whole_run():
-    town = RecordedTown("", record=True, n=4)
-    recorder = Services.of(town).recorder
-    grown = None
-    with open_run(recorder.store) as going:
-        for _ in range(20):
-            town.step()
-            recorder.sync()
-            grown = activity(going, grown)
-        assert np.array_equal(grown.counts, activity(going).counts)
-        assert grown.steps == going.steps
-        assert grown["events"].sum() > 200
-    recorder.close()
-
-
 def test_layers_hold_as_many_records_as_all_memories_together(run):
     held = occupancy(run)
     assert held.steps == run.steps

@@ -1,11 +1,10 @@
-"""The runs of a page in the browser: a table, and all of them in one chart."""
+"""The runs of a page in the browser: a list, and all of them in one chart."""
 
 import pytest
 
 from mesa_memory import Recording, Services
 from mesa_memory.examples.rumor.model import RumorModel
 from tests.support.browser import Window, browser, served
-from tests.support.live_views import press
 
 pytestmark = pytest.mark.slow
 
@@ -33,29 +32,15 @@ def window(tmp_path_factory):
         yield opened
 
 
-def listed(window):
-    """The table of runs."""
-    return window.page.locator(".mm-section", has_text="Runs of this page")
-
-
-def names(table):
-    return [
-        text.strip("▸ ") for text in table.locator("td:first-child").all_inner_texts()
-    ]
-
-
-def test_runs_are_sorted_and_shown_from_a_table(window):
+def test_a_run_is_chosen_from_the_list_and_named_by_the_address(window):
     window.open("?view=population")
-    press(window, "Runs")
-    table = listed(window)
-    window.until(table.is_visible)
-    assert names(table) == [f"towns.sqlite#{n}" for n in (1, 2, 3)]
-    assert "the other one" in table.inner_text()
-    head = table.get_by_role("columnheader", name="seed")
-    head.click()
-    head.click()
-    window.until(lambda: names(table)[0] == "towns.sqlite#2")
-    table.get_by_role("button", name="towns.sqlite#3").click()
+    runs = window.page.get_by_label("Run", exact=True)
+    names = runs.locator("option").all_inner_texts()
+    assert [name.split(" ")[0] for name in names] == [
+        f"towns.sqlite#{n}" for n in (1, 2, 3)
+    ]
+    assert "the other one" in names[2]
+    runs.select_option(index=2)
     window.until(lambda: "STLTMemory" in window.text(".mm-bar"))
     window.until(lambda: "run=towns-3-" in window.query())
 

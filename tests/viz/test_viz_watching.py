@@ -368,19 +368,3 @@ def test_what_changes_beside_the_dashboard_does_not_walk_through_its_data():
         assert not walks
     finally:
         context.close()
-
-
-def test_what_grows_is_given_what_there_was_and_asked_once_for_each_state(town):
-    recorder = Services.of(town).recorder
-    recorder.sync()
-    feed, given = Feed(open_run(recorder.store), "town"), []
-
-    def count(run, before):
-        given.append(before)
-        return len(run.steps)
-
-    assert [feed.source.grown(count), feed.source.grown(count)] == [1, 1]
-    town.step()
-    recorder.sync()
-    assert feed.refresh().grown(count) == 2
-    assert given == [None, 1]

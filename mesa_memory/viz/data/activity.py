@@ -76,34 +76,21 @@ def _mean(total: np.ndarray, count: np.ndarray) -> np.ndarray:
     return np.where(count > 0, total / np.maximum(count, 1), np.float32(np.nan))
 
 
-def activity(run: Run, before: Activity | None = None) -> Activity:
-    """Counts until now.
-
-    Args:
-        before: an earlier result; then only newer steps are read.
-    """
-    ends = reading.ends(run)
-    steps = [step for step, _ in ends]
-    known = run.unique_ids
-    agents = list(known.values())
-    first = 0
-    if before is not None and before.agents == agents:
-        first = reading.settled(before.steps, steps)
-    counts = np.zeros((len(COUNTS), len(agents), len(steps)), dtype=np.float32)
-    if before is not None and first:
-        counts[:, :, :first] = before.counts[:, :, :first]
-    since, after = ends[first - 1] if first else (float("-inf"), -1)
+def activity(run: Run) -> Activity:
+    """Counts until now."""
+    steps, known = run.steps, run.unique_ids
+    counts = np.zeros((len(COUNTS), len(known), len(steps)), dtype=np.float32)
     places = {name: place for place, name in enumerate(known)}
     for start, rows in (
-        (0, reading.remembered(run, after)),
-        (4, reading.recalled(run, since)),
-        (5, reading.called(run, since)),
+        (0, reading.remembered(run)),
+        (4, reading.recalled(run)),
+        (5, reading.called(run)),
     ):
         for agent, step, *numbers in rows:
             column = bisect_left(steps, step)
-            if agent in places and first <= column < len(steps):
+            if agent in places and column < len(steps):
                 counts[start : start + len(numbers), places[agent], column] += numbers
-    return Activity(agents, steps, counts)
+    return Activity(list(known.values()), steps, counts)
 
 
 @dataclass(frozen=True)

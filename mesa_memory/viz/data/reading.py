@@ -1,7 +1,6 @@
 """SQL statements for sums over a whole population, which ``Run`` does not offer.
 
-Most take the last row that was read, so that a growing run is not read from its
-beginning after every step. The index is by agent, so the statements name the agents.
+The index is by agent, so the statements name the agents.
 """
 
 from sys import float_info
@@ -15,19 +14,6 @@ from mesa_memory.runs.state import COLUMNS
 from mesa_memory.stores import schema
 
 records, agents = schema.records, schema.agents
-#: newest steps that are read again: a grade or the end of a record may come later
-REREAD_STEPS = 12
-
-
-def settled(before: list[float], steps: list[float]) -> int:
-    """Number of the first steps that need not be read again.
-
-    Args:
-        before: steps that were read; 0 of them are settled if they were taken back.
-        steps: the finished steps.
-    """
-    same = steps[: len(before)] == before
-    return max(0, len(before) - REREAD_STEPS) if same else 0
 
 
 def number(value: Any) -> float | None:
@@ -90,12 +76,8 @@ def scenes(run: Run) -> list[tuple[int, str, dict[str, Any]]]:
     return run.rows(wanted.order_by(log.c.seq))
 
 
-def remembered(run: Run, after: int) -> list[tuple]:
-    """Per agent and step: events, derived records, sum of grades, graded events.
-
-    Args:
-        after: only of records with a higher ``seq``.
-    """
+def remembered(run: Run) -> list[tuple]:
+    """Per agent and step: events, derived records, sum of grades, graded events."""
     raw = was_not_derived()
     graded = case((raw, records.c.importance))
     wanted = select(
@@ -106,19 +88,18 @@ def remembered(run: Run, after: int) -> list[tuple]:
         func.coalesce(func.sum(graded), 0.0),
         func.count(graded),
     )
-    new = _of_agents(run, records), records.c.seq > after
-    return run.rows(wanted.where(*new).group_by(records.c.agent, records.c.step))
+    return run.rows(_per_agent_and_step(run, wanted, records))
 
 
-def recalled(run: Run, since: float) -> list[tuple]:
-    """Per agent and step after one: number of recalls."""
+def recalled(run: Run) -> list[tuple]:
+    """Per agent and step: number of recalls."""
     log = schema.recalls
     wanted = select(log.c.agent, log.c.step, func.count())
-    return run.rows(_per_agent_and_step(run, wanted, log, since))
+    return run.rows(_per_agent_and_step(run, wanted, log))
 
 
-def called(run: Run, since: float) -> list[tuple]:
-    """Per agent and step after one: requests, tokens, US dollars, unpriced requests."""
+def called(run: Run) -> list[tuple]:
+    """Per agent and step: requests, tokens, US dollars, unpriced requests."""
     log = schema.calls
     tokens = func.coalesce(log.c.tokens_in, 0) + func.coalesce(log.c.tokens_out, 0)
     wanted = select(
@@ -129,7 +110,7 @@ def called(run: Run, since: float) -> list[tuple]:
         func.coalesce(func.sum(log.c.cost), 0.0),
         func.count() - func.count(log.c.cost),
     )
-    return run.rows(_per_agent_and_step(run, wanted, log, since))
+    return run.rows(_per_agent_and_step(run, wanted, log))
 
 
 def opened(run: Run) -> list[tuple]:
@@ -153,8 +134,8 @@ def _by_kind(run: Run, step: Any) -> list[tuple]:
     return run.rows(select(*own.c, func.count()).group_by(*own.c))
 
 
-def _per_agent_and_step(run: Run, wanted: Any, log: Any, since: float) -> Any:
-    wanted = wanted.where(_of_agents(run, log), log.c.step > since)
+def _per_agent_and_step(run: Run, wanted: Any, log: Any) -> Any:
+    wanted = wanted.where(_of_agents(run, log))
     return wanted.group_by(log.c.agent, log.c.step)
 
 

@@ -56,9 +56,7 @@ class Feed:
         self._answers = lru_cache(CACHED_ANSWERS)(
             lambda stamp, function, *given: function(self.run, *given)
         )
-        self._grown: dict[Callable[..., Any], tuple[tuple, Any]] = {}
-        self._growing: dict[Callable[..., Any], threading.Lock] = {}
-        self._lock, self._looking = threading.Lock(), threading.Lock()
+        self._looking = threading.Lock()
         self.refresh()
 
     @property
@@ -126,18 +124,6 @@ class Feed:
         self._asked.add((function, *given))
         with self.pace.work() if again else nullcontext():
             return self._answers(stamp, function, *given)
-
-    def grown(self, stamp: tuple, function: Callable[..., Any]) -> Any:
-        """See ``Source.grown``."""
-        with self._lock:
-            growing = self._growing.setdefault(function, threading.Lock())
-        with growing:
-            known = self._grown.get(function)
-            if known is None or known[0] != stamp:
-                with self.pace.work() if known else nullcontext():
-                    value = function(self.run, known[1] if known else None)
-                self._grown[function] = known = (stamp, value)
-            return known[1]
 
     def close(self) -> None:
         """Closes the store."""
@@ -210,18 +196,6 @@ class Source:
         """
         return self.feed.answer(self.stamp, function, *arguments)
 
-    def grown[T](self, function: Callable[[Run, T | None], T]) -> T:
-        """As ``of``, for a function that reads only what is new.
-
-        Args:
-            function: one of ``viz.data``; takes the run, and what it gave for an earlier
-                state of it or None.
-
-        Raises:
-            StoreError: of the function; nothing is kept then.
-        """
-        return self.feed.grown(self.stamp, function)
-
 
 def _names(run: Run) -> dict[Any, str]:
     return run.names
@@ -240,24 +214,21 @@ def give_keys(feeds: Sequence[Feed]) -> None:
 
 def labels(feeds: Sequence[Feed]) -> dict[str, str]:
     """The name of each run of a page, by its key."""
+    facts = [feed.facts for feed in feeds]
+    differing = differing_parameters([f.parameters if f else {} for f in facts])
     return {
         feed.key: _label(place, feed, differs)
-        for place, (feed, differs) in enumerate(zip(feeds, differing(feeds)), 1)
+        for place, (feed, differs) in enumerate(zip(feeds, differing), 1)
     }
-
-
-def differing(feeds: Sequence[Feed]) -> list[dict[str, Any]]:
-    """For each run of a page, those of its parameters that not all of them have."""
-    facts = [feed.facts for feed in feeds]
-    return differing_parameters([{} if f is None else f.parameters for f in facts])
 
 
 def _label(place: int, feed: Feed, differs: dict[str, Any]) -> str:
     facts = feed.facts
     if facts is None:
         return feed.label
+    begun = facts.started[:16].replace("T", " ")
     parts = [facts.place or str(place), facts.name or facts.model, feed.memory]
     parts.append(facts.forked)
     parts += [f"{name} {value}" for name, value in differs.items() if name != "rng"]
-    parts += [f"seed {facts.seed}", facts.begun, feed.state]
+    parts += [f"seed {facts.seed}", begun, feed.state]
     return " · ".join(part for part in parts if part)

@@ -5,8 +5,14 @@ from typing import Any
 import solara
 
 import mesa_memory.viz.views.curves as curves
-from mesa_memory.viz.background import use_activity
-from mesa_memory.viz.data.activity import MEASURES, Activity, Occupancy, occupancy
+from mesa_memory.viz.background import use_answer
+from mesa_memory.viz.data.activity import (
+    MEASURES,
+    Activity,
+    Occupancy,
+    activity,
+    occupancy,
+)
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Choose, Facts, Section, number
 
@@ -16,7 +22,7 @@ LABELS = {name: label for name, (label, _) in MEASURES.items()}
 @solara.component
 def PopulationView(focus: Focus) -> Any:
     """Heat map of agents and steps, the step's sums, and layers over time."""
-    counted = use_activity(focus.source)
+    counted = use_answer(focus.source, activity, says="Counting all steps …")
     if counted is None:
         return
     with solara.Column(gap="0px"):

@@ -1,17 +1,14 @@
 """Forks a running model, with a change in the memory of one agent."""
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import solara
 import solara.lab
 
-from mesa_memory.runs.recording.recorder import Recorder
-from mesa_memory.runtime.services import Services
 from mesa_memory.viz.actions import use_actions
 from mesa_memory.viz.data import interventions as data
 from mesa_memory.viz.live.by_hand import Change, forked
-from mesa_memory.viz.views.agent import Words
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Choose, Failure, Note, Section, number
 
@@ -47,7 +44,7 @@ class ForkForm:
 def Fork(focus: Focus, model: Any) -> Any:
     """A form, and the fork made with it."""
     form, done = solara.use_reactive(ForkForm()), solara.use_reactive(0)
-    made: solara.Reactive[tuple[str, Any] | None] = solara.use_reactive(None)
+    made: solara.Reactive[tuple[str, str] | None] = solara.use_reactive(None)
     keep = use_actions().keep
 
     def put(**changes: Any) -> None:
@@ -62,10 +59,10 @@ def Fork(focus: Focus, model: Any) -> Any:
         for count in range(int(wanted.played)):
             other.step()
             done.set(count + 1)
-        recorder = cast(Recorder, Services.of(other).recorder)
-        recorder.sync()
         assert keep is not None, "the page of a running model lists its forks"
-        made.set((keep(other), recorder.run))
+        feed = keep(other)
+        feed.refresh()
+        made.set((feed.key, feed.facts.place))
 
     task = solara.lab.use_task(make, dependencies=None, raise_error=False)
     ready = not form.value.event or form.value.text.strip()
@@ -89,7 +86,7 @@ def Fork(focus: Focus, model: Any) -> Any:
         if task.error and task.exception is not None:
             Failure(task.exception)
         if made.value is not None:
-            NewRun(focus, model, *made.value)
+            NewRun(focus, *made.value)
 
 
 @solara.component
@@ -117,13 +114,12 @@ def Fields(focus: Focus, form: ForkForm, put: Any) -> Any:
 
 
 @solara.component
-def NewRun(focus: Focus, model: Any, key: str, run: int) -> Any:
+def NewRun(focus: Focus, key: str, place: str) -> Any:
     """The ways to a fork.
 
     Args:
-        model: the one that was forked.
         key: of the new run, in the page's list.
-        run: its number in the store.
+        place: of the new run, as commands take it; empty in memory.
     """
     choose = focus.selection.choose
     with solara.Div(classes=["mm-row"]):
@@ -133,9 +129,7 @@ def NewRun(focus: Focus, model: Any, key: str, run: int) -> Any:
             on_click=lambda: choose(view="compare", other_run=key, other_agent=None),
             outlined=True,
         )
-    location = cast(Recorder, Services.of(model).recorder).store.location
-    if location == ":memory:":
-        Note("The fork is in memory only. Record the model in a file to keep it.")
+    if place:
+        Note(f"The fork is a run of its own, {place}.")
     else:
-        head = "The fork is a run of its own. Open it later with:"
-        Words(head, f"mesa-memory dashboard {location}#{run}")
+        Note("The fork is in memory only. Record the model in a file to keep it.")

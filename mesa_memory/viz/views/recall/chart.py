@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
+import mesa_memory.viz.views.curves as curves
 from mesa_memory.core.content import brief
 from mesa_memory.viz.data import recall as data
-from mesa_memory.viz.widgets.chart import COLOURS
 
 #: characters of a candidate that are its name
 NAME_CHARS = 56
@@ -22,18 +22,10 @@ def bars(
     """
     used = [n for n in range(len(names)) if any(one.weighted[n] for one in ranked)]
     series = [
-        {
-            "name": names[n],
-            "type": "bar",
-            "stack": "score",
-            "barMaxWidth": 18,
-            "color": COLOURS[n % len(COLOURS)],
-            "data": [round(one.weighted[n], 4) for one in ranked],
-        }
+        curves.bar(n, names[n], [round(one.weighted[n], 4) for one in ranked])
         for n in used
     ]
     return {
-        "aria": {"enabled": True, "decal": {"show": True}},
         "grid": {"left": 8, "right": 32, "top": 32, "bottom": 40, "containLabel": True},
         "tooltip": {"trigger": "axis", "axisPointer": {"type": "shadow"}},
         "legend": {"top": 0},

@@ -4,8 +4,9 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.background import use_activity, use_answer
+from mesa_memory.viz.background import use_answer
 from mesa_memory.viz.data.activity import MEASURES as COUNTED
+from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.spread import spread
 from mesa_memory.viz.data.story import colouring as data
 from mesa_memory.viz.data.story import frames
@@ -57,7 +58,7 @@ def ByOutcome(focus: Focus, shown: Scene, name: str) -> Any:
 @solara.component
 def ByMeasure(focus: Focus, shown: Scene, measure: str) -> Any:
     """Coloured by a measure of memories; counting a long run takes a while."""
-    counted = use_activity(focus.source)
+    counted = use_answer(focus.source, activity, says="Counting all steps …")
     found = solara.use_memo(
         lambda: data.of_measure(counted, measure) if counted else _nothing(focus),
         [id(counted), measure],
