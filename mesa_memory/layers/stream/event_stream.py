@@ -24,7 +24,7 @@ from mesa_memory.layers.entry import (
 from mesa_memory.layers.eviction import Evictable, surplus_places
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, of_entries
-from mesa_memory.layers.stream.grading import Doubts, Graded, Grader
+from mesa_memory.layers.stream.grading import Graded, Grader
 from mesa_memory.layers.stream.indexing import EventIndex, appended
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
@@ -72,9 +72,8 @@ class EventStream(Layer):
     """
 
     name, heading, volatility = "stream", "Most important memories", 1.0
-    restored = (
-        "_fresh", "_known", "_tries", "_hard", "_unable", "_misfits", "_asked", "_given_up",
-    )  # fmt: skip
+    state = ("_tries",)
+    restored = ("_fresh", "_known", "_given_up")
 
     def __init__(
         self,
@@ -90,9 +89,6 @@ class EventStream(Layer):
         self._fresh: list[Entry] = []  # the newest, those without a grade among them
         self._known: list[MemoryRecord] = []  # of the entries, as of the last look
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
-        self._hard: set[str] = set()  # of these, what got none when asked for alone
-        self._unable = False  # at the last step the model graded nothing
-        self._misfits = ("", 0)  # see ``Doubts``
         self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
         self.recollection.index = self.index
@@ -183,10 +179,7 @@ class EventStream(Layer):
         own = [entry.events[0] for entry in self.held if isinstance(entry, Entry)]
         return {
             **({"held": own} if self.context.shared else {}),
-            **({"tries": list(self._tries.items())} if self._tries else {}),
-            **({"hard": sorted(self._hard)} if self._hard else {}),
-            **({"unable": True} if self._unable else {}),
-            **({"misfits": list(self._misfits)} if self._misfits[1] else {}),
+            "grader": [self.grader.unable, *self.grader.misfits],
             **self.reflector.snapshot(),
             "fresh": [entry.events[0] for entry in self._fresh],
             "strangers": strangers,
@@ -200,11 +193,8 @@ class EventStream(Layer):
         self.held.clear()
         self._fresh = []
         fresh = {event.id for event in snapshot["fresh"]}
-        self._tries = dict(snapshot.get("tries", ()))
-        self._hard = set(snapshot.get("hard", ()))
-        self._unable = snapshot.get("unable", False)
-        server, misfits = snapshot.get("misfits", ("", 0))
-        self._misfits = (server, misfits)
+        self.grader.unable, *misfits = snapshot["grader"]
+        self.grader.misfits = misfits[0], misfits[1]
         held = snapshot["held"] if "held" in snapshot else shelf.current()
         for event in held:
             if event.id not in pending:
@@ -250,39 +240,31 @@ class EventStream(Layer):
         Raises:
             LLMError: if a request failed, except for an unusable reply.
         """
-        fresh = self.ungraded()
-        if not askable(self.context, (entry.events[0] for entry in fresh)):
+        fresh = [entry.events[0] for entry in self.ungraded()]
+        if not askable(self.context, fresh):
             return
-        found = yield from ask_about(
-            self.context, [entry.events[0] for entry in fresh], self._ask_grades
-        )
+        found = yield from ask_about(self.context, fresh, self._ask_grades)
         if found is None:  # a content filter refuses all of them
             self._tries.clear()
             return
         events, graded = found
-        kept = {event.id for event in events}
-        fresh = [entry for entry in fresh if entry.events[0].id in kept]
-        for place, entry in enumerate(fresh):
-            if place in graded.grades:
-                self.context.grade(entry.events[0], graded.grades[place])
-                self._count(entry.events[0])
-                _show_grade(entry)
+        for place, grade in sorted(graded.grades.items()):
+            self.context.grade(events[place], grade)
+            self._count(events[place])
+        for entry in self._fresh:
+            _show_grade(entry)
         limit = self.context.runtime.failures_allowed
         problem = graded.problem
         if problem and (limit == 1 or not isinstance(problem, BadReply)):
             raise problem
         self._asked += sum(event.id not in self._tries for event in events)
-        self._unable, self._misfits = not graded.grades, graded.misfits
-        self._hard.update(events[place].id for place in graded.hard)
         self._wait_for_grades(events, limit, problem)
 
     def _ask_grades(
         self, events: list[MemoryRecord]
     ) -> Flow[tuple[list[MemoryRecord], Graded]]:
         """The events, and what came of grading them."""
-        hard = {p for p, event in enumerate(events) if event.id in self._hard}
-        doubts = Doubts(hard, self._unable, self._misfits)
-        graded = yield from self.grader.grade(events, self.newest, doubts)
+        graded = yield from self.grader.grade(events, self.newest, self._tries)
         if isinstance(graded.problem, ContentFiltered):
             raise graded.problem
         return events, graded
@@ -294,7 +276,6 @@ class EventStream(Layer):
         left = [event.id for event in events if event.importance is None]
         tried = {event: self._tries.get(event, 0) + 1 for event in left}
         self._tries = {event: tries for event, tries in tried.items() if tries < limit}
-        self._hard.intersection_update(self._tries)
         if self._tries and not self._given_up:
             logger.warning(
                 "%s; kept and tried again at the next step (%d in a row), %d event(s) "

@@ -2,13 +2,12 @@
 
 Of a model's grades every one is kept that can be trusted. All events of a step are graded
 in one request, at most 40 in one. A reply that leaves some out, or gives some an invalid
-grade, keeps its good grades, and only the rest is asked for again, in lines. A reply that cannot be told
-apart (33 grades for 34 events) is not guessed at: its events are asked for again, as
-numbered lines. A server that twice in a row does not keep to the schema is asked in lines
-from then on. Only what gets no grade at all in lines, or is too long for the model, is
-asked for in halves. An event that gets no grade alone is shown twice in one request, for
-models that always leave the last one out; then it counts as hard, and is asked for alone,
-after all others.
+grade, keeps its good grades, and only the rest is asked for again, in lines. A reply that
+cannot be told apart (33 grades for 34 events) is not guessed at: its events are asked for
+again, as numbered lines. A server that twice in a row does not keep to the schema is asked
+in lines from then on. Only what gets no grade at all in lines, or is too long for the
+model, is asked for in halves. An event that gets no grade alone is shown twice in one
+request, for models that always leave the last one out, and later after all new ones.
 
 A grade that does not depend on the agent is shared: the same event heard by many agents
 with the same task and model is graded once for the whole model run (``AcquireShared``,
@@ -16,7 +15,7 @@ with the same task and model is graded once for the whole model run (``AcquireSh
 """
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,35 +42,14 @@ KNOWN_EVENTS = 20
 MAX_EVENTS = 40
 #: the most characters of events in one request
 REQUEST_CHARS = 24_000
-#: single events in a row that may fail before a model that has graded nothing yet is
-#: asked no more
-HARD = 5
-#: events in a row that fail again before the others wait for the next step
-STILL_HARD = 2
-
+#: requests in a row that may fail before a model that has graded nothing yet is asked no
+#: more, and after a step in which it has graded nothing
+MAX_FAILURES, MAX_FAILURES_UNABLE = 12, 2
 #: replies in a row that do not keep to the schema before lines are asked for
-MISFITS = 2
+MAX_MISFITS = 2
 
 #: makes the request for the events at these places, in lines if True
 type Request = Callable[[list[int], bool], LLMRequest]
-
-
-@dataclass(frozen=True)
-class Doubts:
-    """Experience with earlier replies that decides the form of a request.
-
-    Attributes:
-        hard: places of events that got no grade when they were asked for alone.
-        probe: the model has graded nothing lately: one event shows whether it does.
-        misfits: a server, and its replies in a row that did not keep to the schema.
-    """
-
-    hard: Collection[int] = ()
-    probe: bool = False
-    misfits: tuple[str, int] = ("", 0)
-
-
-NO_DOUBTS = Doubts()
 
 
 @dataclass
@@ -80,15 +58,11 @@ class Graded:
 
     Attributes:
         grades: by place; events that are not in it are not graded yet.
-        hard: places of events that got no grade, though asked for alone.
         problem: why some are ungraded: the last ``BadReply``, or the final error.
-        misfits: see ``Doubts``.
     """
 
     grades: dict[int, float] = field(default_factory=dict)
-    hard: set[int] = field(default_factory=set)
     problem: LLMError | None = None
-    misfits: tuple[str, int] = ("", 0)
 
 
 class Grader:
@@ -99,6 +73,10 @@ class Grader:
         top: the highest grade, 5 or 10; the lowest is 1.
         shown: how many of the newest events the model is shown; grades are then the
             agent's own and not shared between agents.
+
+    Attributes:
+        unable: True if the model graded nothing when it was asked last.
+        misfits: a server, and its replies in a row that did not keep to the schema.
 
     Raises:
         ValueError: for a wrong importance or scale.
@@ -111,6 +89,7 @@ class Grader:
     ) -> None:
         self.importance = grading.check(importance)
         self.top, self.shown = grading.check_scale(top), shown
+        self.unable, self.misfits = False, ("", 0)
 
     @property
     def asks(self) -> bool:
@@ -121,14 +100,14 @@ class Grader:
         self,
         events: Sequence[MemoryRecord],
         newest: Any = lambda count: [],
-        doubts: Doubts = NO_DOUBTS,
+        tried: Container[str] = (),
     ) -> Flow[Graded]:
         """A grade for each event, as far as there is one.
 
         Args:
             newest: takes a number; gives that many newest graded events as lines, oldest
                 first.
-            doubts: what earlier replies say of how to ask.
+            tried: ids of events that got no grade before.
         """
         rate, top = self.importance, self.top
         if callable(rate):
@@ -153,44 +132,27 @@ class Grader:
         def request(places: list[int], in_lines: bool) -> LLMRequest:
             return self.context.request_for(GRADE, **inputs(places, in_lines))
 
-        def scope() -> str:
-            return self.context.scope_of(GRADE, inputs(range(len(lines))[:1]))
-
+        hard = {place for place, event in enumerate(events) if event.id in tried}
+        asking = _Asking(lines, request, hard, self)
         # Own conclusions come when their reply comes; shared, it would depend on that
         # whose request the others wait for.
-        own = any(event.origin == DERIVED for event in events)
-        shared = not self.shown and not own
-        asking = _Asking(lines, request, doubts, self._server())
-        return (yield from _grade_together(asking, scope if shared else None))
+        if self.shown or any(event.origin == DERIVED for event in events):
+            yield from asking.grade(list(asking.first.values()))
+        else:
+            scope = self.context.scope_of(GRADE, inputs(range(len(lines))[:1]))
+            yield from _graded_once(asking, scope)
+        found = asking.outcome.grades
+        for place, line in enumerate(lines):
+            if (first := asking.first[line]) in found:
+                found[place] = found[first]
+        if isinstance(asking.outcome.problem, BadReply | None):
+            self.unable = not found
+        return asking.outcome
 
-    def _server(self) -> str:
+    def server(self) -> str:
         """Names the model and its address, which may hold a secret."""
         named = "{} {}".format(*self.context.runtime.target()).encode()
         return hashlib.sha256(named).hexdigest()[:16]
-
-
-def _grade_together(asking: "_Asking", scope: Callable[[], str] | None) -> Flow[Graded]:
-    """Grades lines in as few requests as possible, the first ones first.
-
-    Args:
-        scope: the part of a request that is equal for all agents that share grades of
-            identical events; None shares none.
-    """
-    lines = asking.lines
-    first: dict[str, int] = {}
-    for place, line in enumerate(lines):
-        first.setdefault(line, place)
-    if scope is not None:
-        yield from _graded_once(first, asking, scope())
-    else:
-        yield from asking.grade(list(first.values()))
-    outcome = asking.outcome
-    for place, line in enumerate(lines):
-        if first[line] in outcome.grades:
-            outcome.grades[place] = outcome.grades[first[line]]
-        elif first[line] in outcome.hard:
-            outcome.hard.add(place)
-    return outcome
 
 
 class _Asking:
@@ -199,29 +161,34 @@ class _Asking:
     Args:
         lines: one event each.
         request: makes the request for the lines at these places.
-        doubts: what earlier replies say.
-        server: names the model and its address.
+        hard: places of events that got no grade before.
+        grader: knows how the model has replied.
+
+    Attributes:
+        first: place of the first event with a line.
     """
 
     def __init__(
-        self, lines: Sequence[str], request: Request, doubts: Doubts, server: str
+        self, lines: Sequence[str], request: Request, hard: set[int], grader: Grader
     ) -> None:
-        self.lines, self.request, self.doubts = lines, request, doubts
-        self._server = server
-        self.outcome = Graded(misfits=doubts.misfits)
+        self.lines, self.request, self.hard = lines, request, hard
+        self.grader, self.outcome = grader, Graded()
+        self.first: dict[str, int] = {}
+        for place, line in enumerate(lines):
+            self.first.setdefault(line, place)
+        self._failures = 0
+        self._allowed = MAX_FAILURES_UNABLE if grader.unable else MAX_FAILURES
 
     def grade(self, places: Sequence[int]) -> Flow[None]:
         """Grades what it can of the events at these places, batch by batch."""
-        easy = [place for place in places if place not in self.doubts.hard]
-        probe = easy[:1] if self.doubts.probe else []
-        batches = [probe] if probe else []
-        batches += self._batches(easy[len(probe) :])
+        new = [place for place in places if place not in self.hard]
+        hard = [place for place in places if place in self.hard]
+        failed = 0
         try:
-            for batch in batches:
+            for batch in self._batches(new):
                 yield from self._in_pieces(batch)
-                if batch is probe and probe[0] in self.outcome.hard:
-                    return
-            yield from self._one_by_one([p for p in places if p in self.doubts.hard])
+            while hard and failed < MAX_FAILURES_UNABLE:
+                failed = 0 if (yield from self._alone(hard.pop(0))) else failed + 1
         except LLMError as error:
             self.outcome.problem = error
 
@@ -245,8 +212,7 @@ class _Asking:
             BadReply: if the model seems to be unable to grade anything at all.
             LLMError: what ended the asking.
         """
-        outcome = self.outcome
-        pieces, hard, left_out = [batch], 0, False
+        outcome, pieces, left_out = self.outcome, [batch], False
         while pieces:
             piece = pieces.pop()
             # Some models leave the last one out: an event that has its grade stands there.
@@ -258,26 +224,40 @@ class _Asking:
                     found = yield from self._ask(piece, beside, left_out)
             except (BadReply, PromptTooLong) as error:
                 left_out = False
-                if len(piece) > 1:
-                    if isinstance(error, BadReply):
-                        outcome.problem = error
+                self._failed(error, alone=len(piece) == 1)
+                if len(piece) == 1:
+                    yield from self._alone(piece[0])
+                else:
                     half = (len(piece) + 1) // 2
                     pieces += [piece[half:], piece[:half]]
-                    continue
-                if isinstance(error, PromptTooLong):
-                    raise
-                outcome.problem = error
-                found = yield from self._shown_twice(piece)
-                hard += not found
-                if hard == HARD and not outcome.grades:
-                    raise
-            outcome.grades |= found
-            left_out = False
-            if outcome.hard.issuperset(piece):
                 continue
-            if rest := [place for place in piece if place not in found]:
+            outcome.grades |= found
+            rest = [place for place in piece if place not in found]
+            if left_out := bool(rest):
                 pieces.append(rest)
-                left_out = True
+
+    def _failed(self, error: LLMError, alone: bool) -> None:
+        """Notes that a request for a piece has failed.
+
+        Raises:
+            LLMError: if no further request would help.
+        """
+        if isinstance(error, BadReply):
+            self.outcome.problem = error
+            self._failures += 1
+            if self._failures >= self._allowed and not self.outcome.grades:
+                raise error
+        elif alone:
+            raise error
+
+    def _alone(self, place: int) -> Flow[bool]:
+        """Grades an event that is shown twice, for models that leave the last one out."""
+        try:
+            self.outcome.grades |= yield from self._ask([place], [place])
+        except BadReply as error:
+            self.outcome.problem = error
+            return False
+        return True
 
     def _whole(self, batch: list[int]) -> Flow[dict[int, float]]:
         """The grades of a batch, in lines if the reply to the first request is unusable.
@@ -285,46 +265,18 @@ class _Asking:
         A server that has twice in a row not given each event its grade, as the schema
         demands, is asked in lines from then on.
         """
-        in_lines = self._misfits() >= MISFITS
+        grader, server = self.grader, self.grader.server()
+        misfits = grader.misfits[1] if grader.misfits[0] == server else 0
+        in_lines = misfits >= MAX_MISFITS
         try:
             found = yield from self._ask(batch, [], in_lines)
         except BadReply as error:
             self.outcome.problem = error
-            self._count(0 if in_lines else self._misfits() + 1)
+            grader.misfits = server, 0 if in_lines else misfits + 1
             return (yield from self._ask(batch, [], in_lines=True))
         if not in_lines:
-            self._count(0 if len(found) == len(batch) else self._misfits() + 1)
+            grader.misfits = server, 0 if len(found) == len(batch) else misfits + 1
         return found
-
-    def _misfits(self) -> int:
-        server, count = self.outcome.misfits
-        return count if server == self._server else 0
-
-    def _count(self, misfits: int) -> None:
-        self.outcome.misfits = (self._server, misfits)
-
-    def _shown_twice(self, piece: list[int]) -> Flow[dict[int, float]]:
-        """The grade of a single event beside itself; without one it counts as hard."""
-        try:
-            return (yield from self._ask(piece, piece))
-        except BadReply as error:
-            self.outcome.problem = error
-            self.outcome.hard.update(piece)
-            return {}
-
-    def _one_by_one(self, places: Sequence[int]) -> Flow[None]:
-        """Tries events again that got no grade alone, until some still get none."""
-        failed = 0
-        for place in places:
-            try:
-                self.outcome.grades |= yield from self._ask([place], [])
-                failed = 0
-            except BadReply as error:
-                self.outcome.problem = error
-                self.outcome.hard.add(place)
-                failed += 1
-                if failed == STILL_HARD:
-                    return
 
     def _ask(
         self, piece: list[int], beside: list[int], in_lines: bool = False
@@ -343,20 +295,17 @@ class _Asking:
         return (yield from GRADE.ask(self.request(asked, in_lines), known, False))
 
 
-def _keys(scope: str, lines: Iterable[str]) -> list[str]:
-    """Short keys of the shared grades of lines."""
-    begun = hashlib.sha256(f"{scope}|".encode())
-    keys = []
-    for line in lines:
-        key = begun.copy()
-        key.update(line.encode())
-        keys.append(key.hexdigest()[:32])
-    return keys
+def _graded_once(asking: _Asking, scope: str) -> Flow[None]:
+    """Grades, sharing those that another agent has or is getting.
 
-
-def _graded_once(first: dict[str, int], asking: _Asking, scope: str) -> Flow[None]:
-    """Requests grades, and shares them with other agents that need the same."""
-    place_of = dict(zip(_keys(scope, first), first.values(), strict=True))
+    Args:
+        scope: the part of a request that is equal for all agents that share grades of
+            identical events.
+    """
+    place_of = {
+        hashlib.sha256(f"{scope}|{line}".encode()).hexdigest()[:32]: place
+        for line, place in asking.first.items()
+    }
     outcome, open_keys = asking.outcome, list(place_of)
     found = outcome.grades
     while open_keys:
