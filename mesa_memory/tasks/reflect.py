@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 import mesa_memory.tasks.offline.themes as themes
 from mesa_memory.core.text.replies import Unusable, check_text
-from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
+from mesa_memory.tasks.base import Inputs, Task, numbered
 from mesa_memory.tasks.offline.overlap import supports
 
 #: longest insight, or question
@@ -57,13 +57,6 @@ def prompt(inputs: Inputs) -> str:
     question = inputs["question"]
     about = "To answer the question above, which" if question else "Which"
     asked = ["Question:", f"- {question}", ""] if question else []
-    if inputs.get("stale"):
-        asked += [
-            "Conclusions of before, of which some evidence does not hold any more:",
-            *bulleted(inputs["stale"]),
-            "",
-        ]
-        about = "In their place, which"
     task = (
         f"{about} insights, at most {inputs['count']}, follow from these statements? "
         "For each one sentence, and the numbers of the statements it rests on. Reply "
@@ -84,8 +77,7 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
         ascending order.
 
     Raises:
-        Unusable: if no insight cites anything that was shown, or a text is unusable;
-            nothing may follow any more where ``stale`` conclusions stood.
+        Unusable: if no insight cites anything that was shown, or a text is unusable.
     """
     shown = len(inputs["lines"])
     found = []
@@ -98,7 +90,7 @@ def check(reply: Insights, inputs: Inputs) -> list[tuple[str, list[int]]]:
         found.append(
             (text, [p for p in evidence if supports(inputs["lines"][p], text)])
         )
-    if not found and not (inputs.get("stale") and not reply.insights):
+    if not found:
         raise Unusable(
             "no insight names a statement that was listed; evidence must be numbers "
             f"from 1 to {shown}"
@@ -123,7 +115,7 @@ def offline(inputs: Inputs) -> dict[str, Any]:
 
 
 #: inputs: ``lines``, the statements, oldest first; ``count``, the most insights; the
-#: ``question`` to answer, or None; ``stale``, conclusions to be drawn anew, if any
+#: ``question`` to answer, or None
 REFLECT = Task(
     "reflect",
     Insights,

@@ -183,15 +183,12 @@ def insights(memory):
 
 
 def reflected(request):
-    """An insight from the first and last statement; a doubtful one is drawn anew."""
-    doubtful = request.inputs.get("stale")
-    said = f"In place of {doubtful[0]}" if doubtful else f"Carl, day {request.step:g}"
-    return {
-        "insights": [{"insight": said, "evidence": [1, len(request.inputs["lines"])]}]
-    }
+    """An insight from the first and last statement."""
+    said, last = f"Carl, day {request.step:g}", len(request.inputs["lines"])
+    return {"insights": [{"insight": said, "evidence": [1, last]}]}
 
 
-def test_a_stale_insight_is_drawn_anew_with_the_next_reflection():
+def test_a_stale_insight_is_dropped_with_the_next_reflection():
     llm = ScriptedLLM(rules={"reflect": reflected})
     given = {"importance": lambda record: 5, "reflect_threshold": 10}
     village = lived(Village(EpisodicMemory, llm=llm, **given), 2)
@@ -202,47 +199,10 @@ def test_a_stale_insight_is_drawn_anew_with_the_next_reflection():
     lived(village, 1)
     assert insights(memory) == [("Carl, day 2", 2)], "nothing is due yet"
     lived(village, 1)
-    assert insights(memory) == [
-        ("Carl, day 4", None),
-        ("In place of Carl, day 2", None),
-    ]
-    new = of(memory, "reflection")[1]
-    assert (old.closed_because, old.superseded_by) == ("superseded", new.id)
+    assert insights(memory) == [("Carl, day 4", None)]
+    assert (old.closed_because, old.superseded_by) == ("evicted", None)
     asked = [request.prompt for request in llm.history if request.purpose == "reflect"]
-    assert len(asked) == 3 and "does not hold any more" in asked[-1]
-
-
-def test_a_conclusion_that_does_not_follow_any_more_is_let_go_of():
-    def nothing(request):
-        if request.inputs.get("stale"):
-            return {"insights": []}
-        return reflected(request)
-
-    given = {"importance": lambda record: 5, "reflect_threshold": 10}
-    llm = ScriptedLLM(rules={"reflect": nothing})
-    village = lived(Village(EpisodicMemory, llm=llm, **given), 2)
-    erase(village.ann, of(village.ann.memory, "message")[0])
-    lived(village, 2)
-    assert insights(village.ann.memory) == [("Carl, day 4", None)]
-
-
-def test_a_failed_redrawing_stays_due_and_asks_no_other_question_again():
-    fail = [True]
-
-    def failing(request):
-        if request.inputs.get("stale") and fail:
-            fail.clear()
-            return "no JSON"
-        return reflected(request)
-
-    given = {"importance": lambda record: 5, "reflect_threshold": 10}
-    llm = ScriptedLLM(rules={"reflect": failing})
-    village = Village(EpisodicMemory, llm=llm, **given)
-    lived(village, 2)
-    erase(village.ann, of(village.ann.memory, "message")[0])
-    lived(village, 3)
-    texts = [text for text, _ in insights(village.ann.memory)]
-    assert texts[:2] == ["Carl, day 4", "In place of Carl, day 2"]
+    assert len(asked) == 2 and "Carl, day 2" not in asked[-1]
 
 
 def test_a_stale_impression_is_told_as_such_to_the_next_request():

@@ -301,16 +301,13 @@ class EventStream(Layer):
         self.admit(self.now, [record])
         return record
 
-    def _let_go(self, insight: MemoryRecord, by: MemoryRecord | None) -> None:
-        """An insight does not follow any more; ``by`` was drawn in its place, if any."""
+    def _let_go(self, insight: MemoryRecord) -> None:
+        """An insight does not follow any more."""
         for entries in (self.held, self._fresh):
             kept = [e for e in entries if insight not in getattr(e, "events", ())]
             entries.clear()
             entries.extend(kept)
-        if by is None:
-            self.close(insight, EVICTED)
-        else:
-            self.context.supersede(insight, by)
+        self.close(insight, EVICTED)
 
     def _forget(self) -> None:
         """Closes surplus events, the lowest score first, by speaker in turn.

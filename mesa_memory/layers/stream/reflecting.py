@@ -17,11 +17,6 @@ from mesa_memory.tasks import QUESTIONS, REFLECT
 
 KIND = "reflection"
 
-#: in place of a question: insights that may not hold any more are drawn anew
-REDRAW_QUESTION = ""
-#: the most that are drawn anew at a time, the oldest first
-MAX_REDRAWN = 5
-
 #: the doubt about an insight without evidence
 UNFOUNDED_DOUBT = "it shares no word with the statements it cites"
 
@@ -58,7 +53,7 @@ class Reflector:
         self.plan = plan
         self.gathered = 0.0  #: importance of the events since the last reflection
         self.part: Part | None = None  #: the stream's, if other layers think beside it
-        # Questions under way; None asks nothing, see also REDRAW.
+        # Questions under way; None asks nothing.
         self._open: list[str | None] = []
 
     def snapshot(self) -> dict[str, Any]:
@@ -79,18 +74,16 @@ class Reflector:
     def reflect(
         self,
         keep: Callable[[dict[str, Any], Sequence[MemoryRecord]], MemoryRecord],
-        let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
+        let_go: Callable[[MemoryRecord], None],
     ) -> Flow[None]:
         """One reflection; failed parts stay due, results are kept.
 
-        Insights that rest on something that does not hold any more are drawn anew from
-        the rest of their evidence and the newest records, in a request of their own.
+        Insights that rest on something that does not hold any more are dropped then.
 
         Args:
             keep: is given each insight's content and evidence; one that is known
                 already is left out.
-            let_go: is given an insight that does not hold any more, and what takes its
-                place, if anything follows in its place.
+            let_go: is given an insight that does not hold any more.
 
         Raises:
             LLMError, EmbedderError: the first fault, after the other questions were
@@ -102,35 +95,32 @@ class Reflector:
         newest = self._statements(plan.last)
         if not self._open and newest:
             self._open = yield from self._ask_questions(plan, newest)
-            self._open += [REDRAW_QUESTION] * bool(self._stale())
         if not newest:  # the user has emptied the stream
             self._open = []
         questions = list(self._open)
         vectors = yield from self._embed_questions(questions)
-        stale = self._stale()
-        shown = [
-            self._shown(question, vector, newest, stale)
-            for question, vector in zip(questions, vectors, strict=True)
-        ]
         flows = [
             self._infer(
-                plan, question, lines, stale if question == REDRAW_QUESTION else ()
+                plan,
+                question,
+                newest if question is None else self._bring_to_mind(question, vector),
             )
-            for question, lines in zip(questions, shown, strict=True)
+            for question, vector in zip(questions, vectors, strict=True)
         ]
         outcomes = yield from gather(flows)
         for question, outcome in zip(questions, outcomes, strict=True):
             if not isinstance(outcome, FAULTS):
-                found = self._keep(outcome, keep)
-                if question == REDRAW_QUESTION:
-                    self._replace(stale, found, let_go)
+                self._keep(outcome, keep)
                 self._open.remove(question)
         if fault := first_fault(outcomes):
             raise fault
+        for insight in self._insights():
+            if insight.stale_since is not None:
+                let_go(insight)
         self.gathered = 0.0
 
-    def _statements(self, last: int | None = None) -> list[MemoryRecord]:
-        """The newest records that may be evidence, oldest first; None gives all."""
+    def _statements(self, last: int) -> list[MemoryRecord]:
+        """The newest records that may be evidence, oldest first."""
         held = self.recollection.index.held
         events = (e.events[0] for e in reversed(held) if isinstance(e, Entry))
         found = (event for event in events if not self._is_no_evidence(event))
@@ -177,44 +167,6 @@ class Reflector:
         vectors = iter(found.vectors)
         return [(next(vectors), found.source) if q else None for q in questions]
 
-    def _shown(
-        self,
-        question: str | None,
-        vector: tuple[object, str] | None,
-        newest: Sequence[MemoryRecord],
-        stale: Sequence[MemoryRecord],
-    ) -> Sequence[MemoryRecord]:
-        """The records that an insight may rest on."""
-        if question:
-            return self._bring_to_mind(question, vector)
-        if question is None:
-            return newest
-        known = {id_ for old in stale for id_ in old.sources} | {r.id for r in newest}
-        return [record for record in self._statements() if record.id in known]
-
-    def _stale(self) -> list[MemoryRecord]:
-        """Insights that rest on something that does not hold any more, oldest first."""
-        index, stale = self.recollection.index, self.context.log.stale
-        index.align()
-        held = [key for key, r in stale.items() if r in index.ranking and _depth(r)]
-        return [stale[key] for key in index.ranking.by_arrival(held)[:MAX_REDRAWN]]
-
-    def _replace(
-        self,
-        stale: Sequence[MemoryRecord],
-        found: Sequence[MemoryRecord],
-        let_go: Callable[[MemoryRecord, MemoryRecord | None], None],
-    ) -> None:
-        """The first insight that rests on the same takes the place of an old one.
-
-        Without one, the insight is not replaced.
-        """
-        for old in stale:
-            left = set(old.sources)
-            same = (new for new in found if left & set(new.sources))
-            if old.current:
-                let_go(old, next(same, None))
-
     def _bring_to_mind(
         self, question: str, vector: tuple[object, str] | None
     ) -> list[MemoryRecord]:
@@ -242,17 +194,13 @@ class Reflector:
         plan: Reflection,
         question: str | None,
         shown: Sequence[MemoryRecord],
-        stale: Sequence[MemoryRecord],
     ) -> Flow[list[Drawn]]:
-        anew = {"stale": [old.content["text"] for old in stale]} if stale else {}
-
         def ask(records: Sequence[MemoryRecord]) -> Flow[list[Drawn]]:
             insights = yield from self.context.ask(
                 REFLECT,
                 lines=self._lines(records),
-                count=max(plan.insights, len(stale)),
-                question=question or None,
-                **anew,
+                count=plan.insights,
+                question=question,
             )
             return [(text, [records[p] for p in places]) for text, places in insights]
 
@@ -261,11 +209,8 @@ class Reflector:
     def _lines(self, records: Sequence[MemoryRecord]) -> list[str]:
         return [self.recollection.index.text_of(record) for record in records]
 
-    def _keep(
-        self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord]
-    ) -> list[MemoryRecord]:
-        """Hands on what is not known already; returns the records."""
-        kept = []
+    def _keep(self, found: Sequence[Drawn], keep: Callable[..., MemoryRecord]) -> None:
+        """Hands on what is not known already."""
         usable = [r for r in self._insights() if not self._is_no_evidence(r)]
         known = {record.content["text"] for record in usable}
         for text, evidence in found:
@@ -273,8 +218,7 @@ class Reflector:
                 known.add(text)
                 depth = 1 + max(map(_depth, evidence), default=self._unfounded)
                 doubt = {} if evidence else {"doubtful": UNFOUNDED_DOUBT}
-                kept.append(keep({"text": text, "depth": depth, **doubt}, evidence))
-        return kept
+                keep({"text": text, "depth": depth, **doubt}, evidence)
 
 
 def _depth(record: MemoryRecord) -> int:
