@@ -44,7 +44,7 @@ _PLACES = {
     "Budget": "llm.cost.usage",
     "BudgetExceeded": "errors",
     "ConversationMemory": "memories.conversation",
-    "Conversations": "layers.conversations.layer",
+    "Conversations": "layers.conversations",
     "EpisodicMemory": "memories.episodic",
     "EventStream": "layers.stream.event_stream",
     "FactMemory": "memories.fact",

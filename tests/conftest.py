@@ -37,7 +37,7 @@ def pytest_xdist_make_scheduler(config, log):
 @pytest.fixture(autouse=True)
 def _tasks():
     """A task that a test defines is gone after it."""
-    from mesa_memory.tasks.registry import temporary
+    from mesa_memory.tasks.base import temporary
 
     with temporary():
         yield

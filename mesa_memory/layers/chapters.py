@@ -20,11 +20,10 @@ from mesa_memory.layers.filtering import askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.summary import Story, summary_of
 from mesa_memory.tasks import CHAPTER
+from mesa_memory.tasks.base import REQUEST_CHARS
 
 #: of the records
 KIND = "chapter"
-#: most characters of events in one request; the story has what was before
-REQUEST_CHARS = 24_000
 #: what says that the model is to judge
 MODEL_RULE = "model"
 #: the first sentence of a recap, with at least as many characters that "Dr." is none

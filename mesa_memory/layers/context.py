@@ -1,6 +1,10 @@
 """The context of a memory's layers: their agent, time, records and requests."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from mesa_memory.core import render
@@ -22,8 +26,62 @@ from mesa_memory.core.text.thinking import decision
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.names import Names
 from mesa_memory.layers.declared_state import held_by
-from mesa_memory.layers.flags import LAID_OUT, SETTLING, UNNOTICED
 from mesa_memory.layers.history import MessageHistory
+
+_NONE: Mapping[int, Any] = MappingProxyType({})
+
+
+class ContextFlag:
+    """A value that a thread or task sets on an object for a while; no other sees it."""
+
+    def __init__(self, name: str) -> None:
+        self._values: ContextVar[Mapping[int, Any]] = ContextVar(name)
+
+    def of(self, thing: Any) -> Any:
+        """The value here and now; None if it is not set."""
+        return self._values.get(_NONE).get(id(thing))
+
+    def put(self, thing: Any, value: Any) -> None:
+        """Sets the value on an object; None takes it away."""
+        values = {**self._values.get(_NONE), id(thing): value}
+        if value is None:
+            del values[id(thing)]
+        self._values.set(values)
+
+    @contextmanager
+    def on(self, thing: Any, value: Any = True) -> Iterator[None]:
+        """Sets the value on an object meanwhile."""
+        before = self.of(thing)
+        self.put(thing, value)
+        try:
+            yield
+        finally:
+            self.put(thing, before)
+
+
+#: the batch of steps that is being settled; on a memory's context
+SETTLING = ContextFlag("settling")
+#: a read that is part of another one; on a memory
+SHOWING = ContextFlag("showing")
+#: the text of a query and its embedding, which were awaited; on a recollection
+EMBEDDED = ContextFlag("embedded")
+#: reads that leave no trace; on a memory's context
+UNNOTICED = ContextFlag("unnoticed")
+#: reads for a request that is laid out for providers' caches; on a memory's context
+LAID_OUT = ContextFlag("laid out")
+
+
+@dataclass
+class Layout:
+    """The layout of a memory in requests with a cached prefix.
+
+    Attributes:
+        block: how many steps leave the recent steps at a time.
+        texts: what was read, by section; see ``reading.SHOWN``.
+    """
+
+    block: int
+    texts: dict[str, str] = field(default_factory=dict)
 
 
 class LayerRuntime(Protocol):
@@ -313,21 +371,13 @@ class LayerContext:
         model, api_base = self.runtime.target()
         return task.request(
             inputs,
-            system=self._system(task, inputs),
+            # A user's class may have written it.
+            system=storable(self.runtime.system_for(task, inputs)),
             agent=self.agent.unique_id,
             step=self.now,
             model=model,
             api_base=api_base,
         )
-
-    def scope_of(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The model, address and system text of a request."""
-        model, api_base = self.runtime.target()
-        return f"{model}|{api_base}|{self._system(task, inputs)}"
-
-    def _system(self, task: Any, inputs: Mapping[str, Any]) -> str:
-        """The system text of a task, which a user's class may have written."""
-        return storable(self.runtime.system_for(task, inputs))
 
     def ask(self, task: Any, /, **inputs: Any) -> Flow[Any]:
         """The checked reply to a task; see ``Layer.ask``.

@@ -1,26 +1,29 @@
 """An agent's impressions of the agents it has met."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from mesa_memory.core import render
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Flow, LLMRequest, first_fault
+from mesa_memory.core.requests import Fault, Flow, LLMRequest, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.subjects import evidence, subjects
-from mesa_memory.errors import ContentFiltered
+from mesa_memory.errors import BadReply, ContentFiltered, PromptTooLong
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.entry import entry_events
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, pending_entries
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import IMPRESS
+from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.impress import Impression
-from mesa_memory.tasks.impressing import MAX_OTHERS, impress_together
 
 #: number of newest interactions that are kept, and shown in one request
 MAX_INTERACTIONS = 40
+#: most agents in one request
+MAX_OTHERS = 20
 #: of the records
 KIND = "impression"
 
@@ -98,7 +101,7 @@ class Impressions(Layer):
             known.since = askable(self.context, known.since)
         due = {s: list(k.since) for s, k in self.known.items() if self._is_due(k.since)}
         told = [self._told(subject, since) for subject, since in due.items()]
-        outcomes = yield from impress_together(told, self._request, self.most)
+        outcomes = yield from self._impress(told)
         for (subject, since), outcome in zip(due.items(), outcomes, strict=True):
             if isinstance(outcome, Impression):
                 self._renew(subject, since, outcome)
@@ -107,6 +110,46 @@ class Impressions(Layer):
         left = [o for o in outcomes if not isinstance(o, ContentFiltered)]
         if fault := first_fault(left):
             raise fault
+
+    def _impress(
+        self, others: Sequence[Mapping[str, Any]]
+    ) -> Flow[list[Impression | Fault]]:
+        """An impression of each of these agents, or the fault, in their order.
+
+        As many as fit are requested together. Of a reply that leaves some out, or has
+        some that are invalid, the good ones count, and each of the others is asked for
+        alone: an agent of whom the model can say nothing keeps back no impression of
+        another one.
+
+        Args:
+            others: of each ``subject``, ``previous``, ``since``, ``meetings``.
+        """
+        groups = in_batches(
+            others, lambda each: sum(map(len, each["since"])), self.most
+        )
+        outcomes = yield from gather([self._impress_group(group) for group in groups])
+        found: list[Impression | Fault] = []
+        for group, outcome in zip(groups, outcomes, strict=True):
+            found += outcome if isinstance(outcome, list) else [outcome] * len(group)
+        return found
+
+    def _impress_group(
+        self, group: Sequence[Mapping[str, Any]]
+    ) -> Flow[list[Impression | Fault]]:
+        """Asks for all of a group, then for each missing one alone.
+
+        Raises:
+            LLMError: if the model cannot be reached.
+        """
+        found: dict[int, Impression | Fault] = {}
+        if len(group) > 1:
+            # It may be able to answer for one at a time.
+            with suppress(BadReply, PromptTooLong, ContentFiltered):
+                found |= yield from IMPRESS.ask(self._request(group))
+        left = [place for place in range(len(group)) if place not in found]
+        alone = [IMPRESS.ask(self._request([group[place]])) for place in left]
+        found |= zip(left, (yield from gather(alone)), strict=True)
+        return [found[place] for place in range(len(group))]
 
     def _ask_around(self, subject: Any, since: list[MemoryRecord]) -> Flow[None]:
         """Renews an impression without the events that a content filter refuses."""

@@ -18,10 +18,9 @@ from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.window import Window
 from mesa_memory.tasks import CONSOLIDATE, STORY, Task
+from mesa_memory.tasks.base import REQUEST_CHARS
 from mesa_memory.tasks.grounding import DROPPED, NOTHING_SHARED, doubt_of
 
-#: most characters of events in one request; the rest waits its turn
-REQUEST_CHARS = 24_000
 #: most characters of events that a doubtful summary covers and that stay
 COVERED_CHARS = REQUEST_CHARS // 2
 #: longest summary in a request

@@ -9,6 +9,7 @@ from mesa_memory.core.inbox import superseded
 from mesa_memory.core.records import ERASED, EVICTED, SUPERSEDED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.base import Layer
+from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.entry import (
     Entry,
     entry_snapshots,
@@ -18,7 +19,6 @@ from mesa_memory.layers.entry import (
     restored,
 )
 from mesa_memory.layers.evicted_block import EvictedBlock
-from mesa_memory.layers.flags import LAID_OUT
 from mesa_memory.layers.lines import Line, of_entries
 
 #: length of what stands before an entry's lines, and before each of them

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.validate import checked_int, checked_number
-from mesa_memory.layers.conversations.layer import Conversations
+from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
 from mesa_memory.memories.host.memory_module import MemoryModule

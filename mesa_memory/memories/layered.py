@@ -10,7 +10,7 @@ from mesa_memory.core.requests import FAULTS, Effect, Fault, Flow, first_fault, 
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.flags import LAID_OUT
+from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.event_stream import EventStream
 from mesa_memory.layers.stream.recalling import RecallResult

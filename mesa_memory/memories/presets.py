@@ -3,7 +3,7 @@
 from mesa_memory.layers.base import Layer
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.consolidation import Consolidation, FrontHalf
-from mesa_memory.layers.conversations.layer import Conversations
+from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.impressions import Impressions

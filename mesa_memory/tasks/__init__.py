@@ -1,19 +1,16 @@
 """Thoughts: each file is one, from the system text to the answer without a model."""
 
 from mesa_memory.core.text.replies import Unusable
-from mesa_memory.tasks.base import Task, bulleted, numbered
+from mesa_memory.tasks.base import Task, bulleted, find, numbered, registered
 from mesa_memory.tasks.chapter import CHAPTER
-from mesa_memory.tasks.consolidate import CONSOLIDATE
+from mesa_memory.tasks.consolidate import CONSOLIDATE, STORY
 from mesa_memory.tasks.conversation import CONVERSATION
 from mesa_memory.tasks.extract import EXTRACT
 from mesa_memory.tasks.grade import GRADE
 from mesa_memory.tasks.impress import IMPRESS
 from mesa_memory.tasks.judge import JUDGE
 from mesa_memory.tasks.probe import PROBE
-from mesa_memory.tasks.questions import QUESTIONS
-from mesa_memory.tasks.reflect import REFLECT
-from mesa_memory.tasks.registry import find, registered
-from mesa_memory.tasks.story import STORY
+from mesa_memory.tasks.reflect import QUESTIONS, REFLECT
 
 #: purposes of what a researcher asks, and nobody in the simulation
 BY_RESEARCHER = frozenset((PROBE.purpose,))

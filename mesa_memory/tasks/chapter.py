@@ -11,9 +11,8 @@ from pydantic import BaseModel, Field, field_validator
 from mesa_memory.core.render import shorten
 from mesa_memory.core.text.replies import check_text
 from mesa_memory.tasks.base import Inputs, Task, by_step
-from mesa_memory.tasks.consolidate import WORD_CHARS
+from mesa_memory.tasks.consolidate import WORD_CHARS, most_important, sentence
 from mesa_memory.tasks.grounding import check_summary
-from mesa_memory.tasks.offline.excerpt import most_important, sentence
 
 #: events that a recap tells if there is no model
 SUMMARY_EVENTS = 3

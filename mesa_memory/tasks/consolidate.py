@@ -1,9 +1,10 @@
-"""A running summary takes up what has happened since (STLT and long-term memory).
+"""A running summary, or a story, takes up what has happened since.
 
-Offline the summary is made of the most important events, word for word.
+Offline it is made of the most important events, word for word.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field
@@ -12,6 +13,7 @@ from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
 from mesa_memory.tasks.grade import offline_grade
 from mesa_memory.tasks.grounding import check_summary
+from mesa_memory.tasks.offline.terms import Terms
 
 #: separates the remembered events in an extractive summary
 BULLET = " • "
@@ -117,3 +119,69 @@ CONSOLIDATE = Task(
     check=check,
     offline=offline,
 )
+
+
+#: the story has fewer sentences
+STORY_SENTENCES = 5
+
+
+def story_prompt(inputs: Inputs) -> str:
+    """Asks to tell ``lines`` (step, line; oldest first) on in the story ``summary``."""
+    return (
+        f"The story so far{doubt(inputs)}:\n- {inputs['summary'] or '(it begins here)'}\n\n"
+        f"What happened then, oldest first:\n{by_step(inputs['lines'])}\n\n"
+        f"The story up to now, in fewer than {STORY_SENTENCES} sentences, at most "
+        f"{inputs['max_chars'] // WORD_CHARS} words. "
+        'Reply with JSON only: {"summary": "…"}'
+    )
+
+
+def story_offline(inputs: Inputs) -> dict[str, Any]:
+    """The most important of the earlier parts, and of the new events, oldest first."""
+    most = STORY_SENTENCES - 1
+    room = max(20, inputs["max_chars"] // most - 40)
+    old = [part for part in inputs["summary"].split(BULLET) if part]
+    new = [
+        shorten(f"Step {step}: {line.replace(BULLET, ' · ')}", room)
+        for step, line in inputs["lines"]
+    ]
+    chosen = [new[n] for n in most_important(new, most // 2)]
+    kept = [old[n] for n in most_important(old, most - len(chosen))]
+    return {"summary": BULLET.join([*kept, *chosen])[: inputs["max_chars"]]}
+
+
+#: inputs: ``summary`` so far, ``lines`` (step, line) and ``max_chars``; ``stale`` if
+#: something that the summary rests on does not hold any more
+STORY = Task(
+    "story",
+    Summary,
+    system=(
+        "You tell the story of one agent in a simulation, as it lives through it. Take "
+        "the story so far and what happened then, and tell both as one short story. "
+        "Keep names, numbers, places, promises, plans and who said what; what newer "
+        "events correct is told as it is now. Write plain text, no headings."
+    ),
+    prompt=story_prompt,
+    check=check,
+    offline=story_offline,
+)
+
+
+def most_important(lines: Sequence[str], count: int) -> list[int]:
+    """Positions of the lines that matter most, oldest first.
+
+    Of lines that say the same only the last counts; of equally important ones the later
+    comes first. Lines that say nothing, such as a greeting, come last.
+    """
+    last = {line: position for position, line in enumerate(lines)}
+
+    def rank(position: int) -> tuple[bool, int, int]:
+        line = lines[position]
+        return not Terms.of(line).words, -offline_grade("", line), -position
+
+    return sorted(sorted(last.values(), key=rank)[:count])
+
+
+def sentence(text: str) -> str:
+    """A text that ends like a sentence."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

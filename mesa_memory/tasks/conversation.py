@@ -9,8 +9,13 @@ from typing import Any
 
 from mesa_memory.core.render import shorten
 from mesa_memory.tasks.base import Inputs, Task, by_step
-from mesa_memory.tasks.consolidate import WORD_CHARS, Summary, check
-from mesa_memory.tasks.offline.excerpt import most_important, sentence
+from mesa_memory.tasks.consolidate import (
+    WORD_CHARS,
+    Summary,
+    check,
+    most_important,
+    sentence,
+)
 
 #: begins the lines of what the agent said itself
 OWN_PREFIX = "You say: "

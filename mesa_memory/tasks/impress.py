@@ -26,7 +26,7 @@ from pydantic import (
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
-from mesa_memory.tasks.offline.overlap import stems
+from mesa_memory.tasks.offline.terms import stems
 
 #: a sentence with one of these is said to, or about, those who hear it
 _TO_SOMEBODY = frozenset(["you", "your", "yours", "we", "us", "our", "ours"])

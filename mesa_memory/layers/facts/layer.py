@@ -235,7 +235,7 @@ class Facts(Layer):
 
     def file(self) -> tuple[str, str | None, list[tuple[FactStatement, str]]]:
         """The title, the summary and the facts of a file."""
-        title = f"What {self.reader.resolver.label(self.agent.unique_id)} knows"
+        title = f"What {self.context.names(self.agent.unique_id)} knows"
         brief = None if self.brief is None else str(self.brief.content["text"])
         told = [(self.table.of(r), self.lines.told(r)) for r in self.table.current()]
         return title, brief, told
@@ -299,7 +299,7 @@ class Facts(Layer):
         if not name or self.reader.resolver.find(name) != who:
             return
         for record in self.table.of_name(name):
-            known, label = self.table.of(record), self.reader.resolver.label(who)
+            known, label = self.table.of(record), self.context.names(who)
             self.table.remove(record)
             new = self._add(replace(known, subject=label, about=who), [record])
             if record.stale_since is not None:

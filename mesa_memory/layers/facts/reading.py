@@ -1,27 +1,31 @@
 """Reads events: which facts they state, and about what that is known already."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from mesa_memory.core import render
+from mesa_memory.core.events import ID_CHARS, id_of
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.core.requests import Flow
 from mesa_memory.core.snapshot import Opaque, SnapshotPart
+from mesa_memory.core.subjects import subjects
+from mesa_memory.core.text.naming import name_key, with_name
 from mesa_memory.errors import ContentFiltered
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.layers.facts.sources import SourceLine, checked_sources
 from mesa_memory.layers.facts.statement import FactStatement, bare
 from mesa_memory.layers.facts.table import FactTable
-from mesa_memory.layers.name_resolver import NameResolver
 from mesa_memory.tasks import EXTRACT, JUDGE
+from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.extract import Candidate, Extracted
 from mesa_memory.tasks.judge import DELETE, NONE
 from mesa_memory.tasks.offline.attributes import canonical
 
-#: most events, and most of their characters, in one request; the rest waits its turn
-MAX_EVENTS, REQUEST_CHARS = 40, 24_000
+#: most events in one request; the rest waits its turn
+MAX_EVENTS = 40
 #: known facts in a request: of those named in its events, and besides the newest
 MAX_NAMED_FACTS, MAX_NEWEST_FACTS = 30, 10
 #: the most facts that a judge is shown for one statement
@@ -30,6 +34,49 @@ MAX_RIVALS = 5
 SUMMARY_SHOWN = 2000
 #: what a message without a sender is said by
 UNKNOWN_SPEAKER = "somebody"
+_LABEL = re.compile(r"(?:[^()]*\()?agent (\S+?)\)?", re.IGNORECASE)
+#: what a speaker calls itself
+_SELF = ("i", "me", "myself", "the speaker", "speaker")
+
+
+class NameResolver:
+    """The agents that a memory has met in its events, by unique id.
+
+    Attributes:
+        met: their unique ids, in order of meeting.
+    """
+
+    context: LayerContext
+
+    def __init__(self) -> None:
+        self.met: dict[Any, None] = {}
+
+    def meet(self, events: Iterable[MemoryRecord]) -> list[Any]:
+        """Takes note of those in events; returns those who are met for the first time."""
+        before = len(self.met)
+        for event in events:
+            for who in subjects(event.kind, event.content):
+                if not isinstance(who, str) or len(who) <= ID_CHARS:
+                    self.met[who] = None
+        return list(self.met)[before:] if len(self.met) > before else []
+
+    def find(self, text: str, speaker: Any = None) -> Any:
+        """The unique id of the one agent that a text names; None if it names none.
+
+        Args:
+            speaker: who is meant by ``I``; None is the agent that remembers.
+        """
+        said, me = name_key(text), self.context.agent.unique_id
+        if said in _SELF:
+            return me if speaker is None else speaker
+        names = self.context.names
+        if label := _LABEL.fullmatch(said):
+            who = id_of(label[1])
+            there = who in self.met or who == me or names.has_mind(who) is not None
+            return who if there else None
+        everybody = {who: names.name(who) for who in (me, *self.met)}
+        found = with_name(everybody, text)
+        return found[0] if len(found) == 1 else None
 
 
 @dataclass
@@ -111,7 +158,7 @@ class FactReader:
         said = [self._said(event, line) for event, line in zip(events, lines)]
         found: Extracted = yield from self.context.ask(
             EXTRACT,
-            me=self.resolver.label(me),
+            me=self.context.names(me),
             lines=lines,
             said=said,
             known=[self._as_input(record) for record in known],
@@ -159,16 +206,11 @@ class FactReader:
 
     def _lines(self, unread: Sequence[MemoryRecord]) -> list[str]:
         """The oldest events that fit one request, at least one, as lines."""
-        lines: list[str] = []
-        size = 0
-        for event in unread[:MAX_EVENTS]:
-            step = render.value_text(event.step)
-            line = f"Step {step}: {self.context.line(event)}"
-            size += len(line)
-            if lines and size > REQUEST_CHARS:
-                break
-            lines.append(line)
-        return lines
+        told = [
+            f"Step {render.value_text(event.step)}: {self.context.line(event)}"
+            for event in unread[:MAX_EVENTS]
+        ]
+        return in_batches(told, len)[0]
 
     def _known(self, lines: Sequence[str]) -> list[MemoryRecord]:
         """The facts that a request shows: of those named in it, stale and newest ones."""
@@ -203,7 +245,7 @@ class FactReader:
             told = line.partition(": ")[2] if text is None else render.value_text(text)
             return "", render.shorten(told, limit)
         told = render.message_text({**content, "sender": None}, limit)
-        return self.resolver.label(_speaker(event)), render.shorten(told, limit)
+        return self.context.names(_speaker(event)), render.shorten(told, limit)
 
     def _judge(
         self,
@@ -244,7 +286,7 @@ class FactReader:
         seen = [self._witness(given)] * bool(given.witnessed)
         steps = [event.step for event in events] or [reading.events[0].step]
         statement = FactStatement(
-            render.one_line(given.subject if who is None else self.resolver.label(who)),
+            render.one_line(given.subject if who is None else self.context.names(who)),
             render.one_line(given.attribute),
             render.one_line(given.value),
             who,
@@ -268,7 +310,7 @@ class FactReader:
         who = self.resolver.find(statement.subject)
         placed = replace(
             statement,
-            subject=statement.subject if who is None else self.resolver.label(who),
+            subject=statement.subject if who is None else self.context.names(who),
             about=who,
         )
         return replace(placed, several=True) if self.table.plural(placed) else placed

@@ -223,7 +223,6 @@ class EventStream(Layer):
         done = [e for e in self._fresh if e.events[0].id not in self._tries]
         here = self.context.runtime.embeds_here
         if not here:
-            self.index.align()
             yield from self.index.embed(done)
         self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
         self._forget()

@@ -15,7 +15,7 @@ with the same task and model is graded once for the whole model run (``AcquireSh
 """
 
 import hashlib
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,14 +34,13 @@ from mesa_memory.core.text.replies import Unusable
 from mesa_memory.errors import BadReply, LLMError, PromptTooLong
 from mesa_memory.layers.context import LayerContext
 from mesa_memory.tasks import GRADE
+from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.grade import Grades, by_place, offline_grade
 
 #: number of newest events against which grades by rule tell what is new
 KNOWN_EVENTS = 20
 #: the most events in one request
 MAX_EVENTS = 40
-#: the most characters of events in one request
-REQUEST_CHARS = 24_000
 #: requests in a row that may fail before a model that has graded nothing yet is asked no
 #: more, and after a step in which it has graded nothing
 MAX_FAILURES, MAX_FAILURES_UNABLE = 12, 2
@@ -139,7 +138,8 @@ class Grader:
         if self.shown or any(event.origin == DERIVED for event in events):
             yield from asking.grade(list(asking.first.values()))
         else:
-            scope = self.context.scope_of(GRADE, inputs(range(len(lines))[:1]))
+            one = request([0], False)
+            scope = f"{one.model}|{one.api_base}|{one.system}"
             yield from _graded_once(asking, scope)
         found = asking.outcome.grades
         for place, line in enumerate(lines):
@@ -185,25 +185,12 @@ class _Asking:
         hard = [place for place in places if place in self.hard]
         failed = 0
         try:
-            for batch in self._batches(new):
+            for batch in in_batches(new, lambda p: len(self.lines[p]), MAX_EVENTS):
                 yield from self._in_pieces(batch)
             while hard and failed < MAX_FAILURES_UNABLE:
                 failed = 0 if (yield from self._alone(hard.pop(0))) else failed + 1
         except LLMError as error:
             self.outcome.problem = error
-
-    def _batches(self, places: Sequence[int]) -> Iterator[list[int]]:
-        """The places in order, in parts that each fit into one request."""
-        batch: list[int] = []
-        size = 0
-        for place in places:
-            size += len(self.lines[place])
-            if batch and (len(batch) == MAX_EVENTS or size > REQUEST_CHARS):
-                yield batch
-                batch, size = [], len(self.lines[place])
-            batch.append(place)
-        if batch:
-            yield batch
 
     def _in_pieces(self, batch: list[int]) -> Flow[None]:
         """Grades a batch; in halves only what is too long, or gets no grade at all.

@@ -228,7 +228,8 @@ class EventIndex(EmbeddedIndex):
         self._strangers = sum(not isinstance(e, Entry) for e in self.held)
 
     def embed(self, entries: Iterable[Entry]) -> Flow[None]:
-        """Embeds entries of the index, all in one request."""
+        """Embeds entries, all in one request."""
+        self.align()
         new = [entry.events[0] for entry in entries]
         yield from self.request_embeddings([r for r in new if r in self.ranking])
 

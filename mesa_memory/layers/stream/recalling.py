@@ -16,8 +16,7 @@ from mesa_memory.core.requests import Flow
 from mesa_memory.core.subjects import subjects
 from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import EmbedderError
-from mesa_memory.layers.context import LayerContext
-from mesa_memory.layers.flags import EMBEDDED
+from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.retrieval.index import ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring

@@ -24,8 +24,8 @@ from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa_llm.agents import LLMAgent
 from mesa_memory.layers.base import Layer, entries_of, with_unique_names
 from mesa_memory.layers.context import LayerContext, settle
+from mesa_memory.layers.declared_state import StateWatch
 from mesa_memory.layers.entry import Entry
-from mesa_memory.layers.undeclared import StateWatch
 from mesa_memory.memories.host.layer_names import new_layer
 from mesa_memory.memories.host.reading import Delegate, MemoryLock
 from mesa_memory.memories.host.reads import MemoryReads

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from mesa_memory.layers.flags import LAID_OUT, SHOWING, UNNOTICED
+from mesa_memory.layers.context import LAID_OUT, SHOWING, UNNOTICED
 
 #: what an agent is shown, by the method that it asks
 SHOWN = {

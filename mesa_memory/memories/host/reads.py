@@ -14,10 +14,9 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer, entries_of
-from mesa_memory.layers.context import LayerContext
+from mesa_memory.layers.context import LAID_OUT, UNNOTICED, LayerContext, Layout
 from mesa_memory.layers.declared_state import records_of
 from mesa_memory.layers.entry import Message
-from mesa_memory.layers.flags import LAID_OUT, UNNOTICED, Layout
 from mesa_memory.layers.history import as_text
 from mesa_memory.layers.lines import Line, in_steps, pending
 from mesa_memory.memories.host.reading import Delegate, prepare_reads

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.conversations.layer import Conversations
+from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.lines import Line, of_entry
 from mesa_memory.layers.stream.event_stream import EventStream
@@ -37,13 +37,8 @@ def lines_of(layer: Layer) -> Found:
 
 def recent_turns(layers: Sequence[Layer]) -> list[Line]:
     """The newest turns of conversations that are not summarised, by age."""
-    turns = [
-        turn
-        for layer in layers
-        if isinstance(layer, Conversations)
-        for talk in layer.under_way()
-        for turn in map(layer.line, layer.turns(talk))
-    ]
+    talks = (layer for layer in layers if isinstance(layer, Conversations))
+    turns = [turn for layer in talks for turn in layer.recent()]
     return sorted(turns, key=lambda turn: turn.records[0].order)
 
 

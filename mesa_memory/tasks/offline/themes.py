@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from mesa_memory.core.content import shorten, words
 from mesa_memory.retrieval.stop_words import STOP_WORDS
-from mesa_memory.tasks.offline.overlap import FORM_WORDS
+from mesa_memory.tasks.offline.terms import FORM_WORDS
 
 #: the answer of a memory that says nothing of a question
 UNKNOWN_ANSWER = "I do not know."

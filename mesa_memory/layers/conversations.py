@@ -12,25 +12,25 @@ from mesa_memory.core.requests import FAULTS, Flow, first_fault, gather
 from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.errors import BadReply, EmbedderError
 from mesa_memory.layers.base import Layer
-from mesa_memory.layers.conversations.dialogue_recall import QUERY_LINES, DialogueRecall
+from mesa_memory.layers.context import LAID_OUT
 from mesa_memory.layers.entry import Entry
 from mesa_memory.layers.filtering import askable
-from mesa_memory.layers.flags import LAID_OUT
 from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.indexing import EventIndex
-from mesa_memory.layers.stream.recalling import RecallResult
+from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 from mesa_memory.layers.summary import summary_of
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.tasks import CONVERSATION
+from mesa_memory.tasks.base import in_batches
 from mesa_memory.tasks.conversation import OWN_PREFIX
 
 #: of the records
 KIND = "conversation"
-#: most characters of what was said in one request; the rest has a summary of its own
-REQUEST_CHARS = 24_000
 #: a conversation this number of times as long as the turns that are shown is too long to
 #: wait for its end: the turns that are not shown are summarised before
 LONG_TALK_FACTOR = 4
+#: number of lines of dialogue that bring earlier conversations to mind
+QUERY_LINES = 3
 
 #: a conversation, and the oldest of its messages, which are due to be summarised
 type Due = tuple[Conversation, list[MemoryRecord]]
@@ -61,7 +61,8 @@ class Conversations(Layer):
     """
 
     name, heading, volatility = "conversations", "Conversations before", 0.6
-    restored = ("talks", "held", "_made", "_fresh", "_refused")
+    state = ("_refused",)
+    restored = ("talks", "held", "_fresh")
 
     def __init__(
         self,
@@ -76,10 +77,11 @@ class Conversations(Layer):
         self.idle_steps, self.summary_chars = idle_steps, summary_chars
         self.talks: list[Conversation] = []
         self.held: list[Entry] = []
-        self._made: list[MemoryRecord] = []  # the records of ``held``
         self._fresh: list[Entry] = []  # those that are to be embedded
         self._refused = 0  # unusable replies in a row
-        self.recollection = DialogueRecall(self, recall, scoring)
+        by_meaning = Scoring.relevance_only() if scoring is None else scoring
+        self.recollection = _DialogueRecall(recall, scoring=by_meaning)
+        self.recollection.talks = self
         self.index = self.recollection.index = EventIndex(self.held, None)
 
     def join(self, context: Any) -> None:
@@ -94,7 +96,9 @@ class Conversations(Layer):
         said = [event for event in events if event.kind == "message"]
         self._group(self.talks, step, said)
         if said and self.context.display:
-            self.context.runtime.memory.show(self._entry(step, said))
+            additive = self.context.additive_event_types
+            entry = Entry.of(self.agent, step, said, additive)
+            self.context.runtime.memory.show(entry)
 
     def step_ends(self, now: float) -> None:
         """Closes the conversations in which a participant has left the model."""
@@ -143,7 +147,7 @@ class Conversations(Layer):
     def _group(
         self, talks: list[Conversation], step: float, said: Sequence[MemoryRecord]
     ) -> None:
-        if said:
+        if said:  # else none of them closes
             grouping = self._grouping(talks, step)
             for message in said:
                 grouping.add(message)
@@ -169,8 +173,11 @@ class Conversations(Layer):
             faults += [outcome for outcome in outcomes if isinstance(outcome, FAULTS)]
             unusable = any(isinstance(fault, BadReply) for fault in faults)
             self._refused = self._refused + 1 if unusable else 0
+        # What is still said in this step belongs to a conversation closed in it.
         self.talks = [
-            talk for talk in self.talks if talk.messages or self._closes(talk)
+            talk
+            for talk in self.talks
+            if talk.messages or (talk.closed is not None and talk.closed >= self.now)
         ]
         try:
             yield from self._embed()
@@ -178,10 +185,6 @@ class Conversations(Layer):
             faults.append(error)
         if fault := first_fault(faults):
             raise fault
-
-    def _closes(self, talk: Conversation) -> bool:
-        """True while what is still said in this step belongs to a closed conversation."""
-        return talk.closed is not None and talk.closed >= self.now
 
     def _due(self) -> list[Due]:
         """Messages to summarise now, as many of each conversation as fit."""
@@ -193,18 +196,11 @@ class Conversations(Layer):
                 long = count > LONG_TALK_FACTOR * self.short_term_turns
                 count = count - self.short_term_turns if long else 0
             if count:
-                found.append((talk, self._fitting(talk.messages[:count])))
+                oldest = talk.messages[:count]
+                fitting = in_batches(oldest, self._size)[0]
+                found.append((talk, fitting))
         turn = self._refused % max(1, len(found))
         return found[turn : turn + 1] if self._refused else found
-
-    def _fitting(self, messages: Sequence[MemoryRecord]) -> list[MemoryRecord]:
-        """The oldest that fit one request, at least one."""
-        size = 0
-        for count, message in enumerate(messages):
-            size += len(self._line(message)) + 3
-            if size > REQUEST_CHARS and count:
-                return list(messages[:count])
-        return list(messages)
 
     def _summarise(self, talk: Conversation, messages: list[MemoryRecord]) -> Flow[Any]:
         """The summary and its doubt; no text if a content filter refuses all lines."""
@@ -221,6 +217,9 @@ class Conversations(Layer):
             "lines": [(message.step, self._line(message)) for message in messages],
             "max_chars": self.summary_chars,
         }
+
+    def _size(self, message: MemoryRecord) -> int:
+        return len(self._line(message)) + 3
 
     def _line(self, message: MemoryRecord) -> str:
         """A message on one line; the agent's own begins with ``You say``."""
@@ -265,16 +264,14 @@ class Conversations(Layer):
     def _hold(self, record: MemoryRecord, fresh: bool) -> None:
         entry = Entry(self.agent, record.step, [record], {KIND: dict(record.content)})
         self.held.append(entry)
-        self._made.append(record)
         if fresh:
             self._fresh.append(entry)
 
     def _embed(self) -> Flow[None]:
         """Embeds the summaries that are new, all in one request."""
-        if self._fresh and self.context.runtime.embeds_here:
+        if self.context.runtime.embeds_here:
             self.context.runtime.announce(self.index, self._fresh)
         elif self._fresh:
-            self.index.align()
             yield from self.index.embed(self._fresh)
         self._fresh = []
 
@@ -282,10 +279,10 @@ class Conversations(Layer):
 
     def recent(self) -> list[Line]:
         """The newest turns of each conversation without a summary."""
-        said = [message for talk in self.under_way() for message in self.turns(talk)]
+        said = [message for talk in self.under_way() for message in self._turns(talk)]
         return [self.line(message) for message in sorted(said, key=lambda m: m.order)]
 
-    def turns(self, talk: Conversation) -> list[MemoryRecord]:
+    def _turns(self, talk: Conversation) -> list[MemoryRecord]:
         """The newest messages of a conversation; in a laid-out request they leave in
         blocks, so that up to a block less one more are shown.
         """
@@ -300,7 +297,7 @@ class Conversations(Layer):
         return list(map(self._thread, talks))
 
     def _thread(self, talk: Conversation) -> str:
-        shown = self.turns(talk)
+        shown = self._turns(talk)
         left_out = len(talk.messages) - len(shown)
         others = listed(map(self.context.names, talk.others))
         over = ", which is over" if talk.closed is not None else ""
@@ -313,14 +310,14 @@ class Conversations(Layer):
 
     def summary(self) -> list[Line]:
         """The newest summaries, oldest first."""
-        return [self.told(record) for record in self._newest()]
+        return list(map(self.told, self._newest()))
 
     def summaries(self) -> list[MemoryRecord]:
         """All summaries, oldest first."""
-        return self._made.copy()
+        return [entry.events[0] for entry in self.held]
 
     def _newest(self) -> list[MemoryRecord]:
-        return self._made[-self.newest :] if self.newest else []
+        return self.summaries()[-self.newest :] if self.newest else []
 
     def told(self, record: MemoryRecord) -> Line:
         """One summary on a line: when it was, with whom, and what."""
@@ -365,8 +362,7 @@ class Conversations(Layer):
             for t in self.talks
         ]
         fresh = [entry.events[0] for entry in self._fresh]
-        state = {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
-        return state | ({"refused": self._refused} if self._refused else {})
+        return {"talks": talks, "fresh": fresh, "accessed": self.index.accessed()}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up the conversations under way, and the summaries."""
@@ -374,10 +370,8 @@ class Conversations(Layer):
             Conversation(tuple(others), last, complete, closed, list(messages))
             for others, last, complete, closed, messages in snapshot["talks"]
         ]
-        self._refused = snapshot.get("refused", 0)
         fresh = {record.id for record in snapshot["fresh"]}
         self.held.clear()
-        self._made.clear()
         self._fresh = []
         by_age = sorted(shelf.current(), key=lambda record: record.step)
         for record in by_age:  # an event may have that name, too
@@ -394,6 +388,13 @@ class Conversations(Layer):
         accessed = {key: step + later for key, step in snapshot["accessed"].items()}
         return snapshot | {"talks": talks, "accessed": accessed}
 
-    def _entry(self, step: float, events: Sequence[MemoryRecord]) -> Entry:
-        additive = self.context.additive_event_types
-        return Entry.of(self.agent, step, events, additive)
+
+class _DialogueRecall(Recollection):
+    """Recalls earlier conversations by the newest lines of dialogue."""
+
+    talks: Conversations
+    ungraded = list  # nothing here waits for a grade
+
+    def focus(self) -> str:
+        """The last lines of dialogue; empty without any."""
+        return "\n".join(map(self.context.line, self.talks.spoken()[-QUERY_LINES:]))

@@ -1,1 +1,0 @@
-"""Conversations: turns under way, and summaries of finished ones."""
