@@ -82,22 +82,6 @@ def parquet(run: str) -> None:
         assert pyarrow.parquet.read_table(files["records"]).num_rows > 0
 
 
-def yaml(run: str) -> None:
-    """Facts are written as YAML, and read again."""
-    import mesa
-    from mesa_llm.llm_agent import LLMAgent
-    from mesa_llm.reasoning.cot import CoTReasoning
-
-    # Before mesa_llm, as the documentation says.
-    from mesa_memory import FactMemory, configure, register_policy
-
-    model = mesa.Model(rng=1)
-    configure(model, llm="offline")
-    agent = LLMAgent(model, CoTReasoning, register_policy("mute", lambda turn: ""))
-    agent.memory = FactMemory(agent)
-    assert agent.memory.from_yaml(agent.memory.to_yaml())["changed"] == 0
-
-
 def dask(run: str) -> None:
     """A worker of a cluster on this machine opens a run."""
     from distributed import Client
@@ -133,8 +117,7 @@ def _call(*arguments: str) -> str:
 
 
 extra, recorded = sys.argv[1:]
-{
-    f.__name__: f
-    for f in (dashboard, fastembed, postgres, parquet, yaml, dask, embedded)
-}[extra](recorded)
+{f.__name__: f for f in (dashboard, fastembed, postgres, parquet, dask, embedded)}[
+    extra
+](recorded)
 print(f"{extra}: installed, and used without a network.")

@@ -122,36 +122,12 @@ class FactMemory(RecallMixin, MemoryModule):
                 nothing was changed.
         """
         file = fact_file.of_markdown(text, self.layer_context.now)
-        return self._take(file, allow_empty)
-
-    def to_yaml(self) -> str:
-        """The facts as YAML, with speakers, steps and strength.
-
-        Raises:
-            MissingExtra: if PyYAML is not installed.
-        """
-        self.settle()
-        _, summary, told = self._facts.file()
-        return fact_file.to_yaml(summary, [statement for statement, _ in told])
-
-    def from_yaml(self, text: str, allow_empty: bool = False) -> dict[str, int]:
-        """``from_markdown``, for YAML; a fact needs subject, attribute and value.
-
-        Raises:
-            MissingExtra: if PyYAML is not installed.
-            TypeError, ValueError: if the text is not in that form, has anchors, aliases
-                or tags, or lacks facts; nothing was changed.
-        """
-        file = fact_file.of_yaml(text, self.layer_context.now)
-        return self._take(file, allow_empty)
-
-    def _take(self, file: fact_file.FactFile, allow_empty: bool) -> dict[str, int]:
         self.settle()
         known = len(self._facts.table.current())
         empty = not file.statements and not file.says_empty
         if known and empty and not allow_empty:
             raise ValueError(
-                f"the file is without facts, and this memory has {known}; pass "
+                f"the file has no facts, and this memory has {known}; pass "
                 "allow_empty=True to close them all"
             )
         with changed_by_hand(self, "edit") as detail:

@@ -1,11 +1,8 @@
 """Facts as files that people read and edit."""
 
-import builtins
-
 import pytest
 
 from mesa_memory import Services, open_run, resume
-from mesa_memory.errors import MissingExtra
 from tests.layers.test_staleness import Village, lived, of
 
 HEARD = [
@@ -28,13 +25,12 @@ def known(memory):
     return [tuple(r.content[name] for name in names) for r in memory.facts()]
 
 
-@pytest.mark.parametrize("form", ["markdown", "yaml"])
-def test_what_is_written_and_read_again_changes_nothing(form):
+def test_what_is_written_and_read_again_changes_nothing():
     memory = memory_of(Village(summary=True))
     before, shown = known(memory), memory.get_prompt_ready()
     assert len(before) >= 6
-    text = getattr(memory, f"to_{form}")()
-    counts = getattr(memory, f"from_{form}")(text)
+    text = memory.to_markdown()
+    counts = memory.from_markdown(text)
     assert counts == {"new": 0, "changed": 0, "gone": 0}
     assert (known(memory), memory.get_prompt_ready()) == (before, shown)
 
@@ -97,74 +93,18 @@ def test_what_rests_on_a_line_that_disappeared_is_stale():
     assert letter.stale_since == 2
 
 
-def test_yaml_carries_speakers_steps_and_strength_to_another_agent():
-    text = memory_of(Village(), HEARD[:2]).to_yaml()
-    other = Village().ann.memory
-    other.from_yaml(text)
-    told = [(r.content["value"], r.content["speakers"]) for r in other.facts()]
-    assert ("the mill", [2]) in told and ("the inn", [3]) in told
-    assert len(other.conflicts()) == 1
-    other.from_yaml("facts:\n- {subject: Carl, attribute: age, value: 7}\n")
-    assert known(other) == [("Carl", "age", "7", True)]
-
-
 def test_what_is_no_such_file_is_refused_and_changes_nothing():
     cases = [
-        ("markdown", 5, "must be a text in Markdown, got 5"),
-        ("markdown", "- home: the mill", "stands under no heading"),
-        ("markdown", "x" * 10_000_001, "at most 10000000"),
-        ("yaml", None, "must be a text in YAML, got None"),
-        ("yaml", "facts: [", "are not YAML"),
-        ("yaml", "just a text", "must be a mapping"),
-        ("yaml", "facts: {a: 1}", "must be a mapping"),
-        ("yaml", "facts: [{subject: Carl}]", "must have subject, attribute and value"),
-        ("yaml", "facts: [3]", "must have subject, attribute and value"),
-        ("yaml", "!!python/object/apply:os.system [ls]", "are not YAML"),
+        (5, "must be a text in Markdown, got 5"),
+        ("- home: the mill", "stands under no heading"),
+        ("x" * 10_000_001, "at most 10000000"),
     ]
-    for form, text, words in cases:
+    for text, words in cases:
         memory = memory_of(Village())
         before = known(memory)
         with pytest.raises((TypeError, ValueError), match=words):
-            getattr(memory, f"from_{form}")(text)
+            memory.from_markdown(text)
         assert known(memory) == before
-
-
-LEVELS = [
-    "a0: &a0 [x, x, x, x, x, x, x, x, x, x]",
-    *[f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 9)],
-]
-
-
-def test_yaml_beyond_plain_data_is_refused():
-    cases = [
-        "\n".join([*LEVELS, "facts: [{subject: Carl, attribute: home, value: *a8}]"]),
-        "facts: &all [{subject: Carl, attribute: home, value: the inn}]",
-        "base: &base {subject: Carl}\nfacts: [{<<: *base, attribute: a, value: b}]",
-        "facts: [{subject: !!str Carl, attribute: home, value: the inn}]",
-        "facts: [{subject: Carl, attribute: home, value: !!binary aGk=}]",
-        "facts: " + "[" * 50_000,
-        "facts: " + "{a: " * 5_000 + "b" + "}" * 5_000,
-    ]
-    for text in cases:
-        memory = memory_of(Village())
-        before = known(memory)
-        with pytest.raises(ValueError, match="the facts are not YAML") as raised:
-            memory.from_yaml(text)
-        assert len(str(raised.value)) < 500
-        assert known(memory) == before
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "summary: [a, b]\nfacts: []",
-        "facts: [{subject: [Carl], attribute: home, value: the inn}]",
-        "facts: [{subject: Carl, attribute: home, value: {at: the inn}}]",
-    ],
-)
-def test_a_list_is_not_a_text_of_a_fact(text):
-    with pytest.raises(ValueError, match="text"):
-        memory_of(Village()).from_yaml(text)
 
 
 @pytest.mark.parametrize("text", ["<!--", "<!-- a -->", "## Carl\n- home: x <!--"])
@@ -190,18 +130,16 @@ def test_a_file_of_many_facts_is_compared_in_one_pass():
 
 def test_a_file_without_facts_takes_them_away_only_if_asked_to():
     cases = [
-        ("markdown", ""),
-        ("markdown", " \n\n"),
-        ("markdown", "# What Agent 1 knows\n\n## Carl\n"),
-        ("markdown", "## Summary\n\nAll is well.\n"),
-        ("markdown", "<!-- ## Carl\n- home: the mill -->"),
-        ("yaml", "{}"),
-        ("yaml", "summary: All is well."),
+        "",
+        " \n\n",
+        "# What Agent 1 knows\n\n## Carl\n",
+        "## Summary\n\nAll is well.\n",
+        "<!-- ## Carl\n- home: the mill -->",
     ]
-    for form, text in cases:
+    for text in cases:
         memory = memory_of(Village())
         before = known(memory)
-        read = getattr(memory, f"from_{form}")
+        read = memory.from_markdown
         with pytest.raises(ValueError, match="allow_empty=True"):
             read(text)
         assert known(memory) == before
@@ -210,26 +148,9 @@ def test_a_file_without_facts_takes_them_away_only_if_asked_to():
         assert read(text)["gone"] == 0, "there is nothing left to lose"
 
 
-@pytest.mark.parametrize("form", ["markdown", "yaml"])
-def test_the_file_of_a_memory_without_facts_closes_all_facts(form):
+def test_the_file_of_a_memory_without_facts_closes_all_facts():
     memory = memory_of(Village())
     before = known(memory)
-    empty = getattr(Village().ann.memory, f"to_{form}")()
-    assert getattr(memory, f"from_{form}")(empty)["gone"] == len(before) > 0
+    empty = Village().ann.memory.to_markdown()
+    assert memory.from_markdown(empty)["gone"] == len(before) > 0
     assert known(memory) == []
-
-
-def test_without_pyyaml_it_is_said_how_to_get_it(monkeypatch):
-    memory = memory_of(Village())
-    real = builtins.__import__
-
-    def without(name, *given, **more):
-        if name == "yaml":
-            raise ImportError(name)
-        return real(name, *given, **more)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingExtra, match=r"mesa-memory\[yaml\]"):
-        memory.to_yaml()
-    with pytest.raises(MissingExtra):
-        memory.from_yaml("facts: []")

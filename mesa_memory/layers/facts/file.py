@@ -1,21 +1,18 @@
-"""Facts as a file that people read and edit: Markdown, or YAML."""
+"""Facts as a file that people read and edit, in Markdown."""
 
 import html
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.content import one_line
-from mesa_memory.errors import MissingExtra
 from mesa_memory.layers.facts.statement import FactStatement
 
 #: the heading of the summary, and the attribute of a line that names none
 SUMMARY_HEADING, NOTE_ATTRIBUTE = "Summary", "note"
 #: longest file that is read, in characters
 FILE_CHARS = 10_000_000
-#: deepest nesting of a file in YAML; the facts themselves need four levels
-YAML_DEPTH = 8
 
 _ITEM = re.compile(r"[-*+]\s+(.*)")
 _NOT = "not "
@@ -28,8 +25,7 @@ class FactFile:
     Attributes:
         statements: in the order of the file.
         summary: None without one.
-        says_empty: True for the file of a memory without facts: the title alone in
-            Markdown, an empty list ``facts`` in YAML.
+        says_empty: True for the file of a memory without facts: the title alone.
     """
 
     statements: Sequence[FactStatement]
@@ -72,7 +68,7 @@ def of_markdown(text: str, now: float) -> FactFile:
     Raises:
         TypeError, ValueError: if the text is not in that form.
     """
-    _check(text, "Markdown")
+    _check(text)
     statements: list[FactStatement] = []
     summary: list[str] = []
     subject, first = "", False
@@ -97,67 +93,6 @@ def of_markdown(text: str, now: float) -> FactFile:
     return FactFile(statements, " ".join(summary) or None, says_empty)
 
 
-def to_yaml(summary: str | None, statements: Iterable[FactStatement]) -> str:
-    """Facts as YAML, with all that is known of each.
-
-    Raises:
-        MissingExtra: if PyYAML is not installed.
-    """
-    facts = [
-        {
-            name: value
-            for name, value in statement.content.items()
-            if name not in ("text", "gate")
-        }
-        for statement in statements
-    ]
-    told = ({} if summary is None else {"summary": summary}) | {"facts": facts}
-    return _yaml().safe_dump(told, sort_keys=False, allow_unicode=True)
-
-
-def of_yaml(text: str, now: float) -> FactFile:
-    """Reads a file in YAML; ``subject``, ``attribute`` and ``value`` are enough.
-
-    Raises:
-        MissingExtra: if PyYAML is not installed.
-        TypeError, ValueError: if the text is not in that form.
-    """
-    _check(text, "YAML")
-    yaml = _yaml()
-    try:
-        told = _plain_loader(yaml)(text).get_single_data()
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError(f"the facts are not YAML: {one_line(str(error))}") from error
-    facts = told.get("facts", []) if isinstance(told, Mapping) else None
-    if not isinstance(facts, list):
-        raise ValueError(
-            "a file of facts must be a mapping with a list 'facts', and may have a "
-            f"'summary'; got {told!r:.80}"
-        )
-    summary = told.get("summary")
-    if isinstance(summary, list | Mapping):
-        raise ValueError(f"the summary must be a text, got {summary!r:.80}")
-    statements = [_of_mapping(fact, now) for fact in facts]
-    told_summary = None if summary is None else one_line(str(summary))
-    return FactFile(statements, told_summary, says_empty="facts" in told and not facts)
-
-
-def _of_mapping(fact: Any, now: float) -> FactStatement:
-    names = ("subject", "attribute", "value")
-    if not isinstance(fact, Mapping) or any(
-        fact.get(name) in (None, "") or isinstance(fact[name], list | Mapping)
-        for name in names
-    ):
-        raise ValueError(
-            "each of the facts must have subject, attribute and value as texts, got "
-            f"{fact!r:.80}"
-        )
-    given = {"speakers": (), "since": now} | dict(fact)
-    return FactStatement.of_content(
-        {**given, **{name: one_line(str(fact[name])) for name in names}}
-    )
-
-
 def _statement(subject: str, said: str, now: float) -> FactStatement:
     attribute, colon, value = said.partition(":")
     if not colon or not value.strip() or not attribute.strip():
@@ -169,9 +104,9 @@ def _statement(subject: str, said: str, now: float) -> FactStatement:
     return FactStatement(subject, name, told, holds=holds, since=now, last=now)
 
 
-def _check(text: Any, form: str) -> None:
+def _check(text: Any) -> None:
     if not isinstance(text, str):
-        raise TypeError(f"the facts must be a text in {form}, got {text!r:.80}")
+        raise TypeError(f"the facts must be a text in Markdown, got {text!r:.80}")
     if len(text) > FILE_CHARS:
         raise ValueError(
             f"the facts have {len(text)} characters; at most {FILE_CHARS} are read"
@@ -204,36 +139,3 @@ def _escaped(text: str) -> str:
 
 def _unescaped(text: str) -> str:
     return html.unescape(text)
-
-
-def _plain_loader(yaml: Any) -> Any:
-    """PyYAML's safe loader for plain data: no anchors, aliases, tags or deep nesting.
-
-    A few hundred bytes of aliases can stand for gigabytes.
-    """
-
-    class PlainLoader(yaml.SafeLoader):
-        depth = 0
-
-        def compose_node(self, parent: Any, index: Any) -> Any:
-            event = self.peek_event()
-            named = getattr(event, "anchor", None) or getattr(event, "tag", None)
-            if named or self.depth >= YAML_DEPTH:
-                raise yaml.YAMLError(
-                    f"anchors, aliases, tags, and more than {YAML_DEPTH} levels are not "
-                    f"read; got {named or 'deeper nesting'!r:.80}{event.start_mark}"
-                )
-            self.depth += 1
-            node = super().compose_node(parent, index)
-            self.depth -= 1
-            return node
-
-    return PlainLoader
-
-
-def _yaml() -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("pyyaml", "yaml") from error
-    return yaml
