@@ -8,12 +8,11 @@ from typing import Any
 
 from mesa_memory.hosts import changed
 
-#: what is shown of Mesa's own page
-MESA_COMPONENTS = ("ComponentsView", "ShowSteps")
-#: what Mesa's pages do with a model's parameters
-MESA_PARAMETERS = ("split_model_params", "_check_model_params")
-#: how Mesa's pages make a model anew
-MESA_RESET = ("_build_model_init_kwargs",)
+#: what Mesa's pages show, and how they treat a model's parameters
+_OF_MESAS_PAGES = (
+    "ComponentsView", "ShowSteps", "split_model_params", "_check_model_params",
+    "_build_model_init_kwargs",
+)  # fmt: skip
 #: kinds of fields for parameters
 FIELDS = ("SliderInt", "SliderFloat", "Select", "Checkbox", "InputText")
 #: what a session of Solara tells of its page
@@ -21,14 +20,14 @@ _OF_A_SESSION = ("closed_event", "page_status")
 
 
 def mesa_pages() -> ModuleType:
-    """Mesa's components, see ``MESA_COMPONENTS``; they bring matplotlib.
+    """Mesa's components; they bring matplotlib.
 
     Raises:
         HostChanged: if one of them is gone.
     """
     import mesa.visualization.solara_viz as pages
 
-    _check("mesa", pages, MESA_COMPONENTS, "pip install 'mesa>=3.5.1,<4'")
+    _check("mesa", pages, _OF_MESAS_PAGES, "pip install 'mesa>=3.5.1,<4'")
     return pages
 
 
@@ -44,11 +43,9 @@ def adjustable(
     Raises:
         ValueError: for a type of field that Mesa does not have either.
     """
-    import mesa.visualization.solara_viz as pages
     from mesa.visualization.user_param import Slider
 
-    _check("mesa", pages, MESA_PARAMETERS, "pip install 'mesa>=3.5.1,<4'")
-    free, fixed = pages.split_model_params(dict(params))
+    free, fixed = mesa_pages().split_model_params(dict(params))
     fields = {}
     for name, given in free.items():
         one = given
@@ -72,9 +69,7 @@ def check_model_params(model: Any, params: Mapping[str, Any]) -> None:
     Raises:
         ValueError: if one is missing, or unknown to the class.
     """
-    import mesa.visualization.solara_viz as pages
-
-    pages._check_model_params(model, dict(params))
+    mesa_pages()._check_model_params(model, dict(params))
 
 
 def made_again(model: Any, params: Mapping[str, Any]) -> Any:
@@ -83,10 +78,7 @@ def made_again(model: Any, params: Mapping[str, Any]) -> Any:
     Raises:
         HostChanged: if Mesa's page makes it in another way now.
     """
-    import mesa.visualization.solara_viz as pages
-
-    _check("mesa", pages, MESA_RESET, "pip install 'mesa>=3.5.1,<4'")
-    given = pages._build_model_init_kwargs(
+    given = mesa_pages()._build_model_init_kwargs(
         model,
         dict(params),
         add_scenario_when_empty=True,

@@ -127,7 +127,9 @@ class ConversationMemory(RecallMixin, MemoryModule):
         if found is None:
             return shown
         self.layer_context.runtime.note_recall("prompt", found)
-        recalled = sorted((each.record for each in found.records), key=_by_age)
+        recalled = sorted(
+            (each.record for each in found.records), key=lambda record: record.order
+        )
         lines = [f"- {self._talks.told(record).text}" for record in recalled]
         earlier = render.section(lines, self.section_chars, "conversations")
         if not earlier:
@@ -140,7 +142,3 @@ class ConversationMemory(RecallMixin, MemoryModule):
             f"Conversations before:\n{self.format_long_term() or render.NONE_YET}\n\n"
             f"Short term memory:\n{self.format_short_term()}"
         )
-
-
-def _by_age(record: MemoryRecord) -> tuple[int, int]:
-    return record.order

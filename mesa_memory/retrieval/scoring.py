@@ -23,9 +23,6 @@ from mesa_memory.core.records import MemoryRecord
 
 #: when what was recalled counts as accessed
 REFRESH_MODES = ("off", "throttled", "always")
-PRESET_NAMES = (
-    "default", "relevance_only", "without_query", "generative_agents", "mesa_llm",
-)  # fmt: skip
 #: scores closer than this are equal; double precision errs by far less
 TIE_TOLERANCE = 1e-9
 
@@ -234,17 +231,6 @@ class Scoring:
         if self.terms:
             settings["terms"] = [[term.name, term.weight] for term in self.terms]
         return settings
-
-    @classmethod
-    def preset(cls, name: str) -> "Scoring":
-        """A preset by its name, one of ``PRESET_NAMES``.
-
-        Raises:
-            ValueError: without one of this name.
-        """
-        if name not in PRESET_NAMES:
-            raise ValueError(f"scoring must be one of {PRESET_NAMES}, got {name!r}")
-        return cls() if name == "default" else getattr(cls, name)()
 
     @classmethod
     def generative_agents(cls, decay: float = 0.995) -> "Scoring":

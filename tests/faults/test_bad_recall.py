@@ -8,7 +8,7 @@ import pytest
 from mesa_memory.core.records import MemoryRecord
 from mesa_memory.errors import EmbedderError
 from mesa_memory.retrieval.index import RecordIndex
-from mesa_memory.retrieval.scoring import PRESET_NAMES, Scoring
+from mesa_memory.retrieval.scoring import Scoring
 
 TEXTS = ["The mill is on fire", "Bread is sold at dawn", "A wolf near the mill"]
 
@@ -140,7 +140,15 @@ def test_k_may_be_none_at_all_any_kind_of_int_or_too_large_and_not_negative():
         RecordIndex().recall("mill", -1)
 
 
-@pytest.mark.parametrize("scoring", [Scoring.preset(name) for name in PRESET_NAMES])
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        Scoring(),
+        Scoring.relevance_only(),
+        Scoring.generative_agents(),
+        Scoring.mesa_llm(),
+    ],
+)
 def test_what_is_equal_in_everything_comes_in_order_of_arrival(scoring):
     index = RecordIndex()
     row = np.full(7, 1 / math.sqrt(7), dtype=np.float32)
@@ -150,14 +158,6 @@ def test_what_is_equal_in_everything_comes_in_order_of_arrival(scoring):
         asked = {"vector": row, "source": "test", "scoring": scoring}
         found = index.recall("the same", k, **asked)
         assert [r.record.id for r in found] == [f"1/x/{n}" for n in range(99)][:k]
-
-
-def test_a_preset_has_a_name_and_an_unknown_one_says_which_there_are():
-    assert Scoring.preset("default") == Scoring()
-    assert Scoring.preset("mesa_llm") == Scoring.mesa_llm()
-    for name in ("best", "preset", "__init__", "", None):
-        with pytest.raises(ValueError, match="generative_agents"):
-            Scoring.preset(name)
 
 
 def test_arguments_that_make_no_sense_are_refused():

@@ -1,6 +1,6 @@
 """Mesa: the rows of a model's own DataCollector."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 #: step, unique id of an agent (None is the model), values by reporter
@@ -60,16 +60,19 @@ def _of_model(collector: Any, count: int, model: Any) -> Iterator[Collected]:
 
 def _of_agents(collector: Any, seen: int) -> Iterator[Collected]:
     records = getattr(collector, "_agent_records", {})
-    names = list(getattr(collector, "agent_reporters", ()))
     for step in list(records)[seen:]:
-        for row in records[step]:
-            yield step, row[1], dict(zip(names, row[2:]))
+        yield from _rows(step, collector.agent_reporters, records[step])
 
 
 def _of_types(collector: Any, seen: int) -> Iterator[Collected]:
     records = getattr(collector, "_agenttype_records", {})
     for step in list(records)[seen:]:
         for kind, rows in records[step].items():
-            names = list(collector.agenttype_reporters[kind])
-            for row in rows:
-                yield step, row[1], dict(zip(names, row[2:]))
+            yield from _rows(step, collector.agenttype_reporters[kind], rows)
+
+
+def _rows(
+    step: float, names: Iterable[str], rows: Iterable[Any]
+) -> Iterator[Collected]:
+    for row in rows:
+        yield step, row[1], dict(zip(names, row[2:]))

@@ -13,7 +13,6 @@ from numbers import Integral, Real
 from types import MethodType
 from typing import Any
 
-from mesa_memory.errors import HostChanged
 from mesa_memory.hosts import Around, changed
 
 #: attributes of Mesa's own in a model; the clock and the generators are restored anyway
@@ -187,11 +186,6 @@ def check_model(model: Any) -> None:
     """Raises HostChanged if a model lacks what is used of it here."""
     gone = [name for name in NEEDED_ATTRIBUTES if not hasattr(model, name)]
     if gone:
-        raise mesa_changed(f"a model of it lacks {' and '.join(gone)}")
-
-
-def mesa_changed(what: str) -> HostChanged:
-    """The error for a missing or changed part of Mesa."""
-    return changed(
-        "mesa", what, "Use a supported version: pip install 'mesa>=3.5.1,<4'."
-    )
+        what = f"a model of it lacks {' and '.join(gone)}"
+        advice = "Use a supported version: pip install 'mesa>=3.5.1,<4'."
+        raise changed("mesa", what, advice)

@@ -202,21 +202,18 @@ def probe(agent: Any, question: str, schema: type[BaseModel] | None = None) -> A
     memory = memory_of(agent)
     if not isinstance(question, str) or not question.strip():
         raise ValueError(f"question must be a text, got {question!r}")
-    if schema is not None and not _is_schema(schema):
+    known = isinstance(schema, type) and issubclass(schema, BaseModel)
+    if schema is not None and not known:
         raise TypeError(f"schema must be a pydantic class or None, got {schema!r}")
     asked = render.one_line(" ".join(question.split()))
     with memory.peek():
-        known = memory.get_prompt_ready()
+        shown = memory.get_prompt_ready()
         found = _recalled(memory, asked)
-    inputs: dict[str, Any] = {"question": asked, "memory": known, "recalled": found}
+    inputs: dict[str, Any] = {"question": asked, "memory": shown, "recalled": found}
     if schema is not None:
         inputs["schema"] = schema
     flow = memory.ask(PROBE, **inputs)
     return memory.layer_context.runtime.run(flow)
-
-
-def _is_schema(given: Any) -> bool:
-    return isinstance(given, type) and issubclass(given, BaseModel)
 
 
 @contextmanager

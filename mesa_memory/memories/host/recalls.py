@@ -10,7 +10,6 @@ from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.events import Naming
 from mesa_memory.core.records import DERIVED, MemoryRecord
-from mesa_memory.core.requests import Flow
 from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
 from mesa_memory.memories.host.reading import prepare_reads
@@ -81,40 +80,20 @@ class RecallService:
         """
         if kind != "observation":
             return
-        runtime = self._memory.layer_context.runtime
-        able = not runtime.embeds_here
-        while able:
-            able = await runtime.arun(self._prepare())
-            if once or self._prepared():
-                break
+        await self.foresee(None, None, once)
         with self._memory.exclusive():
             self._foreseen = self.ranker.newest_seen()
 
-    def _prepare(self) -> Flow[bool]:
-        """Returns False if it is not possible now."""
-        body = self._to_embed(None, None)
-        if body is None or self.ranker.known_vector(body) is not None:
-            return True
-        return (yield from self.ranker.embed_query(body, False)) is not None
-
-    def _prepared(self) -> bool:
-        """True if a recall without a query would not wait."""
-        body = self._to_embed(None, None)
-        return body is None or self.ranker.known_vector(body) is not None
-
-    def _to_embed(self, query: str | None, scoring: Scoring | None) -> str | None:
-        """The text that a recall at this moment would embed."""
-        with self._memory.exclusive():
-            return self.ranker.to_embed(query, scoring)
-
-    async def foresee(self, query: str | None, scoring: Scoring | None) -> Query | None:
+    async def foresee(
+        self, query: str | None, scoring: Scoring | None, once: bool = False
+    ) -> Query | None:
         """The vector for a recall at this moment; None if it needs none, or has it."""
-        await self._memory.asettle()
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
         asked: Query | None = None
         while not runtime.embeds_here:
-            body = self._to_embed(query, scoring)
-            if body is None or (asked and asked[0] == body):
+            with self._memory.exclusive():
+                body = ranker.to_embed(query, scoring)
+            if body is None or (asked and (once or asked[0] == body)):
                 break
             known = ranker.known_vector(body)
             if known is None:
