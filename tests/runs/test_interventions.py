@@ -56,7 +56,7 @@ def test_an_erased_record_is_gone_and_nothing_else(which, tmp_path):
     erase(mind, gone.id)
     assert mind.memory.current_records() == [r for r in before if r is not gone]
     assert gone.closed_because == "erased"
-    with pytest.raises(ValueError, match="no current record"):
+    with pytest.raises(ValueError, match="not a current record"):
         erase(mind, gone)
     place.step()
     place.step()
