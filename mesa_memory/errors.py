@@ -115,7 +115,7 @@ class LLMRejected(LLMError):
 
 
 class PromptTooLong(LLMRejected):
-    """The prompt is longer than the model can read; what can be asked in parts, is."""
+    """The prompt is too long for the model and cannot be split further."""
 
 
 class ContentFiltered(LLMRejected):
@@ -160,7 +160,7 @@ class MemoryStalled(MesaMemoryError):
 
 
 class ParameterError(MesaMemoryError, ValueError):
-    """A run's model cannot be made again from what the file says; names what to give.
+    """A run's model cannot be made again from the file; names the missing arguments.
 
     Attributes:
         names: of the arguments that ``resume`` or ``fork`` must be given.
@@ -204,7 +204,7 @@ class UndeclaredState(MesaMemoryError, TypeError):
 
 
 class UnknownMemory(MesaMemoryError, ValueError):
-    """A name leads to no class of memory; the message says what there is.
+    """A name does not lead to a class of memory; the message lists the names.
 
     Attributes:
         names: the names there are, if the name is unknown.
@@ -216,11 +216,11 @@ class UnknownMemory(MesaMemoryError, ValueError):
 
 
 class NoSeed(MesaMemoryError, ValueError):
-    """A model does not say what its random numbers begin with, so none has an address."""
+    """The model lacks a seed, so ``draw()`` cannot be reproducible."""
 
 
 class EmbedderError(MesaMemoryError):
-    """Texts could not be turned into vectors; the message says what to do.
+    """Texts could not be embedded; the message says how to repair it.
 
     Attributes:
         passing: True if waiting can cure it, such as a provider's outage.
@@ -278,7 +278,7 @@ class StoreBusy(StoreError):
 
 
 class RunInUse(StoreBusy):
-    """Another writer has this run; the message says who, and since when.
+    """Another writer has this run; the message names it, and its start.
 
     Attributes:
         here: True if it is another model of this process.
@@ -338,11 +338,11 @@ class StudyChanged(StudyError):
 
 
 class WorkerLost(StudyError):
-    """A worker process ended before it could begin; the message says what to do."""
+    """A worker process ended before it could begin; the message has the remedy."""
 
 
 class CacheError(_AtLocation):
-    """A file of cached responses cannot be used; the message says what to do."""
+    """A file of cached responses cannot be used; the message has the remedy."""
 
 
 class HostChanged(MesaMemoryError):

@@ -1,4 +1,4 @@
-"""``mesa-memory cost``: what the language model cost in a recorded run."""
+"""``mesa-memory cost``: the cost of the language model in a recorded run."""
 
 from typing import Any
 

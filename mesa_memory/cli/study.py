@@ -97,7 +97,7 @@ def status(file: str, limit: int | None, as_json: bool) -> None:
 def results(
     file: str, table: str, out: Path | None, limit: int | None, as_json: bool
 ) -> None:
-    """Prints what came out so far, or writes it as CSV."""
+    """Prints the results so far, or writes them as CSV."""
     output = Output(as_json, limit)
     with one_line_errors(2):
         frame = getattr(read_study(file).results(), table)
@@ -123,7 +123,7 @@ def estimate(
     limit: int | None,
     as_json: bool,
 ) -> None:
-    """Estimates what the missing runs will cost, before anything is paid."""
+    """Estimates the cost of the missing runs, before anything is paid."""
     output = Output(as_json, limit)
     with one_line_errors(2):
         found = read_study(file)

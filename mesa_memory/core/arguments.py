@@ -33,7 +33,7 @@ _PROGRAM = {"__mp_main__": "__main__", "__worker__": "__main__"}
 
 
 def encode(value: Any, depth: int = 0) -> Any:
-    """A value as JSON; what cannot be written down becomes ``{"$object": class}``."""
+    """A value as JSON; one without a plain form becomes ``{"$object": class}``."""
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
@@ -139,7 +139,7 @@ def lost(value: Any) -> str | None:
 
 
 def readable(value: Any) -> Any:
-    """An encoded value for a reader: plain data, with a word for what is not there."""
+    """An encoded value for a reader: plain data, with a word for each missing part."""
     return _readable(hide(value))
 
 

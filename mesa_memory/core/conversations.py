@@ -1,4 +1,4 @@
-"""Messages grouped into conversations by who takes part in them.
+"""Messages grouped into conversations by their participants.
 
 Everybody has its own view: it knows what it said and heard, and of a message that it
 heard often the speaker alone, see ``in_talk``.

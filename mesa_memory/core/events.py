@@ -101,7 +101,7 @@ def is_dump(kind: str, content: Any) -> bool:
 
 
 def is_call(kind: str, content: Any) -> bool:
-    """True for what a plan became, if that is a reply of litellm as Python."""
+    """True for the content of a plan that is litellm's reply as Python text."""
     if kind != _BECAME or not is_mapping(content):
         return False
     text = content.get("content")
@@ -233,7 +233,7 @@ def _sentence(kind: str, content: Mapping, naming: Naming) -> str | None:
 
 
 def _done(action: Any, result: Any) -> str | None:
-    """An action that the agent chose, and what came of it; None for another form."""
+    """An action of the agent and its result; None for another form."""
     if not is_mapping(action) or not isinstance(action.get("name"), str):
         return None
     answer = "" if result is None else _NUMPY.sub(r"\1", value_text(result))

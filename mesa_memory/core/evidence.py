@@ -31,7 +31,7 @@ class Evidence:
             self._resting.setdefault(new.id, {}).update(resting)
 
     def forget(self, record: str) -> None:
-        """Forgets what rests on a record that has ended and still holds."""
+        """Forgets the dependents of a record that has ended and still holds."""
         self._resting.pop(record, None)
 
     def end(self, record: str, by: Any = None) -> list[Any]:
@@ -54,7 +54,7 @@ class Evidence:
 
 
 def _before(resting: dict[str, Any], by: Any) -> dict[str, Any]:
-    """Without what came after a record that has taken the place of another one.
+    """The records up to the first one that replaced another.
 
     Layers that think at the same time may be done in any order, so the records' own
     order counts.
@@ -67,7 +67,7 @@ def _before(resting: dict[str, Any], by: Any) -> dict[str, Any]:
 def successors(
     of: Any, current: Mapping[str, Any], look_up: Callable[[str], Any]
 ) -> list[str]:
-    """The current records among a record's sources, or what has taken their place since.
+    """The current records among a record's sources, or their replacements.
 
     What had already taken the place of a source does not count: the record rests on
     what had ended by then, which cannot end again.

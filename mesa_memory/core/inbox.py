@@ -30,7 +30,7 @@ class Commit(NamedTuple):
     order: int
 
     def again(self) -> "Commit":
-        """One without events, to take up what was begun and broken off."""
+        """A batch without events, to resume interrupted work."""
         return self._replace(groups=[])
 
 
@@ -99,7 +99,7 @@ class Inbox:
             return old
 
     def freeze(self, now: float) -> list[MemoryRecord]:
-        """The agent's step begins at clock ``now``; returns what waits for it.
+        """The agent's step begins at clock ``now``; returns the waiting events.
 
         A second call before ``take`` loses nothing: what came between joins in.
         """

@@ -174,7 +174,7 @@ class RecordLog:
         self._lock = threading.Lock()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Layer and numbers; who observes belongs to the run, not to the memory."""
+        """Layer and numbers; the observers belong to the run, not to the memory."""
         process = ("bus", "_lock")
         return {k: v for k, v in vars(self).items() if k not in process}
 

@@ -93,7 +93,7 @@ def records_after(lookup: RecordLookup, before: Mapping[str, int]) -> RecordLook
 
 
 class SnapshotPart:
-    """An immutable part of a memory that says later what it holds."""
+    """An immutable part of a memory that is written out later."""
 
     def kept(self) -> Any:
         """The data that a snapshot keeps."""

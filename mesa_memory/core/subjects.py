@@ -76,7 +76,7 @@ def counterpart(kind: str, content: Any, me: Any) -> Any:
 
 
 def is_id(value: Any) -> bool:
-    """True for what can be an agent's unique id."""
+    """True for a value that can be an agent's unique id."""
     kind = type(value)
     if kind is int or kind is str:  # as nearly all are
         return True
@@ -84,7 +84,7 @@ def is_id(value: Any) -> bool:
 
 
 def evidence(kind: str, content: Any, subject: Any) -> Any:
-    """Of an observation, what it says of one agent; any other event as it is."""
+    """The part of an observation about one agent; any other event unchanged."""
     if not is_state(kind, content):
         return content
     near = content.get("local_state")

@@ -1,4 +1,4 @@
-"""Checks of arguments: each gives the value back, or says what was wrong with it."""
+"""Checks of arguments: each returns the value, or raises with the reason."""
 
 import math
 from numbers import Integral, Real
@@ -50,7 +50,7 @@ def token_count(value: Any) -> int | None:
 
 
 def check_model(model: Any) -> None:
-    """Says what is wrong with what should be a Mesa model.
+    """Raises the reason if a value is not a Mesa model.
 
     Raises:
         TypeError: if it is not a Mesa model.
@@ -76,7 +76,7 @@ def check_model(model: Any) -> None:
 
 
 def check_agent(agent: Any, memory: str) -> None:
-    """Says what is wrong with what should be the agent of a memory.
+    """Raises the reason if a value is not the agent of a memory.
 
     Args:
         memory: name of the memory's class.

@@ -1,4 +1,4 @@
-"""The shape of an embedder, and what all of them do to texts and vectors."""
+"""The shape of an embedder, and the common handling of texts and vectors."""
 
 import inspect
 from collections.abc import Callable, Sequence

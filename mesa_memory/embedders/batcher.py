@@ -62,7 +62,7 @@ def _hand_out(
     embed: Embed,
     sent: asyncio.Future,
 ) -> None:
-    """Gives each its vectors; what failed is sent again for each one alone."""
+    """Gives each caller its vectors; a failed batch is sent again for each alone."""
     error = sent.exception()
     if error is not None and len(waiting) > 1 and not getattr(error, "passing", False):
         for one in waiting:

@@ -132,7 +132,7 @@ class FastEmbedder:
 
 
 def _library() -> Any:
-    """Fastembed's class, with its log switched off: we raise what it would print."""
+    """Fastembed's class without its log, since its problems are raised as errors."""
     try:
         from fastembed import TextEmbedding
     except ModuleNotFoundError as error:

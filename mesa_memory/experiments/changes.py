@@ -68,7 +68,7 @@ class ChangeAfter:
 
 
 def give_memory(model: Any, name: str) -> None:
-    """Gives every agent that has a memory a new one; what it remembered stays behind."""
+    """Gives every agent with a memory a new, empty one."""
     make = registry.find(name)
     for agent in list(model.agents):
         if getattr(agent, "memory", None) is not None:

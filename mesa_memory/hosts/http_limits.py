@@ -157,7 +157,7 @@ def _goes_on(
 
 
 def _end(response: httpx.Response, body: "Body", bounds: _Bounds | None) -> None:
-    """Puts what was read, or a refusal, in the place of a response's body."""
+    """Replaces a response's body by its read bytes, or by a refusal."""
     content, headers = _with_true_counts(body.content), response.headers
     if body.refusal:
         error = {"message": refusal(body.refusal), "type": "refused"}

@@ -1,4 +1,4 @@
-"""litellm: its HTTP clients, its providers and their addresses, what a response cost."""
+"""litellm: its HTTP clients, its providers and their addresses, prices of responses."""
 
 import logging
 import os

@@ -1,4 +1,4 @@
-"""A layer: one part of a memory, which owns what it remembers.
+"""A layer: one part of a memory, which owns its records.
 
 A memory is a *host* (``MemoryModule``) and its layers. The host speaks Mesa-LLM's
 protocol, opens the records of events, decides when a layer works and who answers its
@@ -19,7 +19,7 @@ from mesa_memory.layers.lines import Line
 
 
 class Layer:
-    """One part of a memory; subclasses override what they need.
+    """One part of a memory; subclasses override some of its methods.
 
     Example:
         >>> class LastWords(Layer):
@@ -92,7 +92,7 @@ class Layer:
         return []
 
     def records(self) -> Iterable[MemoryRecord]:
-        """The records it holds: those in its ``state``; what no layer holds is closed.
+        """The records in its ``state``; a record that no layer holds is closed.
 
         A record may be given more than once, and may be closed already.
         """

@@ -1,4 +1,4 @@
-"""Conversations: the words of those under way, and what the agent made of the others."""
+"""Conversations: open ones verbatim, and the agent's summaries of the others."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -37,7 +37,7 @@ type Due = tuple[Conversation, list[MemoryRecord]]
 
 
 class Conversations(Layer):
-    """Groups messages into conversations by who takes part in them.
+    """Groups messages into conversations by their participants.
 
     The first message opens a conversation. It closes once more than ``idle_steps``
     steps have passed without one, when a participant leaves the model, or by
@@ -131,7 +131,7 @@ class Conversations(Layer):
         return len(found)
 
     def under_way(self) -> list[Conversation]:
-        """Conversations that are not summarised, with what has just come, by age."""
+        """Conversations without a summary, with the newest messages, by age."""
         talks = [talk.copy() for talk in self.talks]
         for step, events in self.context.pending():
             said = [event for event in events if event.kind == "message"]
@@ -320,7 +320,7 @@ class Conversations(Layer):
         return self.summaries()[-self.newest :] if self.newest else []
 
     def told(self, record: MemoryRecord) -> Line:
-        """One summary on a line: when it was, with whom, and what."""
+        """One summary on a line, with its steps and participants."""
         content = record.content
         first, last = content["began"], content["ended"]
         when = f"Step {render.value_text(first)}"

@@ -86,7 +86,7 @@ def layer_snapshot(layer: Any) -> dict[str, Any]:
 
 
 def restore_layer(layer: Any, part: Mapping[str, Any], shelf: RecordLookup) -> None:
-    """Lets a layer take up what ``layer_snapshot`` gave."""
+    """Restores a layer from the result of ``layer_snapshot``."""
     take_up(layer, part)
     layer.restore(part, shelf)
 

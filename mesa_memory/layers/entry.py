@@ -29,7 +29,7 @@ _TOLD_OF = attrgetter("kind", "content")
 
 @dataclass(slots=True)
 class _Lines:
-    """The events of an entry as lines, and what these depend on besides.
+    """The events of an entry as lines, and their other dependencies.
 
     Attributes:
         told: (kind, line), oldest first.
@@ -62,7 +62,7 @@ class _Lines:
 
 
 def _printable(text: str, encoding: str) -> str:
-    """``text`` with what the console cannot show replaced."""
+    """``text`` without characters that the console cannot show."""
     return text.encode(encoding, "replace").decode(encoding)
 
 

@@ -201,7 +201,7 @@ class Impressions(Layer):
         return {"known": [(s, k.since.copy()) for s, k in self.known.items()]}
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
-        """Takes up whom it knew; the impressions are on the shelf."""
+        """Restores the agents it has met; the impressions are on the shelf."""
         self.known = {s: Acquaintance(since=since) for s, since in snapshot["known"]}
         for record in shelf.of_kind(KIND):  # an event may have that name, too
             if record.subject in self.known and record.origin == DERIVED:
@@ -279,7 +279,7 @@ class Impressions(Layer):
 
 
 def _before(known: MemoryRecord | None) -> dict[str, Any] | None:
-    """The impression that is renewed; ``stale`` if what it rests on does not hold."""
+    """The impression that is renewed; ``stale`` if its evidence does not hold."""
     if known is None or known.stale_since is None:
         return known.content if known else None
     return known.content | {"stale": known.stale_since}

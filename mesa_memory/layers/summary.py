@@ -76,7 +76,7 @@ class RunningSummary(Layer):
     # -- as a layer ---------------------------------------------------------------------
 
     def remember(self) -> Flow[None]:
-        """Folds what is due, in as many requests as it takes.
+        """Folds the events that are due, in as many requests as needed.
 
         After an unusable reply it asks for no more than the oldest entry, until that is
         in the summary: so the request stays short while the window grows. If a request

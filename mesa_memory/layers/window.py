@@ -124,7 +124,7 @@ class Window(Layer):
         self.ahead = None
 
     def replace(self, entries: Iterable[Any]) -> None:
-        """Puts entries in place of those held; what is not among them is erased."""
+        """Replaces the entries; records of missing ones are erased."""
         before = [*self.covered, *self.entries()]
         self.trail.clear()
         self.covered.clear()
@@ -136,7 +136,7 @@ class Window(Layer):
         self.context.close_dropped()
 
     def keep(self, count: int) -> None:
-        """Forgets all but the newest ``count`` entries, and what may not go yet."""
+        """Forgets all but the newest ``count`` entries and some that must stay."""
         block = self.context.block
         while len(self.held) > count and self._may_go(self.held[0]):
             oldest = self.held.popleft()
@@ -193,7 +193,7 @@ class Window(Layer):
         return True
 
     def _lengths(self, entry: Entry) -> Sequence[int]:
-        """Of each event's line; what is left of a long step is not told again."""
+        """The events' lines, without repeating the rest of a long step."""
         if entry.lengths is not None:
             return entry.lengths
         if not entry.calls:  # else a call and the action that came of it make one line

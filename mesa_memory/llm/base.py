@@ -62,7 +62,7 @@ class Attempt(NamedTuple):
 
     @property
     def by_tool(self) -> bool:
-        """True if the reply is to be what a tool is called with."""
+        """True if the reply is requested as arguments of a tool call."""
         return self.request.schema is not None and "tools" in self.arguments
 
 
@@ -72,7 +72,7 @@ class Sender(Protocol):
     name: str
 
     async def send(self, attempt: Attempt) -> Reply:
-        """The reply, without what it took.
+        """The reply, without its usage.
 
         Raises:
             Exception: any; ``provider_errors`` says what it means.

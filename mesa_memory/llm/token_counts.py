@@ -48,7 +48,7 @@ def tier_of(response: Any) -> str:
 
 
 def _getter(given: Any) -> Callable[[str], Any]:
-    """Gives what stands in a mapping or an object under a name; None for nothing."""
+    """Returns the value of a name in a mapping or an object; None if it is missing."""
     # The commonest first: to ask for an abstract class takes its time.
     if type(given) is dict or isinstance(given, Mapping):
         return given.get

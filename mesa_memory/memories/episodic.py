@@ -148,7 +148,7 @@ class EpisodicMemory(RecallMixin, MemoryModule):
 
     @property
     def memory_entries(self) -> Stream:
-        """The stream, with what has arrived until now; waits for unfinished work."""
+        """The stream, with all events until now; waits for unfinished work."""
         self._admit_all()
         return self._stream.held
 

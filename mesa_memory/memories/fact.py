@@ -19,7 +19,7 @@ from mesa_memory.tasks.extract import GATE, checked_gate
 
 
 class FactMemory(RecallMixin, MemoryModule):
-    """The last steps, and facts: subject, attribute and value, in whose words.
+    """The last steps, and facts: subject, attribute, value and speakers.
 
     One request a step names the facts of its events. Another value of the same attribute
     ends the older one by the step of its event; what two speakers say of it stands side

@@ -60,7 +60,7 @@ class LongTermMemory(MemoryModule):
         )
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """As in Mesa-LLM, what waits for the step is seen in ``buffer``."""
+        """As in Mesa-LLM, events of the current step are in ``buffer``."""
         self._window.begin(now, waiting)
 
     def step_ends(self, now: float) -> None:

@@ -83,7 +83,7 @@ class STLTMemory(MemoryModule):
         return "\n\n".join(self.ordered(recent, known))
 
     def step_begins(self, now: float, waiting: Sequence[MemoryRecord]) -> None:
-        """As in Mesa-LLM, what waits for the step is seen in ``short_term_memory``."""
+        """As in Mesa-LLM, events of the current step are in ``short_term_memory``."""
         self._window.look_ahead(now, waiting)
 
     def step_ends(self, now: float) -> None:

@@ -48,7 +48,7 @@ class RecallQuery(NamedTuple):
 
 
 class Term(ABC):
-    """One term of a score; a subclass has a ``name`` and says what a record is worth.
+    """One term of a score; a subclass has a ``name`` and a value for each record.
 
     What it says must follow from the record, the question and the term's own
     attributes alone, so that a run can be repeated.

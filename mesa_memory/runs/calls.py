@@ -1,4 +1,4 @@
-"""The requests to language models, and what they cost."""
+"""The requests to language models, and their cost."""
 
 from collections.abc import Sequence
 from typing import Any

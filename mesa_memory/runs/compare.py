@@ -91,7 +91,7 @@ class Difference:
 
     @property
     def place(self) -> tuple[float, int, int]:
-        """By step; in it, what happened, then lifetimes that ended, then its end."""
+        """By step; in it, events, then ended lifetimes, then its end."""
         if self.seq is None:
             return self.step, 2, 0
         ended = self.table == "records" and bool(self.fields)
@@ -156,7 +156,7 @@ def _steps(left: RecordedRun, right: RecordedRun) -> Difference | None:
 def _side_by_side(
     name: str, columns: _Columns, *runs: RecordedRun
 ) -> Iterator[tuple[float, dict[tuple, Row], dict[tuple, Row]]]:
-    """Each step with its rows in both runs, by what names them."""
+    """Each step with its rows in both runs, by key."""
     flows = [_rows(name, columns, run, side) for side, run in enumerate(runs)]
     both = heapq.merge(*flows, key=lambda each: each[1]["step"])
     for step, together in groupby(both, key=lambda each: each[1]["step"]):

@@ -60,7 +60,7 @@ def export(run: RecordedRun, folder: str | Path, format: str) -> list[Path]:
 
 
 def _chunks(run: RecordedRun, table: SQLTable) -> Chunks:
-    """Rows of a table, some at a time, without what has the name of a secret."""
+    """Rows of a table, some at a time, without values under names of secrets."""
     chunks = run.chunks(_rows(run, table))
     if table is not schema.runs:
         return chunks

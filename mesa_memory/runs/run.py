@@ -1,4 +1,4 @@
-"""A recorded run: what its agents remembered, when, why, and at what cost."""
+"""A recorded run: memories by step, with their evidence, recalls and costs."""
 
 from collections.abc import Collection, Sequence
 from pathlib import Path

@@ -1,1 +1,1 @@
-"""The wiring: who performs what memories ask for, when, and for whom."""
+"""The wiring: performs the requests of memories, in order of the steps."""

@@ -53,7 +53,7 @@ class Connection:
         self.known: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """All but what belongs to this process."""
+        """The state without objects of this process."""
         process = ("work", "model", "known")
         return {k: v for k, v in vars(self).items() if k not in process}
 
@@ -345,7 +345,7 @@ class EffectHandler:
         )
 
     def _branches(self, effect: Gather) -> list[tuple["EffectHandler", Flow[Any]]]:
-        """A performer of its own for each flow: what one leaves open ends with it."""
+        """A separate performer for each flow: its open work ends with it."""
         self.release()
         place = self._effects if self._turn else self._services.bus.next_order()
         turn = (*self._turn, place)
@@ -365,7 +365,7 @@ class EffectHandler:
         return self._services.shared.pending(effect.key)
 
     def _share(self, effect: AcquireShared | PublishShared) -> Any:
-        """Claims, or publishes what was claimed.
+        """Claims keys, or publishes claimed ones.
 
         After its first answer a gathered flow asks for itself: who would find what it
         needs, and in whose request, would depend on whose reply came first.

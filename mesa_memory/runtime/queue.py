@@ -98,7 +98,7 @@ class CommitQueue:
         return not (self._running or self._batches or self._error)
 
     def begin(self) -> None:
-        """Settles in the background what is queued; returns at once.
+        """Settles the queued work in the background; returns at once.
 
         What needs no waiting (most steps need no model at all) is done here and now.
         """
@@ -169,7 +169,7 @@ class CommitQueue:
         self._raise()
 
     def run_here(self) -> None:
-        """Settles in this thread what is queued; a fault is kept for the owner."""
+        """Settles the queued work in this thread; a fault is kept for the owner."""
         performer = self._performer()
         if not self._enter():
             return
@@ -241,7 +241,7 @@ class CommitQueue:
         self._guard.release()
 
     def forked(self) -> None:
-        """In a child process: takes up again what a thread of the parent is doing."""
+        """In a child process: repeats the unfinished work of the parent's thread."""
         self._batches.extendleft(self._broken_off())
         self._running, self._runner, self._ended = False, None, None
 

@@ -184,7 +184,7 @@ class Services:
         return Embedded(self._vectors_of(request.texts), self.embedder.name)
 
     async def aembed(self, request: EmbedRequest) -> Embedded:
-        """``embed``, in the background loop; together with what other agents want."""
+        """``embed``, in the background loop, together with texts of other agents."""
         if self.embeds_here:
             return self.embed(request)
         vectors = await self._batcher.add(request.texts, self._vectors_of)

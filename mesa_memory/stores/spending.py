@@ -79,7 +79,7 @@ class Spending:
         return ""
 
     def settle(self, forecast: Amount, beyond: Amount, used: Amount) -> None:
-        """Replaces what was set aside for a call by what it has used."""
+        """Replaces the reservation of a call by its actual use."""
         with self.store.writing() as on:
             self._lock(on)
             row = on.execute(sa.select(spending).filter_by(**self._mine)).mappings()

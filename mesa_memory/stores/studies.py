@@ -218,7 +218,7 @@ class Studies:
             on.execute(change.values(_clean(values)))
 
     def free_reserved(self, study: int) -> None:
-        """Forgets what was set aside of the budget by workers that have died."""
+        """Releases the reservations of workers that have died."""
         with self.store.writing() as on:
             mine = sa.select(cases.c.number, cases.c.run).filter_by(study=study)
             mine = mine.where(cases.c.run.is_not(None))

@@ -112,7 +112,7 @@ class Writer:
                 self._changed.notify_all()
 
     def flush(self) -> None:
-        """Waits until everything is written; tries again what has failed before.
+        """Waits until everything is written; retries failed batches.
 
         Raises:
             StoreError: if it cannot be written; all that was not written is kept.
@@ -131,7 +131,7 @@ class Writer:
             self._raise()
 
     def close(self) -> None:
-        """Writes what is left and ends the thread; may be called again.
+        """Writes the rest and ends the thread; may be called again.
 
         Raises:
             StoreError: if it cannot be written; the thread has ended all the same.

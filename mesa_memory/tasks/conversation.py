@@ -24,7 +24,7 @@ SUMMARY_LINES = 2
 
 
 def prompt(inputs: Inputs) -> str:
-    """Asks ``me`` what it remembers of ``lines`` (step, line), said with ``others``."""
+    """Asks ``me`` for a summary of ``lines`` (step, line), said with ``others``."""
     return (
         f"You are {inputs['me']}. You talked with {inputs['others']}, and the "
         "conversation is over. What you said and heard, oldest first:\n"
@@ -35,7 +35,7 @@ def prompt(inputs: Inputs) -> str:
 
 
 def offline(inputs: Inputs) -> dict[str, Any]:
-    """With whom it was, and what mattered most in it, oldest first."""
+    """The participants, and the most important lines, oldest first."""
     lines = [line for _, line in inputs["lines"]]
     room = max(20, inputs["max_chars"] // (SUMMARY_LINES + 1) - 40)
     told = [

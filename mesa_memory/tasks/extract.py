@@ -137,7 +137,7 @@ def schema(inputs: Inputs) -> Schema:
 
 
 def prompt(inputs: Inputs) -> str:
-    """Asks what the events state; events and known facts are numbered in one row."""
+    """Asks for the facts of the events; numbers go on from events to known facts."""
     lines = [*inputs["lines"], *(fact["line"] for fact in inputs["known"])]
     rows, count = numbered(lines), len(inputs["lines"])
     summary = inputs["summary"]

@@ -103,7 +103,7 @@ class Grade(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _any_names(cls, value: Any) -> Any:
-        """Accepts a bare grade, and what else models call the two numbers."""
+        """Accepts a bare grade, and other names of the two numbers."""
         if isinstance(value, dict) and value.keys() == cls.model_fields.keys():
             return value  # as it was asked for
         return named(value, event=_EVENT_NAMES, grade=_GRADE_NAMES)

@@ -79,7 +79,7 @@ def _drops(new: Terms, old: Terms) -> bool:
 
 
 def _tells_one(new: Terms, events: Sequence[Terms]) -> bool:
-    """True if what a summary has of several events is almost all of a single one."""
+    """True if a summary of several events covers almost only one of them."""
     best = max(events, key=lambda event: len(_shared(new, event)))
     others = [event.without(best) for event in events]
     others = [event for event in others if len(event)]

@@ -108,7 +108,7 @@ def schema(inputs: Inputs) -> Schema:
 
 
 def system(inputs: Inputs) -> str:
-    """Says what an impression is."""
+    """Describes an impression to the model."""
     if "others" not in inputs:
         return (
             "You form the impression that one agent in a simulation has of another "
@@ -123,7 +123,7 @@ def system(inputs: Inputs) -> str:
 
 
 def prompt(inputs: Inputs) -> str:
-    """Asks what ``observer`` now thinks of ``subject``, or of each of the ``others``."""
+    """Asks ``observer`` for its impression of ``subject`` or each of ``others``."""
     observer, max_chars = inputs["observer"], inputs["max_chars"]
     most = f"at most {max_chars // 10} words"
     if "others" not in inputs:

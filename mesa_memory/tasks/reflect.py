@@ -140,7 +140,7 @@ class Questions(BaseModel):
 
 
 def question_prompt(inputs: Inputs) -> str:
-    """Asks what is worth reflecting on."""
+    """Asks for questions worth a reflection."""
     task = (
         f"Which {inputs['count']} questions about the people and things in these "
         "statements are the most worth answering? Ask only what the agent's memory may "

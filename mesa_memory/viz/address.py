@@ -16,7 +16,7 @@ def _Address(
 
 
 def use_selection() -> Selection:
-    """This session's selection; it begins with what the address says."""
+    """This session's selection; it begins with the choices in the address."""
     router = solara.use_router()
     first = solara.use_memo(lambda: Choice.parse(router.search), [])
     held = solara.use_reactive(first)

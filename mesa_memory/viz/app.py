@@ -63,7 +63,7 @@ def make_memory_component(
 
 @solara.component
 def _Live(model: Any, views: list[View], record: bool) -> Any:
-    """The dashboard in Mesa's own page, which says what the model is."""
+    """The dashboard in Mesa's own page, which names the model."""
     page = solara.use_memo(lambda: PageRuns.of(model, record), [])
     feed, selection = page.show(model), use_selection()
 

@@ -127,7 +127,7 @@ def Controls(
     source: Source,
     selection: Selection,
 ) -> Any:
-    """Run, agent and step, for all views; what the agents remember with is named.
+    """Run, agent and step, for all views, with the class of the agents' memory.
 
     Args:
         feeds: all runs of the page.

@@ -7,7 +7,7 @@ from typing import Any
 
 @cache
 def template(package: str, name: str) -> Any:
-    """A file of a package as a template; what is put into it stands there as text."""
+    """A file of a package as a template; values are inserted as text."""
     from jinja2 import Environment
 
     text = (files(package) / name).read_text(encoding="utf-8")

@@ -64,7 +64,7 @@ def learn(*values: object) -> None:
 
 
 def learn_named(values: Mapping[Any, Any]) -> None:
-    """Learns what stands under a secret's name in a mapping, however deep."""
+    """Learns the values under names of secrets in a mapping, at any depth."""
     for name, value in values.items():
         if secret_name(str(name)):
             learn(*_texts(value))

@@ -1,4 +1,4 @@
-"""Tells a model's refusal from what an agent may remember in the first person.
+"""Tells a model's refusal from an agent's memory in the first person.
 
 "I'm sorry, but I can't help with that request" is a refusal, "I'm sorry that I could
 not help Agent 4" is a memory. A refusal says that it cannot do, and then names nothing

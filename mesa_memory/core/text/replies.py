@@ -185,7 +185,7 @@ def _clean(text: str) -> str:
 
 
 def _validated(found: list[str], schema: type[BaseModel]) -> BaseModel:
-    """The last JSON value that fits; else what the schema makes of the bare text."""
+    """The last JSON value that fits; else the bare text as the schema reads it."""
     problem = "there was no JSON object in it"
     values: list[Any] = []
     for text in found:

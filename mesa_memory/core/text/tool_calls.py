@@ -5,7 +5,7 @@ from typing import Any
 
 
 def functions(response: Any) -> Iterator[Mapping[str, Any]]:
-    """The functions that a response calls, in order; what is damaged is left out.
+    """The functions that a response calls, in order, without damaged calls.
 
     Args:
         response: as plain data, in the form of OpenAI's chat completions.

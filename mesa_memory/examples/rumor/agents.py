@@ -21,7 +21,7 @@ SPEECH_CHARS = 300
 
 
 class Townsperson(LLMAgent, FixedAgent):
-    """Meets a neighbour each step and says what its memory makes it say.
+    """Meets a neighbour each step and speaks from its memory.
 
     Args:
         model: the town.

@@ -1,4 +1,4 @@
-"""The town: who lives where, and when news comes in.
+"""The town: its people, their neighbours, and the days of the news.
 
 All chance has an address (``mesa_memory.experiments.draw``): with one seed, towns with different
 memories have the same streets, the same first people, the same order and the same meetings

@@ -45,7 +45,7 @@ class Answer:
 
 
 class Questionnaire:
-    """Questions, when they are put, and to whom.
+    """Questions with their schedule and their agents.
 
     Args:
         questions: each with a name of its own; put in this order.
@@ -189,7 +189,7 @@ def parts_of(questionnaires: Iterable[Questionnaire]) -> list[tuple[str, Any]]:
 def responses(
     questionnaires: Iterable[Questionnaire], model: Any, last: bool
 ) -> list[dict[str, Any]]:
-    """Rows of the table ``responses`` for what is due now.
+    """Rows of the table ``responses`` for the questions due now.
 
     Args:
         last: the run ends here.

@@ -137,7 +137,7 @@ def _form(
 def _answer(
     kind: str, choices: tuple[str, ...], least: float | None, most: float | None
 ) -> tuple[Any, str]:
-    """The type of an answer, and what a model is told of it."""
+    """The type of an answer, and its description for a model."""
     if kind == "choice":
         members = [(f"choice_{n}", text) for n, text in enumerate(choices, 1)]
         listed = ", ".join(f'"{choice}"' for choice in choices)

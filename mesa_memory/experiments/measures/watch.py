@@ -14,7 +14,7 @@ MODEL = ""
 
 
 class Watch:
-    """Measures a model, and takes over what its own DataCollector has collected.
+    """Measures a model, and copies the rows of its own DataCollector.
 
     Args:
         measures: by name, at the end of each step.
@@ -42,7 +42,7 @@ class Watch:
             self._reader.forget()
 
     def rows(self, model: Any) -> list[dict[str, Any]]:
-        """Rows of the table ``measures`` for what is new; the model stays as it is."""
+        """New rows of the table ``measures``; the model stays unchanged."""
         found: dict[tuple[float, str], dict[str, Any]] = {}
         for step, agent, values in self._reader.new(model) if self._reader else ():
             key = (float(step), MODEL if agent is None else str(agent))
@@ -60,7 +60,7 @@ class Watch:
 
 
 def _measured(model: Any, measures: Mapping[str, Measure]) -> dict[str, Any]:
-    """The values by name; what measures draws no random number of the model's."""
+    """The values by name; a measure draws no random number of the model."""
     before = model.random.getstate(), model.rng.bit_generator.state
     try:
         return {name: _value(model, name, each) for name, each in measures.items()}

@@ -31,7 +31,7 @@ class StudyAccount:
         return self._spending.reserve(_amount(forecast), _amount(beyond), self._limits)
 
     def settle(self, forecast: Usage, beyond: Usage, used: Usage) -> None:
-        """Replaces what was set aside by what was used.
+        """Replaces a reservation by the actual use.
 
         An answer that is paid for must not be lost because the store is busy: what
         cannot be written is added next time.

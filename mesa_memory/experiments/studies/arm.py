@@ -125,7 +125,7 @@ class Arm:
         return made
 
     def change(self, model: Any) -> None:
-        """Changes a model in what begins now, if anything does."""
+        """Makes the changes of a model that are due now."""
         for change in self.changes:
             if change.step == clock(model):
                 change.apply(model)

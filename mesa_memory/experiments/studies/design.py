@@ -111,7 +111,7 @@ class Design:
 
     @property
     def cases(self) -> list[Case]:
-        """All runs, arm by arm; what is equal in all is there once."""
+        """All runs, arm by arm; common parameters are there once."""
         changing, found = self.changing, {}
         for values, labels in self.arms:
             changes = {n: v for n, v in values.items() if isinstance(v, ChangeAfter)}

@@ -93,7 +93,7 @@ def workers_of(executor: Any) -> Workers:
 
 
 def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
-    """Raises if workers in other processes could not be told what to make.
+    """Raises if the jobs cannot be sent to other processes.
 
     Raises:
         NotPicklable: names the part.

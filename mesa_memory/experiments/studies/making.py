@@ -1,4 +1,4 @@
-"""Makes what is missing of a study: gives the jobs to workers, and takes what they say."""
+"""Makes the missing runs of a study: sends jobs to workers, and takes outcomes."""
 
 import sys
 import time

@@ -134,7 +134,7 @@ class _Worker:
         return JobOutcome(job.number, LOST_WORKER, _killed(code))
 
     def _start(self) -> None:
-        """Starts the process, and waits until it has loaded what it needs.
+        """Starts the process, and waits until it has loaded the program.
 
         Raises:
             WorkerLost: if it ends before, and another one would, too.

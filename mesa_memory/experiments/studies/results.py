@@ -71,7 +71,7 @@ class Results:
 
     @cached_property
     def steps(self) -> "pd.DataFrame":
-        """A row for each step of each run, with what was measured of the model.
+        """A row for each step of each run, with the measures of the model.
 
         Step 0 is the beginning. What the model's own DataCollector has collected is
         there, too.

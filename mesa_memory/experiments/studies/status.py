@@ -77,7 +77,7 @@ class Status:
         return None if None in costs else sum(costs)
 
     def __str__(self) -> str:
-        """The counts in a line, and below it what failed."""
+        """The counts in a line, and the failed runs below it."""
         told = [f"{count} {state}" for state, count in self.counts.items() if count]
         cost = "at an unknown cost" if self.cost is None else f"for ${self.cost:.2f}"
         counts = f"{', '.join(told) or 'no cases'} of {len(self.cases)}"

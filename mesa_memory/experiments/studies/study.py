@@ -245,7 +245,7 @@ class Study:
     # -- what is behind it ------------------------------------------------------------
 
     def _arms(self) -> dict[str, tuple[Any, Arm]]:
-        """Each case with how its model is made, by key; raises for what cannot be."""
+        """Each case with its model's arguments, by key; raises if one cannot be made."""
         arms = {
             case.key: (case, Arm.of(self.model, case)) for case in self.design.cases
         }

@@ -282,7 +282,7 @@ class _CaseRun:
         return JobOutcome(self.job.number, state, error, usage, budget)
 
     def _end(self, state: str, model: Any, done: float | None) -> dict[str, Any]:
-        """Ends the run; what it used."""
+        """Ends the run; returns its usage."""
         store = self.studies.store
         recorder: Any = None if model is None else Services.of(model).recorder
         if recorder is not None and recorder.active:
@@ -327,7 +327,7 @@ class _CaseRun:
 
 
 def _join(model: Any) -> None:
-    """Waits for calls under way: what they answer is paid for, and kept."""
+    """Waits for calls in flight: their answers are paid for, and kept."""
     try:
         Services.of(model).flush()
     except MesaMemoryError as error:  # the run has ended for another reason already
@@ -368,7 +368,7 @@ def _over_budget(error: BaseException | None) -> bool:
 
 
 def _told(error: BaseException) -> str:
-    """An error for a table: its class, what it says, and where it was raised."""
+    """An error for a table: its class, message, and place."""
     if isinstance(error, MemoryError):
         return (
             "MemoryError: the worker is out of memory. Give each machine fewer "

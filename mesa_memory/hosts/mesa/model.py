@@ -183,7 +183,7 @@ def _is_model(model: Any) -> bool:
 
 
 def check_model(model: Any) -> None:
-    """Raises HostChanged if a model lacks what is used of it here."""
+    """Raises HostChanged if a model lacks a name that is used here."""
     gone = [name for name in NEEDED_ATTRIBUTES if not hasattr(model, name)]
     if gone:
         what = f"a model of it lacks {' and '.join(gone)}"

@@ -111,7 +111,7 @@ class Names:
         self._minds[unique_id] = any(part is not None for part in mind)
 
     def departed(self) -> list[list]:
-        """Unique id and name of those who are no longer in the model."""
+        """Unique ids and names of agents that have left the model."""
         if not self._names:
             return []
         self._look()
@@ -123,7 +123,7 @@ class Names:
         return self._left[1]
 
     def remember(self, departed: Iterable) -> None:
-        """Takes up what ``departed`` gave in another process."""
+        """Restores the names that ``departed`` returned in another process."""
         for unique_id, name in departed:
             self._names.setdefault(unique_id, name)
             self._minds.setdefault(unique_id, True)

@@ -44,7 +44,7 @@ _GONE = (*BY_HAND, SUPERSEDED)
 
 
 class Facts(Layer):
-    """Facts that events state: subject, attribute and value, in whose words, since when.
+    """Facts that events state: subject, attribute and value, speakers and step.
 
     One request a step names the facts of its events. Code decides what is newer: another
     value of the same attribute ends the older one, by the steps of their events. Two
@@ -99,7 +99,7 @@ class Facts(Layer):
             self._introduce(who)
 
     def remember(self) -> Flow[None]:
-        """Reads all events, in as many requests as it takes; what fails stays unread."""
+        """Reads all events, in as many requests as needed; failed ones stay unread."""
         self.unread = self.waiting()
         while self.unread:
             try:
@@ -113,7 +113,7 @@ class Facts(Layer):
         yield from self.lines.embed()
 
     def _read_on(self) -> Flow[None]:
-        """Reads what fits one request; after an unusable reply the oldest event alone."""
+        """Reads events up to one request's size; after an unusable reply one alone."""
         if self._reading is None or not self._is_next(self._reading):
             events = self.unread[: 1 if self._refused else MAX_EVENTS]
             self._reading = yield from ask_about(self.context, events, self._read)
@@ -228,7 +228,7 @@ class Facts(Layer):
         self.lines.show(table)
 
     def _is_next(self, reading: Reading) -> bool:
-        """True if what was read is still what is unread, and all of it is there."""
+        """True if the events of the request are still unread and still held."""
         return reading.events == self.unread[: len(reading.events)]
 
     # -- by hand ------------------------------------------------------------------------

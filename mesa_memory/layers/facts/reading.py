@@ -1,4 +1,4 @@
-"""Reads events: which facts they state, and about what that is known already."""
+"""Reads events: the facts they state, beside facts that it has about the same."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -92,7 +92,7 @@ class FactLines:
         return f"{render.one_line(said)} ({self.told(record)})"
 
     def told(self, record: MemoryRecord) -> str:
-        """In whose words a fact is known, and since when."""
+        """The speakers of a fact, and its first step."""
         statement, name = self.table.of(record), self.context.names
         speakers = [name(who) for who in statement.speakers if who is not None]
         quoting = f" quoting {statement.quoting}" if statement.quoting else ""
@@ -145,7 +145,7 @@ MAX_IMPORTANCE = 5
 
 
 class FactIndex(EmbeddedIndex):
-    """The current facts of one memory, by what they say.
+    """The current facts of one memory, indexed by their texts.
 
     Args:
         current: gives them.

@@ -53,7 +53,7 @@ class FactStatement:
 
     @classmethod
     def of(cls, record: MemoryRecord) -> Self:
-        """The statement of a record; what a user has put there by hand is read as text."""
+        """The statement of a record; content set by hand is read as text."""
         return cls.of_content(record.content, record.subject, record.step)
 
     @classmethod

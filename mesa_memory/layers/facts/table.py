@@ -1,4 +1,4 @@
-"""The facts that one memory knows, by what they are about."""
+"""The facts of one memory, by topic."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence

@@ -218,7 +218,7 @@ class EventStream(Layer):
     # -- what is new --------------------------------------------------------------------
 
     def _take_up(self) -> Flow[None]:
-        """Grades and embeds what is new; what gets no grade stays new for a while."""
+        """Grades and embeds new events; one without a grade stays new for a while."""
         yield from self._grade_fresh()
         done = [e for e in self._fresh if e.events[0].id not in self._tries]
         here = self.context.runtime.embeds_here
@@ -262,7 +262,7 @@ class EventStream(Layer):
     def _ask_grades(
         self, events: list[MemoryRecord]
     ) -> Flow[tuple[list[MemoryRecord], Graded]]:
-        """The events, and what came of grading them."""
+        """The events, and the outcome of grading them."""
         graded = yield from self.grader.grade(events, self.newest, self._tries)
         if isinstance(graded.problem, ContentFiltered):
             raise graded.problem
@@ -295,7 +295,7 @@ class EventStream(Layer):
             self.reflector.gathered += event.importance
 
     def _add_insight(self, content: dict[str, Any], sources: Any) -> MemoryRecord:
-        """Appends what the reflector has found."""
+        """Appends the insights of the reflector."""
         record = self.open(KIND, content, sources)
         self.admit(self.now, [record])
         return record
@@ -346,7 +346,7 @@ class EventStream(Layer):
         )
 
     def _scores(self, entries: Sequence[Any]) -> np.ndarray:
-        """Importance and recency: what forgetting uses."""
+        """Importance and recency, for eviction."""
         top = self.grader.top
         grades = [scoring.importance_of(importance_of(e), top) for e in entries]
         steps = np.array([entry.step or 0 for entry in entries], dtype=float)

@@ -180,7 +180,7 @@ class _Asking:
         self._allowed = MAX_FAILURES_UNABLE if grader.unable else MAX_FAILURES
 
     def grade(self, places: Sequence[int]) -> Flow[None]:
-        """Grades what it can of the events at these places, batch by batch."""
+        """Grades the events at these places as far as possible, batch by batch."""
         new = [place for place in places if place not in self.hard]
         hard = [place for place in places if place in self.hard]
         failed = 0
@@ -193,7 +193,7 @@ class _Asking:
             self.outcome.problem = error
 
     def _in_pieces(self, batch: list[int]) -> Flow[None]:
-        """Grades a batch; in halves only what is too long, or gets no grade at all.
+        """Grades a batch; in halves only if it is too long, or without any grade.
 
         Raises:
             BadReply: if the model seems to be unable to grade anything at all.

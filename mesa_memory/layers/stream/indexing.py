@@ -129,7 +129,7 @@ def appended(
 
 
 class EventIndex(EmbeddedIndex):
-    """The entries of a stream, one for each event, by what they are about.
+    """The entries of a stream, one for each event, indexed by text and subject.
 
     Args:
         held: the stream's entries, which users may change.
@@ -300,7 +300,7 @@ class EventIndex(EmbeddedIndex):
         return f"Step {render.value_text(entry.step)}: {lines}"
 
     def _words_of(self, entry: Any) -> str:
-        """A text to find an entry by: of a state, only who was in sight."""
+        """The text that is indexed: of a state, only the agents in sight."""
         if not any(is_state(*event) for event in entry_events(entry)):
             return self._text_of(entry)
         return f"Step {render.value_text(entry.step)}: {self.body_of(entry)}"

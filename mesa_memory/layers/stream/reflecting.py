@@ -158,7 +158,7 @@ class Reflector:
     def _embed_questions(
         self, questions: Sequence[str | None]
     ) -> Flow[list[tuple[object, str] | None]]:
-        """Of each question its vector and who made it, all in one request."""
+        """The vector and the embedder of each question, all in one request."""
         texts = tuple(filter(None, questions))
         if not texts:
             return [None for _ in questions]

@@ -56,7 +56,7 @@ class Reflection:
         last: int = 100,
         max_depth: int = 3,
     ) -> "Reflection":
-        """The paper's form: questions first, then for each what it brings to mind.
+        """The paper's form: questions first, then a recall for each.
 
         One request for the questions and one for each of them, at the same time.
 

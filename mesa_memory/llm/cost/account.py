@@ -21,7 +21,7 @@ class Account(Protocol):
         """
 
     def settle(self, forecast: Usage, beyond: Usage, used: Usage) -> None:
-        """Replaces what was set aside by what was used."""
+        """Replaces a reservation by the actual use."""
 
 
 def soon() -> Future[None]:

@@ -34,7 +34,7 @@ def price(model: str) -> Price | None:
 
 
 def _listed(info: dict[str, Any], suffix: str) -> Price:
-    """The price of a tier; what the list does not have for it costs as without."""
+    """The price of a tier; at the normal price where the list lacks it."""
 
     def said(name: str) -> float | None:
         given = info.get(f"{name}{suffix}")

@@ -1,4 +1,4 @@
-"""Usage of language models, budgets, and what single calls use.
+"""Usage of language models, budgets, and use of single calls.
 
 An unknown cost is None, never zero: a sum with an unknown part is unknown.
 """

@@ -93,7 +93,7 @@ class ReplayLLM:
 
 
 class ReplayOrCall:
-    """Answers from a recorded run, and asks a model for what is not there.
+    """Answers from a recorded run, and asks a model for missing answers.
 
     Args:
         replay: the recorded run.

@@ -147,7 +147,7 @@ class _Target:
 
 
 def _of_the_owner(provider: str, organization: str | None) -> dict[str, str]:
-    """Headers that name who asks, as the environment says."""
+    """Headers that name the caller, from the environment."""
     names: dict[str, str | None] = {}
     variable = os.environ.get
     if provider == "openai":

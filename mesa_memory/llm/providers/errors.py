@@ -86,7 +86,7 @@ def retry_after(error: BaseException) -> float:
 def typed(
     error: Exception, model: str, request: LLMRequest, attempts: int, deadline: float
 ) -> LLMError:
-    """Our error for ``error``, with what to do about it."""
+    """Our error for ``error``, with the remedy."""
     timed_out = isinstance(error, TimeoutError)
     said = fault_of(error).said
     said = said or ("no reply in time" if timed_out else type(error).__name__)

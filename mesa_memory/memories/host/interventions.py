@@ -116,7 +116,7 @@ def edit(
 
 
 def swap(one: Any, other: Any) -> None:
-    """Exchanges what two agents remember.
+    """Exchanges the memories of two agents.
 
     Each agent's records are closed, and copies of the other's are opened in its name;
     their ``sources`` are the originals. Copies of events are ``"imported"``, as they did
@@ -159,7 +159,7 @@ def swap(one: Any, other: Any) -> None:
 
 
 def take_back(memory: MemoryModule, ended: Collection[str]) -> None:
-    """Lists what a memory holds again, after its agent has had another one meanwhile.
+    """Lists the records of a memory again, after its agent had another one.
 
     The record of the run has ended them; copies of them are opened, as by ``swap``.
 
@@ -279,7 +279,7 @@ def copy_of(
     later: float = 0,
     part: Part | None = None,
 ) -> MemoryRecord:
-    """A new record of this memory that says when and what the old one is about.
+    """A new record of this memory with the step and subject of the old one.
 
     Args:
         later: steps that are added to the old record's; may be below 0.

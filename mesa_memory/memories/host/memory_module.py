@@ -117,7 +117,7 @@ class MemoryModule(MemoryReads):
     # -- copies -----------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Everything but what belongs to this process; waits for unfinished work."""
+        """The state without objects of this process; waits for unfinished work."""
         self._settle_all()
         process = ("_work", "_lock", "_exclusive")
         state = {k: v for k, v in vars(self).items() if k not in process}

@@ -149,7 +149,7 @@ class MemoryReads(Memory):
             yield layout.texts
 
     def ordered(self, recent: str, known: str) -> tuple[str, str]:
-        """Two parts of a prompt in this order; laid out, what is steady comes first."""
+        """Two parts of a prompt in this order; in the cache layout, stable first."""
         appends = LAID_OUT.of(self.layer_context) is not None
         return (known, recent) if appends and self.steady else (recent, known)
 

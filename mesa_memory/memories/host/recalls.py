@@ -36,7 +36,7 @@ FOUND_RECORDS = 30
 
 
 class RecallService:
-    """Answers the requests of recalls, and foresees what they will be about.
+    """Answers the requests of recalls, and embeds their queries in advance.
 
     Args:
         memory: whose recalls these are.
@@ -69,7 +69,7 @@ class RecallService:
         return found
 
     async def aprepare(self, kind: str, once: bool = False) -> None:
-        """Embeds what the next recall without a query will be about.
+        """Embeds the focus of the next recall without a query.
 
         More may come meanwhile. Its awaiter continues as soon as it is done, and
         may then read before anything else happens.
@@ -241,7 +241,7 @@ class RecallMixin:
         return by_words(self, query, k, scoring, **filters)
 
     async def aprepare(self, kind: str, once: bool = False) -> None:
-        """See ``MemoryModule``; embeds what the next recall will be about."""
+        """See ``MemoryModule``; embeds the focus of the next recall."""
         for recalls in self.rankers():
             await recalls.aprepare(kind, once)
 

@@ -107,5 +107,5 @@ def held_records(memory: Any) -> list[MemoryRecord]:
 
 
 def _may_be_of(layer: str, record: MemoryRecord) -> bool:
-    """True for an event, and for what this layer has made."""
+    """True for an event, and for a record made by this layer."""
     return record.part is None or record.part.name == layer

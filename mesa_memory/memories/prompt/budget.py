@@ -87,7 +87,7 @@ def fit(shares: Sequence[Share], total: int) -> list[Fitted]:
 
 
 def _give_out(fillings: Sequence["_Filling"], room: float) -> None:
-    """Gives each section its share, and what is left of it to the others."""
+    """Gives each section its share, and the unused part to the others."""
     hungry = [filling for filling in fillings if filling.hungry()]
     while hungry and room > 0:
         weight = sum(filling.share.weight for filling in hungry)

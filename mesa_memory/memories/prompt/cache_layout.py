@@ -1,4 +1,4 @@
-"""A memory's text for requests whose beginning providers cache: what comes is appended.
+"""A memory's text for requests with a cached prefix: new text is appended.
 
 What stands in it once stays as it is until a whole block of steps leaves. So no line is
 rewritten because it was repeated later; the repetition refers to it instead.

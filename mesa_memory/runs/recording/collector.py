@@ -1,4 +1,4 @@
-"""Notes what happens in the memories of one model; one append for each change."""
+"""Collects the changes in the memories of one model."""
 
 import itertools
 from collections import Counter
@@ -17,7 +17,7 @@ COUNTED_STEPS = 64
 
 
 class Collector:
-    """Keeps what happened since the last finished step; see ``records.Observer``.
+    """Keeps the changes since the last finished step; see ``records.Observer``.
 
     Attributes:
         muted: while True, no recall, prompt or call is noted.

@@ -1,4 +1,4 @@
-"""From one run to the next: an agent goes on with what it remembered in a recorded run."""
+"""From one run to the next: an agent continues with its memory of a recorded run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def carry_over(
     run: int | None = None,
     step: float | None = None,
 ) -> list[MemoryRecord]:
-    """Lets an agent begin a run with what it remembered at the end of another one.
+    """Lets an agent begin a run with its memory at the end of another one.
 
     Layers of its memory go on as those of the same name ended in the recorded run; what
     they held is copied, under new ids, and the recorded run is only read. Steps become

@@ -45,7 +45,7 @@ REST_PER_CHECKPOINT, LONGEST_REST_S = 25, CHECKPOINT_DELAY_S / 2
 
 
 class Recorder(Collector):
-    """Writes what is noted, at the end of each step.
+    """Writes the collected changes, at the end of each step.
 
     Args:
         model: the Mesa model; held weakly.
@@ -230,7 +230,7 @@ class Recorder(Collector):
             writer.close()
 
     def close(self, state: str | None = None) -> None:
-        """Writes what is left and ends the run; again does nothing.
+        """Writes the rest and ends the run; a second call does nothing.
 
         Args:
             state: by default ``"finished"``, or ``"failed"`` if a step was begun and

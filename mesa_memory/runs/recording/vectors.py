@@ -1,4 +1,4 @@
-"""Vectors of a recorded run: what an embedder elsewhere has said once is not asked again.
+"""Vectors of a recorded run, so that a remote embedder is asked once.
 
 The shipped embedder gives the same vector everywhere, so its vectors are not kept. Any
 other may be out of reach, cost money, or answer differently tomorrow.

@@ -1,4 +1,4 @@
-"""Reflection without a language model: what comes up again and again, and where.
+"""Reflection without a language model: recurring themes, and their records.
 
 A theme is a word that several statements share. Questions ask about the themes, and an
 insight has the number of a theme's statements and the last one, with exactly those

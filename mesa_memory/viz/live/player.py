@@ -127,7 +127,7 @@ def _step(model: Any) -> None:
 
 
 def _try(fault: solara.Reactive[Exception | None], action: Callable[[], None]) -> None:
-    """Does something with the user's model; what goes wrong is shown on the page."""
+    """Acts on the user's model; an error is shown on the page."""
     try:
         action()
     except Exception as error:  # a model raises whatever it likes

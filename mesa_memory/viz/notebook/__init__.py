@@ -1,4 +1,4 @@
-"""A recorded run in a notebook: what an agent remembered, and a slider through time.
+"""A recorded run in a notebook: an agent's memory, and a slider for the step.
 
 from mesa_memory import open_run
 from mesa_memory.viz.notebook import RunWidget, memory_at, recalls_at

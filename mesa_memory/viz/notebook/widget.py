@@ -1,4 +1,4 @@
-"""A widget for notebooks: an agent, a slider through the steps, and what it remembered."""
+"""A widget for notebooks: an agent's memory, with a slider for the step."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mesa_memory.viz.notebook.shown import called, memory_of, recalls_of
 
 
 class RunWidget(VBox):
-    """Shows what an agent remembered and recalled at a step of a recorded run.
+    """Shows the memory and the recalls of an agent at a step of a recorded run.
 
     Args:
         run: of ``open_run``; it must stay open.

@@ -99,7 +99,7 @@ def contents(
 
 
 def _most_active(counted: Activity, held: spread.HoldingCounts | None) -> list[Any]:
-    """Half of them the first who held the text, then those with most to tell."""
+    """Half of them the first holders of the text, then those with the most events."""
     busy = (counted["events"] + counted["made"] + counted["recalls"]).sum(axis=1)
     early = [n for n in held.order if held.counts[n].any()] if held else []
     order = [*early[: MAX_PEOPLE // 2], *np.argsort(-busy, kind="stable").tolist()]

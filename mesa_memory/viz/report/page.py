@@ -101,7 +101,7 @@ def write_report(
 def _fitting(
     found: Contents, given: dict[str, Any], largest: int
 ) -> tuple[bytes, list[str]]:
-    """The largest page that is allowed, and what it leaves out."""
+    """The largest page within the limit, and its omissions."""
     for sample in samples(len(found.people), len(found.messages)):
         data, notes = payload(found, sample)
         text = _page(data, notes, given)

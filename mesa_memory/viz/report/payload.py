@@ -48,7 +48,7 @@ class Texts:
 
 
 def payload(found: Contents, sample: Sample) -> tuple[dict[str, Any], list[str]]:
-    """The page's data, and in sentences what it leaves out."""
+    """The page's data, and its omissions in sentences."""
     seen, texts = found.scene, Texts(sample.chars)
     agents, steps = seen.agents, seen.steps
     last = len(steps) - 1

@@ -48,7 +48,7 @@ class Pace:
 
     @contextmanager
     def work(self) -> Iterator[None]:
-        """Measures work; what is done inside of other work is part of it."""
+        """Measures work; nested work is part of the outer one."""
         done = self.begin()
         outermost, self._inside.now = not self._is_inside, True
         try:

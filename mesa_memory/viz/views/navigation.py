@@ -10,7 +10,7 @@ MAX_SPREAD_CHARS = 400
 
 
 def to_evidence(selection: Selection, record: str, agent: Any, **more: Any) -> None:
-    """Shows what a record of an agent was made from.
+    """Shows the sources of an agent's record.
 
     Args:
         **more: what else is chosen, such as a step.
@@ -30,12 +30,12 @@ def to_request(selection: Selection, request: str, step: float, agent: Any) -> N
 
 
 def to_spread(selection: Selection, text: str, agent: Any, step: float) -> None:
-    """Shows who remembers something like a text at a step."""
+    """Shows the holders of a text at a step."""
     words = text.strip()[:MAX_SPREAD_CHARS]
     selection.choose(view="spread", text=words, agent=agent, step=step)
 
 
 def to_agent(source: Source, selection: Selection, agent: Any, since: float) -> None:
-    """Shows what an agent remembered at the first finished step not before ``since``."""
+    """Shows an agent's memory at the first finished step from ``since`` on."""
     step = min((s for s in source.steps if s >= since), default=None)
     selection.choose(view="agent", agent=agent, step=step)

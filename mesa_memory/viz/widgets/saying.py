@@ -1,4 +1,4 @@
-"""Headings, facts, texts of agents, empty views, errors, and what surrounds them."""
+"""Headings, facts, texts of agents, empty views and errors, with their frames."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -85,7 +85,7 @@ def Empty(
     button: str = "",
     on_click: Callable[[], None] | None = None,
 ) -> Any:
-    """A view without content: the reason, and what to do.
+    """A view without content: the reason, and a remedy.
 
     Args:
         text: a sentence or two.

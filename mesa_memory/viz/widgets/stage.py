@@ -95,7 +95,7 @@ def Stage(
     on_agent: Callable[[int], None],
     on_message: Callable[[int, int], None],
 ) -> Any:
-    """Agents as coloured shapes, what they say to each other as arrows with the words.
+    """Agents as coloured shapes, messages as arrows with the words.
 
     It plays by itself, has the page's slider follow, and asks for pictures in time.
 

@@ -17,7 +17,7 @@ TREE_LINES, LINE_CHARS = 5_000, 600
 
 @dataclass(frozen=True)
 class EvidenceTree:
-    """A record and what it was made from.
+    """A record and its sources.
 
     Attributes:
         lines: of ``Run.provenance``, depth first, the record itself at the top.

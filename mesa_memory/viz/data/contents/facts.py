@@ -127,7 +127,7 @@ def ending(fact: Fact, past: Past) -> str:
 
 
 def _goes_on(one: Fact, before: FactStatement | None) -> bool:
-    """True if a record says no more than that whose place it took."""
+    """True if a record adds nothing to the one it replaced."""
     now = one.statement
     return before is not None and (before.value, before.strength, before.last) == (
         now.value,

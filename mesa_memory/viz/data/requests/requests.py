@@ -95,7 +95,7 @@ def _said(content: Any) -> str:
 
 
 def _tools(raw: Any) -> tuple[RequestedTool, ...]:
-    """The calls of tools in a provider's response; what is damaged is left out."""
+    """The calls of tools in a provider's response, without damaged ones."""
     return tuple(
         RequestedTool(str(one["name"]), _said(one.get("arguments")))
         for one in functions(raw)

@@ -61,7 +61,7 @@ class Colouring:
 
 
 def of_outcome(scene: Scene, name: str) -> Colouring:
-    """By what the model said of its agents; numbers only if all are numbers."""
+    """By an outcome of the model; as numbers only if all values are numbers."""
     values = scene.outcomes[name]
     given = values.T.ravel().tolist()  # step by step
     kinds = set(map(type, given)) - {type(None)}

@@ -1,4 +1,4 @@
-"""The selected agent as a person: what it heard, recalled, concluded and said."""
+"""The selected agent: events, recall, conclusions and words."""
 
 from dataclasses import replace
 from functools import partial
