@@ -65,7 +65,6 @@ def test_a_fork_with_an_implant_is_a_run_of_its_own(inn):
     (one,) = interventions.interventions(run)
     assert (one.kind, one.agent, one.says) == ("implant", 2, "implanted by hand")
     assert past(run, 2).by_id[one.record]["content"] == {"message": HOSTILE}
-    assert interventions.made_by_hand([one]) == {one.record}
     resting = [r for r in past(run, 2).rows if one.record in (r["sources"] or ())]
     for row in resting:
         found = evidence.evidence(run, row["id"])

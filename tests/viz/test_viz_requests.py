@@ -6,7 +6,6 @@ from mesa_memory import Services
 from mesa_memory.core.text.replies import repair_prompt
 from mesa_memory.runs import open_run
 from mesa_memory.stores import open_store
-from mesa_memory.viz.data import interventions
 from mesa_memory.viz.data.agent import past
 from mesa_memory.viz.data.reading import steps_of
 from mesa_memory.viz.data.requests import origins, parts
@@ -64,12 +63,14 @@ def story(tmp_path_factory):
 def test_a_step_has_its_requests_with_rounds_tools_and_failures(story):
     assert steps_of(story, "calls", 7) == [1, 2, 3]
     first, again, failed, reasoning = data.requests(story, 7, 1, 2)
-    assert [one.row["purpose"] for one in (first, again, failed, reasoning)] == [
+    assert [one["purpose"] for one in (first, again, failed, reasoning)] == [
         *["consolidate"] * 3, "reasoning",
     ]  # fmt: skip
-    assert [one.repairs for one in (first, again, failed)] == [False, True, False]
-    assert failed.outcome == "failed" and HOSTILE in failed.row["error"]
-    assert [(call.name, call.arguments) for call in reasoning.tools] == [
+    assert [one["round"] for one in (first, again, failed)] == [
+        *("first", "repair", "first"),
+    ]
+    assert failed["outcome"] == "failed" and HOSTILE in failed["error"]
+    assert [(call["name"], call["arguments"]) for call in reasoning["tools"]] == [
         ("walk", '{"to": "the mill"}'),
         (HOSTILE, ""),
     ]
@@ -86,9 +87,10 @@ def test_every_conclusion_of_an_inn_leads_to_its_request_and_back(inn):
             among = data.requests(inn, agent, step - 1, step)
             by = origins.maker(row, among)
             assert by is not None, row
-            assert row in origins.made(by.request, known, among)
+            request, certain = by
+            assert row in origins.made(request, known, among)
             if row["closed_because"] != "refused":
-                kinds.add((row["kind"], by.request.row["purpose"], by.certain))
+                kinds.add((row["kind"], request["purpose"], certain))
     assert {
         ("conversation", "conversation", True),
         ("fact", "extract", True),
@@ -104,18 +106,9 @@ def test_a_grade_is_found_at_the_request_that_gave_it(inn):
     for step in inn.steps:
         among = data.requests(inn, 6, step - 1, step)
         for request in among:
-            if request.row["purpose"] == "grade":
+            if request["purpose"] == "grade":
                 rows = origins.graded(request, known)
                 assert rows and all(row["importance"] for row in rows)
-
-
-def test_what_was_made_by_hand_has_no_request(inn):
-    known = past(inn, 5)
-    (row,) = [r for r in known.rows if r["kind"] == "summary"][-1:]
-    among = data.requests(inn, 5, row["step"] - 1, row["step"])
-    assert origins.maker(row, among) is not None
-    assert origins.maker(row, among, {row["id"]}) is None
-    assert interventions.interventions(inn) == []
 
 
 def test_the_parts_of_a_request_have_all_its_tokens(inn):

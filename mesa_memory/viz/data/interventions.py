@@ -61,12 +61,6 @@ def of_records(found: Iterable[Intervention]) -> dict[str, Intervention]:
     return named
 
 
-def made_by_hand(found: Iterable[Intervention]) -> set[str]:
-    """Ids of the records that were made by hand, not by a request."""
-    made = [one for one in found if one.kind in ("implant", "edit")]
-    return {one.by or one.record for one in made if one.record}
-
-
 def forkable(run: Run) -> list[float]:
     """The steps from whose end a run can be forked, in order."""
     own = (checkpoints.c.run == run.id, checkpoints.c.agent == "")

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from mesa_memory.core.text.replies import asks_again
@@ -13,62 +12,13 @@ from mesa_memory.viz.data import reading
 from mesa_memory.viz.data.agent import Row
 
 
-@dataclass(frozen=True)
-class RequestedTool:
-    """A tool that a reply calls.
-
-    Attributes:
-        arguments: as the model wrote them.
-    """
-
-    name: str
-    arguments: str
-
-
-@dataclass(frozen=True)
-class Request:
-    """A request as it was recorded.
-
-    Attributes:
-        row: its columns; see ``schema.calls``.
-        messages: (role, text), oldest first.
-        tools: tool calls of the reply.
-    """
-
-    row: Row
-    messages: tuple[tuple[str, str], ...]
-    tools: tuple[RequestedTool, ...]
-
-    @property
-    def id(self) -> str:
-        """Its name in an address: its place in the run."""
-        return str(self.row["seq"])
-
-    @property
-    def repairs(self) -> bool:
-        """True if it asks again after a reply that could not be used."""
-        last = self.messages[-1] if len(self.messages) > 1 else ("", "")
-        return last[0] == "user" and asks_again(last[1])
-
-    @property
-    def reply(self) -> str:
-        """The text of the reply; empty without one."""
-        return self.row["reply"] or ""
-
-    @property
-    def outcome(self) -> str:
-        """Its outcome, in a few words."""
-        if self.row["error"] is not None:
-            return "failed"
-        if self.row["replayed"]:
-            return "from a recorded run"
-        if self.row["cached"]:
-            return "from a cache"
-        return self.row["finish"] or "answered"
-
-
-def requests(run: Run, agent: Any, after: float, step: float) -> list[Request]:
+def requests(run: Run, agent: Any, after: float, step: float) -> list[Row]:
     """An agent's requests of a step, in the order they were recorded.
+
+    Each has the columns of ``schema.calls``, and besides ``id`` (its place in the run, as
+    text), ``messages`` (role and text, oldest first), ``tools`` (``name`` and
+    ``arguments`` of the calls in the reply), ``outcome`` in a few words, and ``round``:
+    ``"repair"`` if it asks again after a reply that could not be used, else ``"first"``.
 
     Args:
         after: the finished step before it; what came between the two belongs to it.
@@ -77,12 +27,31 @@ def requests(run: Run, agent: Any, after: float, step: float) -> list[Request]:
     return [_request(row) for row in reading.of_agent(run, calls, agent, *within)]
 
 
-def _request(row: Row) -> Request:
-    raw = row.pop("raw", None)
-    given = row.pop("prompt", None)
-    messages = [one for one in given or () if isinstance(one, Mapping)]
-    said = tuple((str(m.get("role") or "?"), _said(m.get("content"))) for m in messages)
-    return Request(row, said, _tools(raw))
+def _request(row: Row) -> Row:
+    given = [one for one in row["prompt"] or () if isinstance(one, Mapping)]
+    messages = [(str(m.get("role") or "?"), _said(m.get("content"))) for m in given]
+    (role, text) = messages[-1] if len(messages) > 1 else ("", "")
+    repairs = role == "user" and asks_again(text)
+    return row | {
+        "id": str(row["seq"]),
+        "messages": messages,
+        "reply": row["reply"] or "",
+        "tools": [
+            {"name": str(one["name"]), "arguments": _said(one.get("arguments"))}
+            for one in functions(row["raw"])
+            if one.get("name")
+        ],
+        "outcome": _outcome(row),
+        "round": "repair" if repairs else "first",
+    }
+
+
+def _outcome(row: Row) -> str:
+    if row["error"] is not None:
+        return "failed"
+    if row["replayed"]:
+        return "from a recorded run"
+    return "from a cache" if row["cached"] else row["finish"] or "answered"
 
 
 def _said(content: Any) -> str:
@@ -92,12 +61,3 @@ def _said(content: Any) -> str:
     if isinstance(content, str):
         return content
     return json.dumps(content, ensure_ascii=False, indent=1)
-
-
-def _tools(raw: Any) -> tuple[RequestedTool, ...]:
-    """The calls of tools in a provider's response, without damaged ones."""
-    return tuple(
-        RequestedTool(str(one["name"]), _said(one.get("arguments")))
-        for one in functions(raw)
-        if one.get("name")
-    )

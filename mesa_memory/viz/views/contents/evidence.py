@@ -137,19 +137,21 @@ def MadeBy(focus: Focus, row: data.Row | None) -> Any:
     one = interventions.of_records(known).get(row["id"])
     if one is not None:
         Note(f"It was {one.says}, at step {number(one.step)}.", "warning")
+        return
     step = next((step for step in source.steps if step >= row["step"]), None)
     if step is None:
         return
     at = Focus(source, focus.selection, focus.agent, step)
     among = source.of(asked.requests, focus.agent, at.previous, step)
-    by = origins.maker(row, among, interventions.made_by_hand(known))
+    by = origins.maker(row, among)
     if by is None:
         return
-    sure = "that made it" if by.certain else "that may have made it: its words differ"
+    request, certain = by
+    sure = "that made it" if certain else "that may have made it: its words differ"
     solara.Button(
         f"See the request {sure}",
         icon_name="mdi-message-text-outline",
-        on_click=lambda: to_request(focus.selection, by.request.id, step, focus.agent),
+        on_click=lambda: to_request(focus.selection, request["id"], step, focus.agent),
         outlined=True,
         small=True,
     )

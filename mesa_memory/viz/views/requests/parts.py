@@ -7,7 +7,6 @@ import solara
 from mesa_memory.core.content import brief
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.requests import parts as data
-from mesa_memory.viz.data.requests.requests import Request
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.widgets import Section, Table
 
@@ -16,13 +15,13 @@ TABLE_CHARS = 160
 
 
 @solara.component
-def ContextWindow(focus: Focus, request: Request) -> Any:
+def ContextWindow(focus: Focus, request: memories.Row) -> Any:
     """The parts that filled the context window, with their shares of tokens."""
-    shown = focus.source.of(memories.shown, focus.agent, request.row["step"])
-    found = data.parts(request.messages, [row["text"] or "" for row in shown])
+    shown = focus.source.of(memories.shown, focus.agent, request["step"])
+    found = data.parts(request["messages"], [row["text"] or "" for row in shown])
     if not found:
         return
-    sent = request.row["tokens_in"]
+    sent = request["tokens_in"]
     counted = sum(part.tokens for part in found)
     known = "" if sent is None else f"; the provider counted {sent:,}"
     with Section(
@@ -37,5 +36,5 @@ def ContextWindow(focus: Focus, request: Request) -> Any:
                 "begins with": lambda part: brief(part.text, TABLE_CHARS),
             },
             found,
-            file=f"request-{request.id}-parts",
+            file=f"request-{request['id']}-parts",
         )

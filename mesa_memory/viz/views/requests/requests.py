@@ -32,7 +32,7 @@ def RequestsView(focus: Focus) -> Any:
         with Section(title):
             NoRequests(focus)
         return
-    places = [request.id for request in found]
+    places = [request["id"] for request in found]
     chosen = focus.selection.option("request", places[0], places)
     request = found[places.index(chosen)]
     with solara.Column(gap="0px"):
@@ -67,45 +67,38 @@ def NoRequests(focus: Focus) -> Any:
 
 
 @solara.component
-def Listed(focus: Focus, found: list[data.Request], chosen: str) -> Any:
+def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
     """All requests of the step; a click chooses one."""
     with solara.Div(classes=["mm-row"]):
         Fact("requests", str(len(found)))
         for label, count in _counts(found).items():
             Fact(label, f"{count:,}")
-    columns = {
-        "tokens in": "tokens_in",
-        "tokens cached": "tokens_cached",
-        "tokens out": "tokens_out",
-        "US dollars": "cost",
-        "seconds": "latency",
-        "attempts": "attempts",
-    }
     Table(
         {
-            "purpose": lambda one: one.row["purpose"],
-            "answered": lambda one: one.outcome,
-            "round": lambda one: "repair" if one.repairs else "first",
-            **{
-                label: (lambda one, key=key: one.row[key])
-                for label, key in columns.items()
-            },
-            "tools": lambda one: len(one.tools),
-            "tier": lambda one: one.row["tier"],
-            "model": lambda one: one.row["model"],
+            "purpose": "purpose",
+            "answered": "outcome",
+            "round": "round",
+            "tokens in": "tokens_in",
+            "tokens cached": "tokens_cached",
+            "tokens out": "tokens_out",
+            "US dollars": "cost",
+            "seconds": "latency",
+            "attempts": "attempts",
+            "tools": lambda one: len(one["tools"]),
+            "tier": "tier",
+            "model": "model",
         },
         found,
         file=focus.file("requests"),
-        marked=lambda one: one.id == chosen,
+        marked=lambda one: one["id"] == chosen,
         mark="shown below",
-        on_pick=lambda one: focus.selection.set_option("request", one.id),
+        on_pick=lambda one: focus.selection.set_option("request", one["id"]),
     )
 
 
 @solara.component
-def Sent(request: data.Request) -> Any:
+def Sent(row: data.Row) -> Any:
     """The words of a request, and its route."""
-    row = request.row
     title = f"Request for {row['purpose'] or 'an unknown purpose'}"
     with Section(title, hint=f"number {row['occurrence'] or 1} of this step"):
         with solara.Div(classes=["mm-row"]):
@@ -121,41 +114,39 @@ def Sent(request: data.Request) -> Any:
             Fact("tokens cached", written("", row["tokens_cached"]))
             Fact("tokens out", written("", row["tokens_out"]))
             Fact("cost", written("cost", row["cost"]))
-        if request.repairs:
+        if row["round"] == "repair":
             Note("It repairs a reply of this step that could not be used.")
-        for role, text in request.messages:
+        for role, text in row["messages"]:
             Words("earlier reply" if role == "assistant" else f"sent as {role}", text)
-        if not request.messages:
+        if not row["messages"]:
             Empty("The words of this request were not recorded.")
 
 
 @solara.component
-def Reply(request: data.Request) -> Any:
+def Reply(request: data.Row) -> Any:
     """The reply, with the tools that it calls."""
-    error = request.row["error"]
-    with Section("Reply", hint=request.outcome):
+    error = request["error"]
+    with Section("Reply", hint=request["outcome"]):
         if error is not None:
             Note(f"There was no usable reply: {error}", "error")
-        if request.reply:
+        if request["reply"]:
             with solara.Div(classes=["mm-prompt"]):
-                Plain(request.reply)
+                Plain(request["reply"])
         elif error is None:
             Empty("The reply has no text.", "mdi-comment-remove-outline")
-        if request.tools:
+        if request["tools"]:
             solara.v.Html(tag="h4", children=["Tool calls"])
-            columns = {
-                "tool": lambda call: call.name,
-                "arguments": lambda call: call.arguments,
-            }
-            Table(columns, request.tools, file=f"request-{request.id}-tools")
+            columns = {"tool": "name", "arguments": "arguments"}
+            Table(columns, request["tools"], file=f"request-{request['id']}-tools")
 
 
 @solara.component
-def Made(focus: Focus, found: list[data.Request], request: data.Request) -> Any:
+def Made(focus: Focus, found: list[data.Row], request: data.Row) -> Any:
     """The records made from a reply; a click shows their evidence."""
     past = focus.past
-    changed = interventions.made_by_hand(focus.source.of(interventions.interventions))
-    rows = origins.made(request, past, found, changed)
+    changed = interventions.of_records(focus.source.of(interventions.interventions))
+    made = origins.made(request, past, found)
+    rows = [row for row in made if row["id"] not in changed]
     rows += origins.graded(request, past)
     with Section(
         "Records made from it", hint="found by step, purpose and words of the reply"
@@ -168,24 +159,23 @@ def Made(focus: Focus, found: list[data.Request], request: data.Request) -> Any:
                 "text": memories.text_of,
             },
             rows,
-            file=f"request-{request.id}-records",
+            file=f"request-{request['id']}-records",
             on_pick=lambda row: to_evidence(focus.selection, row["id"], focus.agent),
             empty="No record has the words of this reply: it was for an action, for a "
             "decision, or could not be used.",
         )
 
 
-def _counts(found: list[data.Request]) -> dict[str, int]:
+def _counts(found: list[data.Row]) -> dict[str, int]:
     """Sums over all requests; rare ones only if there are any."""
-    rows = [request.row for request in found]
     tokens = {
-        "tokens in": sum(row["tokens_in"] or 0 for row in rows),
-        "tokens cached": sum(row["tokens_cached"] or 0 for row in rows),
-        "tokens out": sum(row["tokens_out"] or 0 for row in rows),
+        "tokens in": sum(row["tokens_in"] or 0 for row in found),
+        "tokens cached": sum(row["tokens_cached"] or 0 for row in found),
+        "tokens out": sum(row["tokens_out"] or 0 for row in found),
     }
     rare = {
-        "repairs": sum(request.repairs for request in found),
-        "failed": sum(row["error"] is not None for row in rows),
-        "not sent": sum(bool(row["replayed"] or row["cached"]) for row in rows),
+        "repairs": sum(row["round"] == "repair" for row in found),
+        "failed": sum(row["error"] is not None for row in found),
+        "not sent": sum(bool(row["replayed"] or row["cached"]) for row in found),
     }
     return tokens | {name: count for name, count in rare.items() if count}
