@@ -16,8 +16,7 @@ def use_answer[T](
     source: Source,
     function: Callable[..., T],
     *arguments: Any,
-    says: str = "Working …",
-    quick: bool | None = None,
+    says: str,
 ) -> T | None:
     """``source.of(function, *arguments)``; None until the first answer is there.
 
@@ -29,13 +28,12 @@ def use_answer[T](
         function: one of ``viz.data``.
         *arguments: hashable.
         says: stands beside the progress bar until the first answer.
-        quick: True works without a thread; None does so for a small run.
     """
     return use_work(
         lambda: source.of(function, *arguments),
         (source.run, function, *arguments),
         source.stamp,
-        is_small(source) if quick is None else quick,
+        is_small(source),
         says,
     )
 
@@ -58,10 +56,13 @@ def use_work[T](
         if not quick:
             held.current = (subject, work())
 
+    at_once = solara.use_memo(
+        lambda: work() if quick else None, [subject, stamp, quick]
+    )
     task = solara.lab.use_task(run, dependencies=[subject, stamp, quick])
     _ = task.pending  # reading it has the page drawn anew when the work is done
     if quick:
-        return work()
+        return at_once
     if task.error:
         raise task.exception  # type: ignore[misc]  # there is one
     if held.current is not None and held.current[0] == subject:

@@ -165,7 +165,6 @@ def _look(path: str) -> None:
         source.of(occupancy)
         source.of(corpus.corpus)
         cost.spent(run).series("cost", True)
-        cost.unpriced(run)
         cost.grouped(run, ("agent", "model"))
         impressions.opinions(run)
         spread.found(run, "fish")

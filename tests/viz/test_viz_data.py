@@ -51,11 +51,6 @@ def test_the_mean_grade_of_no_event_is_not_a_number(run):
     assert ((known >= 1) & (known <= 5)).all()
 
 
-def test_another_measure_is_refused_by_name(run):
-    with pytest.raises(ValueError, match=r"measure is one of events, .*got 'joy'"):
-        activity(run).measure("joy")
-
-
 def test_layers_hold_as_many_records_as_all_memories_together(run):
     held = occupancy(run)
     assert held.steps == run.steps

@@ -50,12 +50,7 @@ class Activity:
         """One of ``MEASURES``, shape (agents, steps).
 
         The mean grade of no event and the cost of a request without a price are NaN.
-
-        Raises:
-            ValueError: for another measure.
         """
-        if name not in MEASURES:
-            raise ValueError(f"measure is one of {', '.join(MEASURES)}, got {name!r}")
         if name == "importance":
             return _mean(self["grades"], self["graded"])
         if name == "cost":

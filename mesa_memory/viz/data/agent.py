@@ -118,8 +118,8 @@ def layer_views(past: Past, step: float) -> list[LayerView]:
 
 
 def previous(steps: list[float], step: float) -> float:
-    """The finished step before one; minus infinity if it is the first."""
-    return max((other for other in steps if other < step), default=float("-inf"))
+    """The finished step before one; ``BEFORE_ALL`` if it is the first."""
+    return max((s for s in steps if s < step), default=reading.BEFORE_ALL)
 
 
 def changed(past: Past, steps: list[float], step: float) -> list[Row]:

@@ -14,6 +14,8 @@ from mesa_memory.runs.state import COLUMNS
 from mesa_memory.stores import schema
 
 records, agents = schema.records, schema.agents
+#: a step before all others; the store takes finite numbers only
+BEFORE_ALL = -float_info.max
 
 
 def number(value: Any) -> float | None:

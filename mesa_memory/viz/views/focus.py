@@ -42,7 +42,7 @@ class Focus:
 
     @property
     def previous(self) -> float:
-        """The finished step before; minus infinity if this is the first."""
+        """The finished step before; ``reading.BEFORE_ALL`` if this is the first."""
         return memories.previous(self.source.steps, self.step)
 
     def file(self, name: str) -> str:

@@ -62,14 +62,7 @@ class Spent:
         Args:
             measure: one of ``MEASURES``.
             summed: from the beginning to each step, not of the step alone.
-
-        Raises:
-            ValueError: for another measure.
         """
-        if measure not in MEASURES:
-            raise ValueError(
-                f"measure is one of {', '.join(MEASURES)}, got {measure!r}"
-            )
         values = self.counts[measure]
         if summed:
             values = values.cumsum(axis=1)
@@ -99,12 +92,6 @@ def spent(run: Run) -> Spent:
     sums["known"] = sums["cost"]
     sums["cost"] = np.where(sums["unpriced"] > 0, np.nan, sums["known"])
     return Spent(steps, purposes, sums)
-
-
-def unpriced(run: Run) -> list[tuple[str, int]]:
-    """The models with calls without a known price, and the number of these calls."""
-    rows = run.cost("model", as_records=True)
-    return [(row["model"] or "?", row["unpriced"]) for row in rows if row["unpriced"]]
 
 
 def grouped(run: Run, by: Sequence[str]) -> list[dict[str, Any]]:

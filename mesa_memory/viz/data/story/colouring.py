@@ -74,11 +74,7 @@ def of_outcome(scene: Scene, name: str) -> Colouring:
 
 
 def of_measure(activity: Activity, measure: str) -> Colouring:
-    """By one of ``MEASURES``.
-
-    Raises:
-        ValueError: for another measure.
-    """
+    """By one of ``MEASURES``."""
     values = activity.measure(measure)
     return Colouring(MEASURES[measure][0], activity.agents, values)
 

@@ -18,7 +18,7 @@ from mesa_memory.viz.widgets import (
     AgentPicker,
     Choose,
     Empty,
-    Fact,
+    Facts,
     Section,
     number,
 )
@@ -141,17 +141,11 @@ def Apart(focus: Focus, steps: list[float], counts: dict[str, list[int]]) -> Any
         f"Step {number(focus.step)}",
         hint="records with the same kind and text are the same",
     ):
-        with solara.Div(classes=["mm-row"]):
-            for name, values in counts.items():
-                Fact(f"records {name}", str(values[steps.index(focus.step)]))
-            Fact("first different step", "never" if first is None else number(first))
-            if first not in (None, focus.step):
-                solara.Button(
-                    f"Go to step {first:g}",
-                    on_click=lambda: focus.selection.choose(step=first),
-                    icon_name="mdi-skip-backward",
-                    text=True,
-                )
+        place = steps.index(focus.step)
+        Facts(
+            {f"records {name}": values[place] for name, values in counts.items()}
+            | {"first different step": "never" if first is None else number(first)}
+        )
         curves.StepChart(
             focus.selection,
             curves.over_steps(steps, "records", lines),

@@ -10,7 +10,7 @@ from mesa_memory.viz.data import compare as data
 from mesa_memory.viz.data import wording
 from mesa_memory.viz.serving.run_feed import Source
 from mesa_memory.viz.views.focus import Focus
-from mesa_memory.viz.widgets import Empty, Fact, Plain, Section, Table, number
+from mesa_memory.viz.widgets import Empty, Facts, Plain, Section, Table, number
 
 #: agents times steps of runs that are compared without a click
 COMPARED_AGENT_STEPS = 20_000
@@ -57,18 +57,21 @@ def First(focus: Focus, other: Source) -> Any:
         Empty(f"The runs are equal: {compared}.", "mdi-equal")
         return
     agent = (found.left or found.right or {}).get("agent")
-    with solara.Div(classes=["mm-row"]):
-        Fact("step", number(found.step))
-        Fact("table", found.table)
-        Fact("agent", "–" if agent is None else agent)
-        Fact("fields", ", ".join(found.fields) or "only one run has it")
-        changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
-        solara.Button(
-            "Go there",
-            on_click=lambda: focus.selection.choose(**changes),
-            icon_name="mdi-arrow-right",
-            text=True,
-        )
+    Facts(
+        {
+            "step": number(found.step),
+            "table": found.table,
+            "agent": "–" if agent is None else agent,
+            "fields": ", ".join(found.fields) or "only one run has it",
+        }
+    )
+    changes = {"step": found.step} | ({} if agent is None else {"agent": agent})
+    solara.Button(
+        "Go there",
+        on_click=lambda: focus.selection.choose(**changes),
+        icon_name="mdi-arrow-right",
+        text=True,
+    )
     for pair in data.told(found):
         Beside(pair, "left", "right").key(pair.title)
 

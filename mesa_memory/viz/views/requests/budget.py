@@ -11,7 +11,7 @@ from mesa_memory.viz.data.requests import budget as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
-from mesa_memory.viz.widgets import Fact, Note, Section, Table, number
+from mesa_memory.viz.widgets import Facts, Note, Section, Table, number
 
 
 @solara.component
@@ -45,12 +45,15 @@ def BudgetPage(focus: Focus) -> Any:
 @solara.component
 def Sections(focus: Focus, now: data.Row) -> Any:
     """The sections of the prompt of the step, with their numbers."""
-    with solara.Div(classes=["mm-row"]):
-        Fact("tokens of budget", f"{now['budget']:,}")
-        Fact("tokens used", f"{now['tokens']:,}")
-        Fact("share of budget", f"{now['tokens'] / now['budget']:.0%}")
-        left_out = sum(part["lines_left_out"] for part in now["sections"])
-        Fact("lines left out", f"{left_out:,}")
+    left_out = sum(part["lines_left_out"] for part in now["sections"])
+    Facts(
+        {
+            "tokens of budget": f"{now['budget']:,}",
+            "tokens used": f"{now['tokens']:,}",
+            "share of budget": f"{now['tokens'] / now['budget']:.0%}",
+            "lines left out": f"{left_out:,}",
+        }
+    )
     Table(
         {
             "section": "name",

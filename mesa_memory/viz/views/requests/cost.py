@@ -8,7 +8,7 @@ import mesa_memory.viz.views.curves as curves
 from mesa_memory.viz.data.requests import cost as data
 from mesa_memory.viz.views.focus import Focus
 from mesa_memory.viz.views.nothing import Nothing
-from mesa_memory.viz.widgets import Choose, Fact, Note, Section, Table, number
+from mesa_memory.viz.widgets import Choose, Facts, Note, Section, Table, number
 
 LABELS = {name: label for name, (label, _) in data.MEASURES.items()}
 #: shown if they are not 0
@@ -66,24 +66,29 @@ def Sums(focus: Focus, spent: data.Spent) -> Any:
     with Section(
         f"Until step {number(focus.step)}", hint="all agents; in brackets this step"
     ):
-        with solara.Div(classes=["mm-row"]):
-            for name in ("calls", "tokens_in", "tokens_out", "cost"):
-                value = f"{written(name, until[name])} ({written(name, now[name])})"
-                Fact(LABELS[name].lower(), value)
-            for name, label in SAVED.items():
-                if until[name]:
-                    Fact(label, written(name, until[name]))
-            for name, limit in _limits(focus).items():
-                used = until[name]
-                share = "unknown share" if used is None else f"{used / limit:.1%}"
-                value = f"{share} of {written(name, limit)}"
-                Fact(f"{LABELS[name].lower()} budget used", value)
-        missing = focus.source.of(data.unpriced)
+        facts = {
+            LABELS[name].lower(): f"{written(name, until[name])} "
+            f"({written(name, now[name])})"
+            for name in ("calls", "tokens_in", "tokens_out", "cost")
+        }
+        facts |= {
+            SAVED[name]: written(name, until[name]) for name in SAVED if until[name]
+        }
+        for name, limit in _limits(focus).items():
+            used = until[name]
+            share = "unknown share" if used is None else f"{used / limit:.1%}"
+            label = f"{LABELS[name].lower()} budget used"
+            facts[label] = f"{share} of {written(name, limit)}"
+        Facts(facts)
+        missing = [
+            f"{row['model'] or '?'} ({row['unpriced']:,} calls)"
+            for row in focus.source.of(data.grouped, ("model",))
+            if row["unpriced"]
+        ]
         if missing:
-            models = ", ".join(f"{model} ({count:,} calls)" for model, count in missing)
             Note(
-                f"No price is known for: {models}. Their cost is unknown, and is not "
-                "counted as 0; the other calls have cost "
+                f"No price is known for: {', '.join(missing)}. Their cost is unknown, and "
+                "is not counted as 0; the other calls have cost "
                 f"{written('cost', until['known'])} so far.",
                 "warning",
             )

@@ -15,7 +15,7 @@ from mesa_memory.viz.views.navigation import to_evidence
 from mesa_memory.viz.views.nothing import NotAtThisStep
 from mesa_memory.viz.views.requests.cost import written
 from mesa_memory.viz.views.requests.parts import ContextWindow
-from mesa_memory.viz.widgets import Empty, Fact, Note, Plain, Section, Table, number
+from mesa_memory.viz.widgets import Empty, Facts, Note, Plain, Section, Table, number
 
 NEVER = (
     "never asked a language model. Memories such as STLTMemory, FactMemory and "
@@ -69,10 +69,7 @@ def NoRequests(focus: Focus) -> Any:
 @solara.component
 def Listed(focus: Focus, found: list[data.Row], chosen: str) -> Any:
     """All requests of the step; a click chooses one."""
-    with solara.Div(classes=["mm-row"]):
-        Fact("requests", str(len(found)))
-        for label, count in _counts(found).items():
-            Fact(label, f"{count:,}")
+    Facts(_counts(found))
     Table(
         {
             "purpose": "purpose",
@@ -101,19 +98,13 @@ def Sent(row: data.Row) -> Any:
     """The words of a request, and its route."""
     title = f"Request for {row['purpose'] or 'an unknown purpose'}"
     with Section(title, hint=f"number {row['occurrence'] or 1} of this step"):
-        with solara.Div(classes=["mm-row"]):
-            Fact("model", row["model"] or "–")
-            for name, label in (
-                ("tier", "tier"),
-                ("client", "client"),
-                ("form", "form"),
-            ):
-                if row[name]:
-                    Fact(label, str(row[name]))
-            Fact("tokens in", written("", row["tokens_in"]))
-            Fact("tokens cached", written("", row["tokens_cached"]))
-            Fact("tokens out", written("", row["tokens_out"]))
-            Fact("cost", written("cost", row["cost"]))
+        names = ("model", "tier", "client", "form")
+        tokens = ("tokens_in", "tokens_cached", "tokens_out")
+        Facts(
+            {name: row[name] for name in names if row[name]}
+            | {name.replace("_", " "): written("", row[name]) for name in tokens}
+            | {"cost": written("cost", row["cost"])}
+        )
         if row["round"] == "repair":
             Note("It repairs a reply of this step that could not be used.")
         for role, text in row["messages"]:
@@ -166,16 +157,18 @@ def Made(focus: Focus, found: list[data.Row], request: data.Row) -> Any:
         )
 
 
-def _counts(found: list[data.Row]) -> dict[str, int]:
+def _counts(found: list[data.Row]) -> dict[str, str]:
     """Sums over all requests; rare ones only if there are any."""
-    tokens = {
-        "tokens in": sum(row["tokens_in"] or 0 for row in found),
-        "tokens cached": sum(row["tokens_cached"] or 0 for row in found),
-        "tokens out": sum(row["tokens_out"] or 0 for row in found),
+    names = ("tokens_in", "tokens_cached", "tokens_out")
+    sums = {
+        name.replace("_", " "): sum(row[name] or 0 for row in found) for name in names
     }
     rare = {
         "repairs": sum(row["round"] == "repair" for row in found),
         "failed": sum(row["error"] is not None for row in found),
         "not sent": sum(bool(row["replayed"] or row["cached"]) for row in found),
     }
-    return tokens | {name: count for name, count in rare.items() if count}
+    sums |= {name: count for name, count in rare.items() if count}
+    return {
+        name: f"{count:,}" for name, count in ({"requests": len(found)} | sums).items()
+    }

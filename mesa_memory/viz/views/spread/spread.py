@@ -16,7 +16,7 @@ from mesa_memory.viz.views.nothing import NoMemories
 from mesa_memory.viz.widgets import (
     Choose,
     Empty,
-    Fact,
+    Facts,
     SearchBox,
     Section,
     Slide,
@@ -162,10 +162,13 @@ def Diffusion(
     total, place = len(held.agents), held.steps.index(focus.step)
     now, ever = held.holders[place], held.reached[place]
     with Section("Diffusion", hint="agents that hold such a memory, by step"):
-        with solara.Div(classes=["mm-row"]):
-            Fact("holders at this step", f"{now} of {total} ({now / total:.0%})")
-            Fact("holders so far", f"{ever}")
-            Fact("agents that forgot it", f"{ever - now}")
+        Facts(
+            {
+                "holders at this step": f"{now} of {total} ({now / total:.0%})",
+                "holders so far": ever,
+                "agents that forgot it": ever - now,
+            }
+        )
         if not held.counts.any():
             half = f"{_least(selection) / 2:.2f}"
             Empty(

@@ -4,7 +4,7 @@ from typing import Any
 
 import solara
 
-from mesa_memory.viz.background import use_answer
+from mesa_memory.viz.background import is_small, use_work
 from mesa_memory.viz.data.activity import MEASURES as COUNTED
 from mesa_memory.viz.data.activity import activity
 from mesa_memory.viz.data.spread import spread
@@ -33,12 +33,33 @@ MEASURES = {f"memory:{name}": label for name, (label, _) in COUNTED.items()}
 @solara.component
 def StoryView(focus: Focus) -> Any:
     """The story of a run: picture, person and curves, all at the chosen step."""
-    shown = focus.source.of(scene)
+    source, text = focus.source, focus.selection.choice.text.strip()
+    shown = source.of(scene)
     key = _colour(focus.selection, shown)
-    kind, _, name = key.partition(":")
-    view = {"memory": ByMeasure, "outcome": ByOutcome, TEXT: ByText}[kind]
+    looked_for = text if key == TEXT else ""
+    blank = solara.use_memo(
+        lambda: data.nothing(source.agent_ids, len(source.steps)), [source]
+    )
     with solara.Column(gap="0px"):
-        view(focus, shown, name)
+        found = use_work(
+            lambda: _colouring(source, shown, key, looked_for),
+            (source.run, key, looked_for),
+            source.stamp,
+            is_small(source) or key.startswith("outcome:") or (key, text) == (TEXT, ""),
+            "Reading all memories of the run …",
+        )
+        Scenery(focus, shown, found or blank)
+
+
+def _colouring(source: Source, shown: Scene, key: str, text: str) -> Colouring | None:
+    """The colours of a key; None for those of a blank text."""
+    kind, _, name = key.partition(":")
+    if kind == "outcome":
+        return data.of_outcome(shown, name)
+    if kind == "memory":
+        return data.of_measure(source.of(activity), name)
+    held = spread.holding(spread.found(source.run, text)) if text else None
+    return data.of_text(held, text) if held else None
 
 
 def _colour(selection: Selection, shown: Scene) -> str:
@@ -46,48 +67,6 @@ def _colour(selection: Selection, shown: Scene) -> str:
     outcomes = [f"outcome:{name}" for name in shown.outcomes]
     allowed = [*outcomes, *MEASURES, TEXT]
     return selection.option("colour", next(iter(outcomes), "memory:events"), allowed)
-
-
-@solara.component
-def ByOutcome(focus: Focus, shown: Scene, name: str) -> Any:
-    """Coloured by an outcome that the model reports of its agents."""
-    found = solara.use_memo(lambda: data.of_outcome(shown, name), [id(shown), name])
-    Scenery(focus, shown, found)
-
-
-@solara.component
-def ByMeasure(focus: Focus, shown: Scene, measure: str) -> Any:
-    """Coloured by a measure of memories; counting a long run takes a while."""
-    counted = use_answer(focus.source, activity, says="Counting all steps …")
-    found = solara.use_memo(
-        lambda: data.of_measure(counted, measure) if counted else _nothing(focus),
-        [id(counted), measure],
-    )
-    Scenery(focus, shown, found)
-
-
-@solara.component
-def ByText(focus: Focus, shown: Scene, _: str) -> Any:
-    """Coloured by whether an agent holds a memory like a text."""
-    text = focus.selection.choice.text.strip()
-    says = "Reading all texts of the run …"
-    # Without a text there is nothing to read.
-    quick = None if text else True
-    answer = use_answer(focus.source, _holding, text, says=says, quick=quick)
-    found = solara.use_memo(lambda: answer or _nothing(focus), [id(answer)])
-    Scenery(focus, shown, found)
-
-
-def _nothing(focus: Focus) -> Colouring:
-    """No colours, until there is something to show."""
-    return data.nothing(focus.source.agent_ids, len(focus.source.steps))
-
-
-def _holding(run: Any, text: str) -> Colouring | None:
-    """The holders of a memory like a text; None for a blank one."""
-    if not text:
-        return None
-    return data.of_text(spread.holding(spread.found(run, text)), text)
 
 
 @solara.component
