@@ -20,7 +20,7 @@ from mesa_memory.runs.compare import (
     first_difference,
 )
 from mesa_memory.runs.recorded import RecordedRun
-from mesa_memory.runs.stored import overview, run_id, run_row
+from mesa_memory.runs.stored import overview, run_row
 from mesa_memory.stores.open import open_store
 from mesa_memory.stores.sql import Store
 
@@ -339,8 +339,8 @@ def open_run(store: str | Path | Store, run: int | str | None = None) -> Run:
     if isinstance(store, str | Path):
         opened = open_store(store, read_only=True)
         try:
-            return Run(opened, run_id(opened, run))
+            return Run(opened, opened.run_id(run))
         except BaseException:
             opened.close()
             raise
-    return Run(store, run_id(store, run), lent=True)
+    return Run(store, store.run_id(run), lent=True)

@@ -1,4 +1,4 @@
-"""The runs of a store: an overview, and a run by its number or name."""
+"""The runs of a store: an overview, and the row of one."""
 
 from typing import Any
 
@@ -6,9 +6,8 @@ from sqlalchemy import func, select
 
 import mesa_memory.stores.schema as schema
 from mesa_memory.core.arguments import readable
-from mesa_memory.runs.recorded import listed, rows, table_of
+from mesa_memory.runs.recorded import table_of
 from mesa_memory.runs.table import Table
-from mesa_memory.stores.open import no_run
 from mesa_memory.stores.sql import Store
 
 runs, steps, agents = schema.runs, schema.steps, schema.agents
@@ -37,33 +36,6 @@ def overview(store: Store) -> Table:
     for row in table.rows:
         row["parameters"] = readable(row["parameters"])
     return table
-
-
-def run_id(store: Store, run: Any) -> int:
-    """The id of a run.
-
-    Args:
-        store: with the run.
-        run: id or name, of which the newest run counts; None is the newest run.
-
-    Raises:
-        ValueError: if the store lacks the run; lists its runs.
-        StoreUnavailable: if the store does not have any run.
-    """
-    known = rows(store, select(runs.c.id, runs.c.name).order_by(runs.c.id))
-    if not known:
-        raise no_run(store.location)
-    meant = [
-        number
-        for number, name in known
-        if run is None or run in (number, name) or run == str(number)
-    ]
-    if meant and not isinstance(run, bool):
-        exact = [number for number in meant if number == run]
-        return exact[0] if exact else meant[-1]
-    names = listed(f"{n} {name!r}" if name else n for n, name in known)
-    what = "no run" if run is None else f"no run {run!r}"
-    raise ValueError(f"{store.location}: there is {what}; its runs are {names}")
 
 
 def run_row(store: Store, number: int) -> dict[str, Any]:

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesa_memory.core.validate import checked_int, checked_number
-
 
 @dataclass
 class RunInfo:
@@ -94,14 +92,8 @@ class Options:
 
     Attributes:
         read_only: nothing is written.
-        keep: how many of the newest checkpoints of a run stay, besides those to be kept.
         timeout: seconds to wait for another writer.
     """
 
     read_only: bool = False
-    keep: int = 2
     timeout: float = 30.0
-
-    def __post_init__(self) -> None:
-        checked_int("keep", self.keep)
-        checked_number("timeout", self.timeout)

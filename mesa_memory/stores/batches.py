@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 import mesa_memory.stores.schema as schema
 from mesa_memory.errors import StoreError
 from mesa_memory.stores.base import Batch
-from mesa_memory.stores.rows import clean_rows, json_text
+from mesa_memory.stores.columns import clean_rows, json_text
 from mesa_memory.stores.schema import PROBES, REPLACED, metadata
 
 #: the tables whose rows are numbered, in this order within a batch, and their lists
@@ -39,6 +39,8 @@ CHANGES = {
 }
 
 
+#: the newest checkpoints of a run that stay, besides those to be kept
+NEWEST_CHECKPOINTS = 2
 #: the INSERT of each dialect that may replace a row
 INSERTS = {"postgresql": postgresql.insert, "sqlite": sqlite.insert}
 
@@ -168,14 +170,12 @@ def write_batches(
     run: int,
     batches: Sequence[Batch],
     seq: int | None,
-    keep: int,
 ) -> int:
     """Writes batches; the number of the last row.
 
     Args:
         on: a connection, within a transaction.
         seq: number of the last row before; None looks it up.
-        keep: how many of the newest checkpoints stay, besides those to be kept.
 
     Raises:
         StoreError: if a step was written before, or a record to change is missing.
@@ -199,7 +199,7 @@ def write_batches(
                 "from the first step on; nothing of this batch was written."
             )
     if new.inserts["checkpoints"]:
-        _prune(on, run, keep)
+        _prune(on, run)
     return new.seq
 
 
@@ -281,9 +281,9 @@ def _end_steps(on: sa.Connection, run: int, new: MergedBatch) -> None:
             row["kept"] = row["kept"] or (kept and row["step"] == step)
 
 
-def _prune(on: sa.Connection, run: int, keep: int) -> None:
+def _prune(on: sa.Connection, run: int) -> None:
     """Deletes all but the newest checkpoints and those to be kept."""
-    old = checkpoint_steps(on, run)[keep:]
+    old = checkpoint_steps(on, run)[NEWEST_CHECKPOINTS:]
     if old:
         table = schema.checkpoints
         delete = sa.delete(table).filter_by(run=run).where(table.c.step.in_(old))

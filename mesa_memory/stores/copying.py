@@ -11,9 +11,9 @@ import sqlalchemy as sa
 
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.errors import StoreError, StoreUnavailable
+from mesa_memory.stores.columns import storable
 from mesa_memory.stores.faults import fault
 from mesa_memory.stores.open import is_path, open_store
-from mesa_memory.stores.rows import storable
 from mesa_memory.stores.schema import (
     BESIDE,
     calls,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import sqlalchemy as sa
 from filelock import FileLock, Timeout
@@ -21,11 +21,15 @@ from mesa_memory.errors import RunInUse, StoreUnavailable
 from mesa_memory.stores.schema import leases, runs
 
 
-class RunLocks(Protocol):
-    """Locks of runs, held by one store until it is closed or its process ends."""
+class RunLocks:
+    """Locks of runs, held by one store until it is closed or its process ends.
+
+    These are of a store in memory, which no other store can write.
+    """
 
     def acquire(self, run: int) -> bool:
         """Takes the lock of a run without waiting, or checks that it is still held."""
+        return True
 
     def release(self, run: int) -> None:
         """Gives the lock of a run back."""
@@ -34,21 +38,7 @@ class RunLocks(Protocol):
         """Gives all locks back."""
 
 
-class NoLocks:
-    """The locks of a store in memory, which no other store can write."""
-
-    def acquire(self, run: int) -> bool:
-        """See ``RunLocks``."""
-        return True
-
-    def release(self, run: int) -> None:
-        """See ``RunLocks``."""
-
-    def close(self) -> None:
-        """See ``RunLocks``."""
-
-
-class FileLocks:
+class FileLocks(RunLocks):
     """A lock file beside a SQLite file for each run that is being written."""
 
     def __init__(self, path: str) -> None:

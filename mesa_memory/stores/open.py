@@ -2,11 +2,8 @@
 
 import os
 import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
-from mesa_memory.errors import StoreUnavailable
 from mesa_memory.stores.base import Options
 from mesa_memory.stores.postgres import open_postgres
 from mesa_memory.stores.sql import Store
@@ -20,7 +17,6 @@ def open_store(
     location: str | Path,
     read_only: bool = False,
     *,
-    keep: int = 2,
     timeout: float = 30.0,
 ) -> Store:
     """Opens a store, or makes a new one.
@@ -30,7 +26,6 @@ def open_store(
             ``"postgresql+psycopg://user@host/database"``, or ``"postgresql:embedded"``
             (``"postgresql:embedded?folder=path"``), which runs its own server.
         read_only: write nothing.
-        keep: how many of the newest checkpoints of a run stay, besides those to be kept.
         timeout: seconds to wait for another writer before ``StoreBusy``.
 
     Raises:
@@ -38,7 +33,7 @@ def open_store(
         MissingExtra: if PostgreSQL's packages are not installed.
         ValueError: for an address of another kind of database.
     """
-    options = Options(read_only, keep, timeout)
+    options = Options(read_only, timeout)
     address = str(location)
     if is_postgres(address):
         return open_postgres(address, options)
@@ -98,20 +93,3 @@ def sqlite_path(address: str) -> str:
     if not path or "\0" in path:
         raise ValueError(f"a path must have characters, and no NUL, got {address!r}")
     return path
-
-
-def other_run(location: str, runs: Iterable[int], given: Any) -> ValueError:
-    """The error for a run that a store does not have."""
-    return ValueError(f"{location} has the runs {sorted(runs)}, not {given}")
-
-
-def no_run(location: str) -> StoreUnavailable:
-    """The error for a store without runs."""
-    said = "it has no recorded run."
-    if "://" not in location:
-        said += (
-            " If it is a copy of a file that was being written, what was in the "
-            f"{location}-wal of the original is missing: copy it again with "
-            "mesa-memory copy ORIGINAL TARGET."
-        )
-    return StoreUnavailable(said, location=location)

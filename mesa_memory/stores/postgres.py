@@ -12,8 +12,8 @@ import mesa_memory.stores.schema as schema
 from mesa_memory.core.text import redaction
 from mesa_memory.errors import MissingExtra, StoreError, StoreUnavailable
 from mesa_memory.stores.base import Options
+from mesa_memory.stores.columns import json_text
 from mesa_memory.stores.postgres_locks import AdvisoryLocks
-from mesa_memory.stores.rows import json_text
 from mesa_memory.stores.sql import Store
 
 _EMBEDDED = "postgresql:embedded"

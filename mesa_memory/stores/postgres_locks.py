@@ -6,6 +6,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 
+from mesa_memory.stores.leases import RunLocks
+
 #: seconds in which the server notices that a killed process has closed its connection
 GRACE_S = 0.5
 #: seconds after which the server takes a silent machine for dead: 15 + 3 * 5
@@ -14,7 +16,7 @@ _KEEP_ALIVE = {"idle": 15, "interval": 5, "count": 3}
 _KEY = "(CAST(CAST('runs' AS regclass) AS oid)::bigint << 32) | :run"
 
 
-class AdvisoryLocks:
+class AdvisoryLocks(RunLocks):
     """The locks of the runs that one store writes, on a connection of their own."""
 
     def __init__(self, engine: sa.Engine) -> None:

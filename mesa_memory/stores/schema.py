@@ -14,7 +14,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
+from mesa_memory.stores.columns import (
     BigInteger,
     Boolean,
     Document,
@@ -23,7 +23,6 @@ from mesa_memory.stores.columns import (  # noqa: F401 - readers find them here
     Integer,
     Searchable,
     Text,
-    vector_text,
 )
 
 #: version of the schema below
@@ -129,9 +128,30 @@ def _log(name: str, *columns: Column) -> Table:
     )
 
 
-def _told() -> tuple[Column, ...]:
-    """The columns that say how a request was answered."""
+def _at_step(name: str, *columns: Column, key: tuple[str, ...] = ()) -> Table:
+    """A table with a row for an agent at a step; the agent ``""`` is the model."""
+    return Table(
+        name,
+        metadata,
+        Column("run", Integer, nullable=False),
+        Column("step", Double, nullable=False),
+        Column("agent", Text, nullable=False),
+        *columns,
+        PrimaryKeyConstraint("run", "step", "agent", *key),
+    )
+
+
+def _answer() -> tuple[Column, ...]:
+    """The columns of a request's answer, and how it was answered."""
     return (
+        Column("reply", Text),
+        Column("raw", Document(dict)),
+        Column("tokens_in", Integer),
+        Column("tokens_out", Integer),
+        Column("cost", Double),
+        Column("latency", Double),
+        Column("attempts", Integer),
+        Column("finish", Text),
         Column("tokens_cached", Integer),
         Column("tier", Text),
         Column("cached", Boolean()),
@@ -173,17 +193,9 @@ calls = _log(
     Column("model", Text),
     Column("prompt", Document(list, dict)),
     Column("prompt_hash", Text),
-    Column("reply", Text),
-    Column("raw", Document(dict)),
-    Column("tokens_in", Integer),
-    Column("tokens_out", Integer),
-    Column("cost", Double),
-    Column("latency", Double),
-    Column("attempts", Integer),
     Column("replayed", Boolean()),
     Column("error", Text),
-    Column("finish", Text),
-    *_told(),
+    *_answer(),
 )
 
 #: answers of the step that is not finished yet, so that a resumed run need not pay for
@@ -198,15 +210,7 @@ unfinished_calls = Table(
     Column("purpose", Text, nullable=False),
     Column("model", Text),
     Column("prompt_hash", Text, nullable=False),
-    Column("reply", Text),
-    Column("raw", Document(dict)),
-    Column("tokens_in", Integer),
-    Column("tokens_out", Integer),
-    Column("cost", Double),
-    Column("latency", Double),
-    Column("attempts", Integer),
-    Column("finish", Text),
-    *_told(),
+    *_answer(),
     PrimaryKeyConstraint("run", "number"),
 )
 
@@ -240,15 +244,10 @@ steps = Table(
 )
 
 #: what a run goes on from; the agent ``""`` is the model itself; ``kept`` ones stay
-checkpoints = Table(
+checkpoints = _at_step(
     "checkpoints",
-    metadata,
-    Column("run", Integer, nullable=False),
-    Column("step", Double, nullable=False),
-    Column("agent", Text, nullable=False),
     Column("state", Document(dict), nullable=False),
     Column("kept", Boolean()),
-    PrimaryKeyConstraint("run", "step", "agent"),
 )
 
 #: what an embedder elsewhere gave for a text: float32 in base64, by a hash of both; they
@@ -275,27 +274,18 @@ leases = Table(
 
 #: what was measured of a run's model at a step, and of its agents; the agent ``""`` is
 #: the model
-measures = Table(
+measures = _at_step(
     "measures",
-    metadata,
-    Column("run", Integer, nullable=False),
-    Column("step", Double, nullable=False),
-    Column("agent", Text, nullable=False),
     Column("measured", Document(dict), nullable=False),
-    PrimaryKeyConstraint("run", "step", "agent"),
 )
 
 #: what agents said to a questionnaire; ``error`` if the answer could not be used
-responses = Table(
+responses = _at_step(
     "responses",
-    metadata,
-    Column("run", Integer, nullable=False),
-    Column("step", Double, nullable=False),
-    Column("agent", Text, nullable=False),
     Column("question", Text, nullable=False),
     Column("value", Document),
     Column("error", Text),
-    PrimaryKeyConstraint("run", "step", "agent", "question"),
+    key=("question",),
 )
 
 #: ``fingerprint`` says with what its runs are made, ``drift`` what was accepted to differ

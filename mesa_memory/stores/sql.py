@@ -17,12 +17,13 @@ from mesa_memory.errors import (
     StoreError,
     StoreReadOnly,
     StoreTooNew,
+    StoreUnavailable,
 )
 from mesa_memory.stores.base import Batch, Options, RunInfo
 from mesa_memory.stores.batches import CHANGES, checkpoint_steps, write_batches
+from mesa_memory.stores.columns import storable
 from mesa_memory.stores.faults import fault
-from mesa_memory.stores.leases import Leases, NoLocks, RunLocks
-from mesa_memory.stores.rows import storable
+from mesa_memory.stores.leases import Leases, RunLocks
 
 
 class Store:
@@ -52,7 +53,7 @@ class Store:
         self._process = os.getpid()
         self._lock = threading.Lock()
         self._seqs: dict[int, int] = {}
-        self._locks = NoLocks() if locks is None else locks
+        self._locks = locks or RunLocks()
         self._leases = Leases(self._locks)
 
     def guard(self) -> None:
@@ -163,6 +164,35 @@ class Store:
         self.confirm(on, run)
         return run
 
+    def run_id(self, run: int | str | None = None, but: int | None = None) -> int:
+        """The id of a run by its id or name; of several, and for None, the newest.
+
+        Args:
+            but: id of a run that does not count.
+
+        Raises:
+            ValueError: if the store lacks the run; lists its runs.
+            StoreUnavailable: if the store does not have any run.
+        """
+        columns = schema.runs.c
+        query = sa.select(columns.id, columns.name).order_by(columns.id.desc())
+        with self.reading() as on:
+            known = [row for row in on.execute(query).tuples() if row[0] != but]
+        if not known:
+            raise StoreUnavailable(_without_runs(self.location), location=self.location)
+        meant = [
+            (number != run, place, number)
+            for place, (number, name) in enumerate(known)
+            if run is None or run in (number, name) or run == str(number)
+        ]
+        if not meant or isinstance(run, bool):
+            names = [f"{n} {name!r}" if name else str(n) for n, name in reversed(known)]
+            raise ValueError(
+                f"{self.location}: there is no run {run!r}; its runs are "
+                f"{', '.join(names[:12])}{', …' if len(names) > 12 else ''}"
+            )
+        return min(meant)[-1]
+
     def hold(self, run: int) -> None:
         """Takes the lease of a run, or confirms it: no other store may write it."""
         with self.writing() as on:
@@ -197,8 +227,7 @@ class Store:
         """
         with self.writing() as on:
             self.confirm(on, run)
-            last, keep = self._seqs.get(run), self.options.keep
-            self._seqs[run] = write_batches(on, run, batches, last, keep)
+            self._seqs[run] = write_batches(on, run, batches, self._seqs.get(run))
 
     def _known(self, on: sa.Connection, run: int) -> None:
         if not on.execute(sa.select(schema.runs.c.id).filter_by(id=run)).first():
@@ -321,3 +350,13 @@ class Store:
                 self.release(run)
         self._locks.close()
         self.engine.dispose()
+
+
+def _without_runs(location: str) -> str:
+    if "://" in location:
+        return "it has no recorded run."
+    return (
+        "it has no recorded run. If it is a copy of a file that was being written, what "
+        f"was in the {location}-wal of the original is missing: copy it again with "
+        "mesa-memory copy ORIGINAL TARGET."
+    )

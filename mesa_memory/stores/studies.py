@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from mesa_memory.core.text.redaction import hide
 from mesa_memory.stores.base import RunInfo
 from mesa_memory.stores.batches import INSERTS
-from mesa_memory.stores.rows import storable
+from mesa_memory.stores.columns import storable
 from mesa_memory.stores.schema import (
     calls,
     cases,
@@ -31,8 +31,6 @@ from mesa_memory.stores.sql import Store
 #: states of a case
 WAITING, RUNNING, FINISHED = "waiting", "running", "finished"
 STOPPED, FAILED = "stopped", "failed"
-#: cases that are looked up with one statement
-CHUNK = 500
 
 
 @dataclass(frozen=True)
@@ -160,30 +158,21 @@ class Studies:
             known = dict(on.execute(there).tuples().all())
             last = max(known.values(), default=0)
             new = [row for key, row in rows.items() if key not in known]
-            for start in range(0, len(new), CHUNK):
-                part = new[start : start + CHUNK]
-                values = [
-                    _clean(dict(row)) | {"study": study, "number": number}
-                    | {"state": WAITING}
-                    for number, row in enumerate(part, last + 1 + start)
-                ]  # fmt: skip
+            values = [
+                _clean(dict(row)) | {"study": study, "number": number, "state": WAITING}
+                for number, row in enumerate(new, last + 1)
+            ]
+            if values:
                 on.execute(sa.insert(cases), values)
-            for steps in {row["steps"] for row in rows.values()}:
-                numbers = [
-                    known[key]
-                    for key, row in rows.items()
-                    if row["steps"] == steps and key in known
-                ]
-                self._set_steps(on, study, numbers, steps)
-
-    def _set_steps(
-        self, on: sa.Connection, study: int, numbers: list[int], steps: float
-    ) -> None:
-        for start in range(0, len(numbers), CHUNK):
-            part = numbers[start : start + CHUNK]
-            change = sa.update(cases).filter_by(study=study)
-            change = change.where(cases.c.number.in_(part), cases.c.steps != steps)
-            on.execute(change.values(steps=steps))
+            asked = [
+                {"case": known[key], "wanted": row["steps"]}
+                for key, row in rows.items()
+                if key in known
+            ]
+            if asked:
+                change = sa.update(cases).filter_by(study=study)
+                change = change.where(cases.c.number == sa.bindparam("case"))
+                on.execute(change.values(steps=sa.bindparam("wanted")), asked)
 
     def claim(self, study: int, number: int, info: RunInfo) -> tuple[CaseRow, bool]:
         """The case as it is now, whose run this store writes from here on.
@@ -227,10 +216,9 @@ class Studies:
                 if not self.store.has_writer(on, run)
             ]  # fmt: skip
             nothing = {"reserved": NOTHING, "beyond": NOTHING}
-            for start in range(0, len(dead), CHUNK):
-                part = spending.c.number.in_(dead[start : start + CHUNK])
-                change = sa.update(spending).filter_by(study=study).where(part)
-                on.execute(change.values(nothing))
+            change = sa.update(spending).filter_by(study=study)
+            change = change.where(spending.c.number.in_(dead))
+            on.execute(change.values(nothing))
 
     # -- what came out ------------------------------------------------------------------
 

@@ -256,7 +256,7 @@ def test_a_reopened_store_goes_on_where_the_run_ended(tmp_path):
 
 
 def test_the_newest_checkpoints_stay_and_those_to_be_kept(location):
-    store = open_store(location, keep=2)
+    store = open_store(location)
     run = store.begin(INFO)
     for step in range(1, 11):
         store.write(run, replace(full(step), kept=step == 4))

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from mesa_memory.core.requests import LLMRequest, Reply
-from mesa_memory.runs.recording.changes import Call
+from mesa_memory.runs.recording.collector import Call
 from mesa_memory.runs.recording.replay import reply_of
 from mesa_memory.runs.recording.rows import asking, call_row, prompt_hash
 from mesa_memory.stores.schema import unfinished_calls

@@ -15,7 +15,7 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa_llm.names import Names
 from mesa_memory.memories.host.carry_over import PastMemory, take_over
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.runs.recording.stored_records import StoredRecords, chosen_run, runs_of
+from mesa_memory.runs.recording.stored_records import StoredRecords
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.open import open_store
@@ -222,7 +222,7 @@ def _run(store: Store, number: Any, recorder: Any) -> int:
     own = getattr(recorder, "run", None)
     if own is not None and recorder.store.location != store.location:
         own = None
-    return chosen_run(store, runs_of(store, own), number)
+    return store.run_id(number, but=own)
 
 
 def _is_id(value: Any) -> bool:

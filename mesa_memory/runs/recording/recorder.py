@@ -19,19 +19,17 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.errors import StoreError
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.hosts.mesa.steps import StepWatch
-from mesa_memory.runs.recording.changes import Call
 from mesa_memory.runs.recording.checkpoints import (
     memories,
     snapshot,
     warn_of_beside,
 )
-from mesa_memory.runs.recording.collector import Collector
+from mesa_memory.runs.recording.collector import Call, Collector
 from mesa_memory.runs.recording.config import Recording
 from mesa_memory.runs.recording.holding import Holding
 from mesa_memory.runs.recording.paid_answers import PaidAnswers, answer_row
-from mesa_memory.runs.recording.rows import agent_row
+from mesa_memory.runs.recording.rows import StepBatch, agent_row
 from mesa_memory.runs.recording.scenes import SceneLog
-from mesa_memory.runs.recording.step_batch import StepBatch
 from mesa_memory.runtime.loop import at_exit
 from mesa_memory.runtime.services import Services
 from mesa_memory.stores.base import Batch

@@ -12,10 +12,9 @@ from mesa_memory.errors import StoreCorrupt
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.llm.doubles.replay import Recorded, ReplayLLM, ReplayOrCall, response
 from mesa_memory.runs.recording.rows import asking, prompt_hash
-from mesa_memory.runs.recording.stored_records import chosen_run, runs_of
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.stores.open import open_store, split_run
-from mesa_memory.stores.schema import calls
+from mesa_memory.stores.schema import calls, runs
 from mesa_memory.stores.sql import Store
 
 #: all columns without the prompt, which is long and rarely needed
@@ -51,17 +50,18 @@ def replay(
 
 
 def _run(store: Store, number: str | None, seed: str) -> int:
-    found = runs_of(store)
+    newest = store.run_id(number)
     if number:
-        return chosen_run(store, found, int(number) if number.isdecimal() else number)
-    seeds = {run: row["seed"] for run, row in found.items()}
-    for run, its_seed in seeds.items():
-        if its_seed == seed:
-            return run
-    raise ValueError(
-        f"{store.location} has no run with seed {seed}, only with the seeds "
-        f"{sorted(set(map(str, seeds.values())))}: make the model with one of them"
-    )
+        return newest
+    with store.reading() as on:
+        found = on.execute(sa.select(runs.c.seed, runs.c.id).order_by(runs.c.id))
+        seeds = dict(found.tuples().all())
+    if seed not in seeds:
+        raise ValueError(
+            f"{store.location} has no run with seed {seed}, only with the seeds "
+            f"{sorted(map(str, seeds))}: make the model with one of them"
+        )
+    return seeds[seed]
 
 
 def _recorded(store: Store, run: int, request: LLMRequest) -> list[Recorded]:

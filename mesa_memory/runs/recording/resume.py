@@ -18,19 +18,14 @@ from mesa_memory.runs.recording import checkpoints
 from mesa_memory.runs.recording.attachment import Attachment
 from mesa_memory.runs.recording.paid_answers import PaidAnswers
 from mesa_memory.runs.recording.parameters import made_with, merged
-from mesa_memory.runs.recording.stored_records import (
-    StoredRecords,
-    chosen_run,
-    last_number,
-    runs_of,
-)
+from mesa_memory.runs.recording.stored_records import StoredRecords, last_number
 from mesa_memory.runs.recording.vectors import RecordedVectors
 from mesa_memory.runtime.services import Services
 from mesa_memory.runtime.single_flight import MAX_SHARED_ANSWERS
 from mesa_memory.stores.columns import wrong
 from mesa_memory.stores.copying import copy_run
 from mesa_memory.stores.open import open_store
-from mesa_memory.stores.schema import answers, steps
+from mesa_memory.stores.schema import answers, runs
 
 logger = logger_of(__name__)
 
@@ -146,7 +141,7 @@ def _resumed(
     new: dict[str, Any] | None,
 ) -> Any:
     _hold(store, run)
-    if step is None and not _has_finished_step(store, run):
+    if step is None and not store.has_steps(run):
         store.truncate(run, BEFORE_STEPS, new)
         paid = PaidAnswers.of(store, run, BEFORE_STEPS)
         with Attachment(store, run, paid).made(make) as model:
@@ -241,12 +236,6 @@ def _hold(store: Any, run: int) -> None:
         store.hold(run)
 
 
-def _has_finished_step(store: Any, run: int) -> bool:
-    query = sa.select(steps.c.step).filter_by(run=run).limit(1)
-    with store.reading() as on:
-        return on.execute(query).first() is not None
-
-
 @contextmanager
 def _restored(
     make: partial[Any],
@@ -305,6 +294,7 @@ def _answers(store: Any, run: int, step: float) -> dict[str, Any]:
 
 def _run(store: Any, run: int | None) -> tuple[int, dict[str, Any]]:
     """A run's number and the parameters of its model."""
-    found = runs_of(store)
-    chosen = chosen_run(store, found, run)
-    return chosen, found[chosen]["parameters"] or {}
+    chosen = store.run_id(run)
+    with store.reading() as on:
+        parameters = on.scalar(sa.select(runs.c.parameters).filter_by(id=chosen))
+    return chosen, parameters or {}

@@ -1,8 +1,10 @@
-"""The rows of a store's tables for one run."""
+"""The rows of a step in a store's tables."""
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -10,12 +12,18 @@ import numpy as np
 from mesa_memory.core import render
 from mesa_memory.core.fault_table import FailedAttempt
 from mesa_memory.core.records import DERIVED, MemoryRecord
+from mesa_memory.core.render import event_text
 from mesa_memory.core.requests import LLMRequest
+from mesa_memory.core.snapshot import encode
+from mesa_memory.core.text.tool_calls import functions
 from mesa_memory.hosts.mesa_llm.names import own_name
 from mesa_memory.llm.doubles.replay import response_data
+from mesa_memory.retrieval import overlap
 from mesa_memory.retrieval.index import ScoredRecord
-from mesa_memory.runs.recording.changes import Call, Recall
-from mesa_memory.runs.recording.uses import used_in
+from mesa_memory.runs.recording.collector import Call, Changes, Recall
+from mesa_memory.runs.recording.vectors import row_of
+from mesa_memory.stores.base import Batch
+from mesa_memory.tasks import BY_RESEARCHER
 
 #: longest text of a record, for readers; the content is kept whole
 TEXT_CHARS = 2000
@@ -177,3 +185,147 @@ def call_row(call: Call) -> dict[str, Any]:
 
 def _attempts(failed: Sequence[FailedAttempt]) -> list[dict[str, Any]] | None:
     return [attempt._asdict() for attempt in failed] or None
+
+
+# -- the records that a reply used ----------------------------------------------------
+
+#: of the requests with which an agent reasons, if they go through the package
+REASONING_PURPOSE = "reasoning"
+#: of the recalls that are read for such a request
+READ_PURPOSE = "prompt"
+#: as much of a line is compared
+LINE_CHARS = 2000
+
+
+def replies_to(recalls: Sequence[Recall], calls: Iterable[Call]) -> dict[int, str]:
+    """The replies after each recall, by its place among the recalls.
+
+    Replies belong to all that the agent read since those before. A recall after which
+    nothing was said, such as of an agent whose reasoning goes elsewhere, is not there.
+    """
+    read = [
+        (recall.place, number, None)
+        for number, recall in enumerate(recalls)
+        if recall.whose.get("purpose") == READ_PURPOSE
+    ]
+    said = [
+        (call.turn, len(recalls), call)
+        for call in calls
+        if call.request.purpose == REASONING_PURPOSE and call.reply is not None
+    ]
+    found: dict[int, list[str]] = {}
+    shown: dict[Any, list[int]] = {}  # numbers of what each agent has read last
+    answered: set[Any] = set()
+    for _, number, call in sorted(chain(read, said), key=lambda each: each[:2]):
+        if call is None:
+            agent = recalls[number].whose["agent"]
+            if agent in answered:
+                answered.discard(agent)
+                shown[agent] = []
+            shown.setdefault(agent, []).append(number)
+        else:
+            agent = call.request.agent
+            answered.add(agent)
+            for place in shown.get(agent, ()):
+                found.setdefault(place, []).append(_said(call))
+    return {place: "\n".join(texts) for place, texts in found.items()}
+
+
+def used_in(records: Sequence[MemoryRecord], reply: str) -> list[bool]:
+    """For each record, shown together with the others: did the reply use it?"""
+    return overlap.used([_line(record) for record in records], reply)
+
+
+def _said(call: Call) -> str:
+    """All that a reply says: its text, and the arguments of the tools that it calls."""
+    assert call.reply is not None
+    raw = response_data(call.reply.raw) if call.reply.raw is not None else None
+    arguments = (str(one.get("arguments") or "") for one in functions(raw))
+    return "\n".join([call.reply.text or "", *arguments])
+
+
+def _line(record: MemoryRecord) -> str:
+    return event_text(record.kind, record.content, LINE_CHARS)
+
+
+# -- a whole step ---------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class StepBatch:
+    """A step on its way to the writer; see ``stores.writer.Waiting``.
+
+    Attributes:
+        changes: of the step.
+        snapshot: a checkpoint, not yet encoded; None without one.
+        kept: its checkpoint stays beside newer ones.
+        finished: False for changes between two steps.
+        extends: changes between two steps belong to the end of the first.
+    """
+
+    step: float
+    changes: Changes
+    snapshot: Mapping[str, Any] | None
+    kept: bool
+    finished: bool
+    extends: bool = False
+
+    @property
+    def resumable(self) -> bool:
+        """True if there is a checkpoint of its end."""
+        return self.snapshot is not None
+
+    def batch(self) -> Batch:
+        """The rows, in an order that is the same in every execution."""
+        step, changes = self.step, self.changes
+        grades = dict(changes.graded)
+        opened = [
+            record_row(record, grades.pop(record.id, None), step)
+            for record in sorted(changes.opened, key=lambda record: record.order)
+        ]
+        calls = sorted(
+            changes.calls,
+            key=lambda c: (str(c.request.agent), c.request.purpose, c.occurrence),
+        )
+        return Batch(
+            step=step,
+            opened=opened,
+            graded=[(record, grade, step) for record, grade in grades.items()],
+            closed=[closing(record) for record in changes.closed],
+            embedded=[
+                (record, vector.tobytes(), source)
+                for records, vectors, source in changes.embedded
+                for record, vector in zip(records, np.asarray(vectors, dtype="<f2"))
+            ],
+            staled=changes.staled,
+            recalls=_recall_rows(changes),
+            prompts=[row for _, row in sorted(changes.prompts, key=lambda c: c[0])],
+            calls=[call_row(call) for call in calls if not _is_probe(call)],
+            probes=[call_row(call) for call in calls if _is_probe(call)],
+            interventions=changes.interventions,
+            answers=[
+                {"step": step, "key": key, "value": value}
+                for key, value in sorted(changes.answers, key=lambda answer: answer[0])
+            ],
+            scenes=changes.scenes,
+            agents=changes.agents,
+            measures=changes.measures,
+            responses=changes.responses,
+            vectors=[row_of(key, vector) for key, vector in changes.vectors],
+            checkpoint=None if self.snapshot is None else encode(self.snapshot),
+            kept=self.kept,
+            finished=self.finished,
+            extends=self.extends,
+        )
+
+
+def _is_probe(call: Call) -> bool:
+    """True if a researcher asked, not an agent of the simulation."""
+    return call.request.purpose in BY_RESEARCHER
+
+
+def _recall_rows(changes: Changes) -> list[dict[str, Any]]:
+    """The recalls in order, each with the candidates that the agent's reply used."""
+    recalls = sorted(changes.recalls, key=lambda recall: recall.place)
+    said = replies_to(recalls, changes.calls)
+    return [recall_row(recall, said.get(n)) for n, recall in enumerate(recalls)]

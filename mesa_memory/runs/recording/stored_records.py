@@ -15,8 +15,7 @@ from mesa_memory.core.records import (
 )
 from mesa_memory.errors import StoreCorrupt
 from mesa_memory.stores.batches import CHANGES
-from mesa_memory.stores.open import no_run, other_run
-from mesa_memory.stores.schema import records, runs, steps
+from mesa_memory.stores.schema import records, steps
 from mesa_memory.stores.sql import Store
 
 #: rows that are fetched at a time where only the newest are wanted
@@ -123,37 +122,6 @@ def _once(rows: Iterable[Any]) -> Iterator[Any]:
         yield row
 
 
-def runs_of(store: Store, skipped: int | None = None) -> dict[int, Any]:
-    """The rows of a store's runs by number, the newest first.
-
-    Args:
-        skipped: number of a run that does not count.
-
-    Raises:
-        StoreUnavailable: if it does not exist.
-    """
-    query = sa.select(runs.c.id, runs.c.seed, runs.c.parameters)
-    with store.reading() as on:
-        rows = on.execute(query.order_by(runs.c.id.desc())).mappings().all()
-    found = {row["id"]: row for row in rows if row["id"] != skipped}
-    if not found:
-        raise no_run(store.location)
-    return found
-
-
-def chosen_run(store: Store, found: dict[int, Any], number: Any) -> int:
-    """The run with a number; None is the newest.
-
-    Raises:
-        ValueError: if the store does not have it.
-    """
-    if number is None:
-        return next(iter(found))
-    if number not in found:
-        raise other_run(store.location, found, number)
-    return number
-
-
 def last_number(run: int, step: float) -> sa.ScalarSelect:
     """The query for the number of the last row written by the end of a step."""
     seq = sa.func.coalesce(sa.func.max(steps.c.seq), 0)
@@ -174,18 +142,14 @@ def _record(row: Any, agent: Any) -> MemoryRecord:
         sources=tuple(row["sources"] or ()),
         origin=row["origin"],
         valid_from=_clock(row["valid_from"]),
-        valid_to=row["valid_to"]
-        if row["valid_to"] is None
-        else _clock(row["valid_to"]),
+        valid_to=_clock(row["valid_to"]),
         closed_because=row["closed_because"],
         superseded_by=row["superseded_by"],
         order=(0, row["seq"]),
-        stale_since=row["stale_since"]
-        if row["stale_since"] is None
-        else _clock(row["stale_since"]),
+        stale_since=_clock(row["stale_since"]),
     )
 
 
-def _clock(step: float) -> float:
-    """A step as the model counts it: whole where it is."""
-    return int(step) if step == int(step) else step
+def _clock(step: Any) -> Any:
+    """A step as the model counts it: whole where it is; None stays."""
+    return step if step is None or step != int(step) else int(step)

@@ -15,9 +15,6 @@ from mesa_memory.errors import ReplayMismatch, StoreCorrupt
 from mesa_memory.stores.schema import vectors
 from mesa_memory.stores.sql import Store
 
-#: not more texts to one query: SQLite before 3.32 allows 999 parameters
-TEXTS_PER_QUERY = 500
-
 
 class RecordedVectors:
     """The vectors in a run.
@@ -37,14 +34,10 @@ class RecordedVectors:
             StoreError: if the store fails.
         """
         keys = {key_of(name, text): text for text in texts}
-        found: dict[str, np.ndarray] = {}
-        for start in range(0, len(keys), TEXTS_PER_QUERY):
-            part = list(keys)[start : start + TEXTS_PER_QUERY]
-            query = sa.select(vectors.c.key, vectors.c.vector).filter_by(run=self._run)
-            with self._store.reading() as on:
-                rows = on.execute(query.where(vectors.c.key.in_(part))).all()
-            found |= {keys[key]: self._vector(written) for key, written in rows}
-        return found
+        query = sa.select(vectors.c.key, vectors.c.vector).filter_by(run=self._run)
+        with self._store.reading() as on:
+            rows = on.execute(query.where(vectors.c.key.in_(keys))).all()
+        return {keys[key]: self._vector(written) for key, written in rows}
 
     def missing(self, name: str, texts: Sequence[str]) -> ReplayMismatch:
         """The error for texts that a replayed run was not given."""
