@@ -191,11 +191,6 @@ class EpisodicMemory(RecallMixin, MemoryModule):
         found = self._recalls.noted("entries", query, k)
         return [self._stream.index.entry_of[r.record.id] for r in found.records]
 
-    async def aretrieve_top_k_entries(self, k: int, query: str | None = None) -> list:
-        """``retrieve_top_k_entries``, for event loops."""
-        with await self.foreseen(query, None):
-            return self.retrieve_top_k_entries(k, query)
-
     # -- reading ------------------------------------------------------------------
 
     def format_long_term(self) -> str:

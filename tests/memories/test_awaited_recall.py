@@ -43,7 +43,6 @@ class Settler(LLMAgent):
         self.reasoning.plan(prompt="Live well.", obs=self.generate_obs())
         self.model.shown[self.unique_id].append(self.memory.get_prompt_ready())
         self.keep(self.memory.recall("What is on fire?", k=4))
-        self.memory.retrieve_top_k_entries(2, "Who makes music?")
 
     def keep(self, found):
         parts = [(r.record.id, r.rank, round(r.score, 6), r.parts) for r in found]
@@ -59,7 +58,6 @@ class Awaiting(Settler):
         await self.reasoning.aplan(prompt="Live well.", obs=obs)
         self.model.shown[self.unique_id].append(self.memory.get_prompt_ready())
         self.keep(await self.memory.arecall("What is on fire?", k=4))
-        await self.memory.aretrieve_top_k_entries(2, "Who makes music?")
 
 
 # Observations name the class of those in sight.
@@ -268,10 +266,6 @@ def test_arecall_takes_what_recall_takes_and_refuses_what_it_refuses(server):
     async def ask():
         assert await memory.arecall("the mill", **given) == outside
         assert len(await memory.arecall(k=2)) == 2
-        table = await memory.aexplain("the mill", k=5)
-        assert table.row_count == 5 and table.caption is None
-        entries = await memory.aretrieve_top_k_entries(2, "the mill")
-        assert entries == memory.retrieve_top_k_entries(2, "the mill")
         with pytest.raises(TypeError, match="query must be a text"):
             await memory.arecall(7)
         with pytest.raises(ValueError, match="k must be 0 or more"):
@@ -308,7 +302,8 @@ def test_an_outage_is_not_waited_for_again_in_the_loop_and_is_told(tmp_path):
             before = len(self.model.server.bodies)
             self.memory.get_prompt_ready()
             assert len(self.model.server.bodies) == before
-            self.model.tables.append(await self.memory.aexplain(k=2))
+            await self.memory.arecall(k=2)
+            self.model.tables.append(self.memory.explain(k=2))
 
     with EmbeddingsServer(misbehave=down) as server:
         colony = Colony(Watching, server.base, n=1, rng=1)

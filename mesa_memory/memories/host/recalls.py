@@ -1,7 +1,6 @@
 """Recall: at once or awaited in an event loop, by rankers or by words alone."""
 
 from collections.abc import Callable, Collection, Coroutine
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rich.table import Table
@@ -26,8 +25,7 @@ BY_WORDS_HERE = (
 )
 WAITED = (
     "%s recalled something inside its astep that was not embedded yet, and all other "
-    "agents waited for the embedder. Await arecall, aexplain or "
-    "aretrieve_top_k_entries instead. This is said once in a run."
+    "agents waited for the embedder. Await arecall instead. This is said once in a run."
 )
 #: the parts of every score; a scoring's own terms follow
 PARTS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
@@ -203,7 +201,11 @@ class RecallMixin:
 
         What several agents ask at the same moment is embedded in one request.
         """
-        with await self.foreseen(query, scoring):
+        await self.asettle()
+        if not (several := self.rankers()):
+            return self.recall(query, k, scoring, **filters)
+        known = await several[0].foresee(query, scoring)
+        with EMBEDDED.on(several[0].ranker, known):
             return self.recall(query, k, scoring, **filters)
 
     def explain(
@@ -217,17 +219,6 @@ class RecallMixin:
         found = self._recalled(query, k, scoring, **filters)
         title = f"Recalled by {self.layer_context.names(self.agent.unique_id)}"
         return as_table(found, title, self.layer_context.names)
-
-    async def aexplain(
-        self,
-        query: str | None = None,
-        k: int | None = None,
-        scoring: Scoring | None = None,
-        **filters: Any,
-    ) -> Table:
-        """``explain``, for event loops."""
-        with await self.foreseen(query, scoring):
-            return self.explain(query, k, scoring, **filters)
 
     def _recalled(
         self,
@@ -244,15 +235,6 @@ class RecallMixin:
         """See ``MemoryModule``; embeds the focus of the next recall."""
         for recalls in self.rankers():
             await recalls.aprepare(kind, once)
-
-    async def foreseen(
-        self, query: str | None, scoring: Scoring | None
-    ) -> AbstractContextManager[None]:
-        """A context in which a recall has the vector that it needs."""
-        await self.asettle()
-        for recalls in self.rankers():
-            return EMBEDDED.on(recalls.ranker, await recalls.foresee(query, scoring))
-        return nullcontext()
 
 
 prepare_reads(RecallMixin)
