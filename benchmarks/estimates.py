@@ -33,7 +33,7 @@ from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments.estimates.forecast import EFFORT_AGENT_STEPS, estimate
 from mesa_memory.llm.cost import pricing
 from mesa_memory.llm.doubles.offline import OfflineLLM
-from mesa_memory.memories.registry import OURS
+from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support import examples
 from tests.support.prefix_cache import PrefixCache
 
@@ -198,7 +198,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", type=int, default=24)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--memory", default=",".join(OURS))
+    parser.add_argument("--memory", default=",".join(OUR_MEMORIES))
     parser.add_argument("--world", default=",".join(WORLDS))
     parser.add_argument("--effort", type=int, default=EFFORT_AGENT_STEPS)
     parser.add_argument("--seeds", type=int, default=1)

@@ -34,7 +34,7 @@ from mesa_memory import (
     register_policy,
 )
 from mesa_memory.layers import Reflection
-from mesa_memory.memories.registry import OURS
+from mesa_memory.memories.registry import OUR_MEMORIES
 
 #: steps of a run; the windows that are compared, and the blocks in them
 STEPS, WINDOW, BLOCK = 2_000, 200, 25
@@ -45,8 +45,8 @@ MOST_TIMES = 1.2
 EVENTS, MAX_SECONDS = 100_000, 15
 #: memories whose single step of ``EVENTS`` events is measured
 SINGLE_STEP = ("episodic", "short_term", "stlt", "long_term", "impression")
-MEMORIES: dict[str, Callable[[Any], Any]] = OURS | {
-    "episodic, reflecting": lambda agent: OURS["episodic"](
+MEMORIES: dict[str, Callable[[Any], Any]] = OUR_MEMORIES | {
+    "episodic, reflecting": lambda agent: OUR_MEMORIES["episodic"](
         agent, reflection=Reflection()
     ),
 }

@@ -22,11 +22,11 @@ from mesa_memory.core.validate import token_count
 #: a longer body is no reply of a language model; bytes, unpacked
 BODY_BYTES = 10_000_000
 #: most redirects of a request, all within its own server
-REDIRECTS = 20
+MAX_REDIRECTS = 20
 #: said of a server that redirects without end
-ENDLESS = f"it redirects more than {REDIRECTS} times"
+ENDLESS_REDIRECTS = f"it redirects more than {MAX_REDIRECTS} times"
 #: the only packing that servers are told of; zlib's own is read, too
-PACKED = ("gzip", "x-gzip", "deflate")
+CONTENT_ENCODINGS = ("gzip", "x-gzip", "deflate")
 #: zlib's ``wbits``: either header, found by looking
 _EITHER_HEADER = 47
 #: of the body as it was sent, not of what is handed on
@@ -130,8 +130,8 @@ def _redirected(response: httpx.Response, bounds: _Bounds | None) -> "Body":
         body.refusal, body.status = elsewhere(target.host), 400
     elif bounds:
         bounds.redirects += 1
-        if bounds.redirects > REDIRECTS:
-            body.refusal, body.status = ENDLESS, 400
+        if bounds.redirects > MAX_REDIRECTS:
+            body.refusal, body.status = ENDLESS_REDIRECTS, 400
     return body
 
 
@@ -197,7 +197,7 @@ class Body:
         self._size = ERROR_BYTES if self._is_error else size
         self._unpack: Any = None
         packing = packing.strip().lower()
-        if packing in PACKED:
+        if packing in CONTENT_ENCODINGS:
             self._unpack = zlib.decompressobj(_EITHER_HEADER)
         elif packing not in ("", "identity"):
             self.refusal = f"its reply is packed in a way not asked for, {packing[:40]}"

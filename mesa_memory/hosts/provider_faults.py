@@ -15,7 +15,7 @@ from mesa_memory.core.fault_table import BUSY, REFUSED, Fault
 from mesa_memory.hosts.http_limits import bounded
 
 #: litellm's errors that mean a refusal, also where they have no HTTP state
-REJECTED = (
+REJECTION_ERRORS = (
     litellm.AuthenticationError,
     litellm.BadRequestError,
     litellm.NotFoundError,
@@ -88,7 +88,7 @@ def outcome(error: BaseException) -> str:
     decided = fault_table.outcome(fault_of(error))
     if decided is None:
         passing = isinstance(error, litellm.APIError | ConnectionError | TimeoutError)
-        return BUSY if passing and not isinstance(error, REJECTED) else REFUSED
+        return BUSY if passing and not isinstance(error, REJECTION_ERRORS) else REFUSED
     return decided
 
 

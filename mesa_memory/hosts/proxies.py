@@ -5,7 +5,7 @@ from urllib.parse import SplitResult
 from urllib.request import getproxies, proxy_bypass
 
 #: reached without any proxy, as a proxy cannot know this machine's own servers
-LOOPBACK = ("localhost", "127.0.0.1", "::1")
+LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
 def bypass_proxy_for_localhost() -> None:
@@ -13,7 +13,7 @@ def bypass_proxy_for_localhost() -> None:
     known = os.environ.get("no_proxy") or os.environ.get("NO_PROXY") or ""
     hosts = [host.strip() for host in known.split(",") if host.strip()]
     if "*" not in hosts:
-        hosts += [host for host in LOOPBACK if host not in hosts]
+        hosts += [host for host in LOOPBACK_HOSTS if host not in hosts]
         os.environ["no_proxy"] = os.environ["NO_PROXY"] = ",".join(hosts)
 
 

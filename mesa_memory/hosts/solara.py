@@ -14,7 +14,7 @@ _OF_MESAS_PAGES = (
     "_build_model_init_kwargs",
 )  # fmt: skip
 #: kinds of fields for parameters
-FIELDS = ("SliderInt", "SliderFloat", "Select", "Checkbox", "InputText")
+FIELD_KINDS = ("SliderInt", "SliderFloat", "Select", "Checkbox", "InputText")
 #: what a session of Solara tells of its page
 _OF_A_SESSION = ("closed_event", "page_status")
 
@@ -38,7 +38,7 @@ def adjustable(
 
     Returns:
         Names and values; names and fields, each with ``label``, ``type`` (one of
-        ``FIELDS``), ``value``, and what a field of this type needs.
+        ``FIELD_KINDS``), ``value``, and what a field of this type needs.
 
     Raises:
         ValueError: for a type of field that Mesa does not have either.
@@ -53,10 +53,10 @@ def adjustable(
             kind = "SliderFloat" if given.is_float_slider else "SliderInt"
             names = ("label", "value", "min", "max", "step")
             one = {key: getattr(given, key) for key in names} | {"type": kind}
-        if one["type"] not in FIELDS:
+        if one["type"] not in FIELD_KINDS:
             raise ValueError(
                 f"the parameter {name!r} has the field {one['type']!r}; there are "
-                f"{', '.join(FIELDS)}"
+                f"{', '.join(FIELD_KINDS)}"
             )
         fields[name] = {"label": name, "step": 1, **one}
         fields[name]["label"] = fields[name]["label"] or name

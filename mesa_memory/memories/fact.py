@@ -127,7 +127,7 @@ class FactMemory(RecallMixin, MemoryModule):
         empty = not file.statements and not file.says_empty
         if known and empty and not allow_empty:
             raise ValueError(
-                f"the file has no facts, and this memory has {known}; pass "
+                f"the file lacks facts, and this memory has {known}; pass "
                 "allow_empty=True to close them all"
             )
         with changed_by_hand(self, "edit") as detail:

@@ -33,9 +33,9 @@ from mesa_memory.memories.prompt.sections import (
 )
 
 #: name of the section that shows recent steps word for word, of whatever layer
-RECENT = "recent"
+RECENT_SECTION = "recent"
 #: fewest tokens that a prompt may be given
-LEAST = 100
+MIN_BUDGET_TOKENS = 100
 #: about the number of characters of recent steps that have room in a token
 TOKEN_CHARS = 3
 
@@ -83,7 +83,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         shares: Mapping[str, float] | None = None,
         **options: Unpack[MemoryOptions],
     ) -> None:
-        self.budget = checked_int("budget", budget, least=LEAST)
+        self.budget = checked_int("budget", budget, least=MIN_BUDGET_TOKENS)
         self.layer_context.shared = True
         chosen = presets.usual() if layers is None else list(layers)
         if not chosen:
@@ -151,7 +151,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
 
     @shares.setter
     def shares(self, shares: Mapping[str, float]) -> None:
-        names = [RECENT, *(layer.name for layer in self.layers)]
+        names = [RECENT_SECTION, *(layer.name for layer in self.layers)]
         unknown = sorted(set(shares) - set(names))
         if unknown:
             raise ValueError(
@@ -167,7 +167,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
             others = sum(self._shares.get(name, 1.0) for name in sections)
             own = self._recent_weight(others)
             chars = TOKEN_CHARS * self.budget * own / (own + others)
-            self.section_chars = max(LEAST, int(chars))
+            self.section_chars = max(MIN_BUDGET_TOKENS, int(chars))
 
     # -- the step -------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         plain = [layer for layer in self.layers if not has_section(layer)]
         problems = [text for layer in plain if (text := self._problem(layer))]
         return Section(
-            RECENT,
+            RECENT_SECTION,
             "Short term memory",
             self._verbatim(),
             self._recent_weight(others),
@@ -285,7 +285,7 @@ class LayeredMemory(RecallMixin, MemoryModule):
         """The part of the recent steps: their own, that of their layers, or half."""
         plain = [layer.name for layer in self.layers if not has_section(layer)]
         weights = [self._shares[name] for name in plain if name in self._shares]
-        return self._shares.get(RECENT) or sum(weights) or others or 1.0
+        return self._shares.get(RECENT_SECTION) or sum(weights) or others or 1.0
 
     def _problem(self, layer: Layer) -> str:
         if layer.name not in self._faults:

@@ -26,12 +26,12 @@ from mesa_memory.memories.short_term import ShortTermMemory
 from mesa_memory.memories.stlt import STLTMemory
 
 #: group of the entry points
-GROUP = "mesa_memory.memories"
+ENTRY_POINT_GROUP = "mesa_memory.memories"
 
 #: makes a memory of an agent: a class, or a preset of one
 type Maker = Callable[[Any], Memory]
 
-OURS: dict[str, Maker] = {
+OUR_MEMORIES: dict[str, Maker] = {
     "short_term": ShortTermMemory,
     "stlt": STLTMemory,
     "long_term": LongTermMemory,
@@ -50,8 +50,8 @@ OURS: dict[str, Maker] = {
 
 def names(own: Mapping[str, Maker] | None = None) -> tuple[str, ...]:
     """All names there are: ours, a program's ``own``, the installed ones by alphabet."""
-    known = {**OURS, **(own or {})}
-    offered = {entry.name for entry in entry_points(group=GROUP)}
+    known = {**OUR_MEMORIES, **(own or {})}
+    offered = {entry.name for entry in entry_points(group=ENTRY_POINT_GROUP)}
     return (*known, *sorted(offered - set(known)))
 
 
@@ -66,12 +66,14 @@ def find(name: str, own: Mapping[str, Maker] | None = None) -> Maker:
     Raises:
         UnknownMemory: if the name is unknown, or does not lead to a memory.
     """
-    known = {**OURS, **(own or {})}
+    known = {**OUR_MEMORIES, **(own or {})}
     if name in known:
         return known[name]
     if isinstance(name, str) and re.fullmatch(r"[\w.]+:[\w.]+", name):
-        return _checked(name, _loaded(name, EntryPoint(name, name, GROUP)))
-    offers = sorted({(e.value, e) for e in entry_points(group=GROUP, name=str(name))})
+        return _checked(name, _loaded(name, EntryPoint(name, name, ENTRY_POINT_GROUP)))
+    offers = sorted(
+        {(e.value, e) for e in entry_points(group=ENTRY_POINT_GROUP, name=str(name))}
+    )
     if len(offers) > 1:
         classes = " and ".join(value for value, _ in offers)
         raise UnknownMemory(

@@ -20,9 +20,9 @@ from mesa_memory.memories.host.recalls import by_words, text_of
 #: kind of the events that an agent saves
 KIND = "note"
 #: most that one search gives
-MOST = 20
+MAX_FOUND_MEMORIES = 20
 #: longest text that is saved, in characters
-LONGEST = 2000
+SAVED_CHARS = 2000
 
 
 def search_memories(agent: Any, query: str, k: int = 5) -> str:
@@ -38,7 +38,7 @@ def search_memories(agent: Any, query: str, k: int = 5) -> str:
     """
     memory = memory_of(agent)
     _check_text("query", query)
-    count = min(checked_int("k", k), MOST)
+    count = min(checked_int("k", k), MAX_FOUND_MEMORIES)
     context = memory.layer_context
     lines = [_line(record, context) for record in _found(memory, query, count)]
     return "\n".join(lines) or "You remember nothing about it."
@@ -59,7 +59,7 @@ def save_memory(agent: Any, text: str, importance: int = 3) -> str:
     _check_text("text", text)
     grade = grading.valid(importance, "importance", GRADE_MAX)
     said = render.one_line(" ".join(text.split()))
-    event = memory.arrive(KIND, {"text": render.shorten(said, LONGEST)})
+    event = memory.arrive(KIND, {"text": render.shorten(said, SAVED_CHARS)})
     memory.layer_context.grade(event, _scaled(grade, memory))
     return f"Saved: {event.content['text']}"
 

@@ -22,7 +22,7 @@ from mesa_memory.errors import UndeclaredState
 from mesa_memory.layers import Line, Reflection
 from mesa_memory.layers.chapters import Chapters
 from mesa_memory.layers.summary import Story
-from mesa_memory.memories.registry import OURS
+from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.tasks import Task
 from mesa_memory.testing import check_layer, check_memory
 from tests.memories.reliability import Reliability, ReliabilityMemory
@@ -61,7 +61,7 @@ LAYERS = {
     "facts": lambda: Facts(most=5, summarised=True),
     "conversations": lambda: Conversations(idle_steps=0),
 }
-MEMORIES = OURS | {
+MEMORIES = OUR_MEMORIES | {
     "reflecting": lambda agent: EpisodicMemory(agent, reflection=Reflection()),
 }
 

@@ -24,7 +24,7 @@ from mesa_memory import (
 )
 from mesa_memory.errors import MemoryMismatch, StoreCorrupt, StoreError
 from mesa_memory.interventions import erase
-from mesa_memory.memories.registry import OURS, find
+from mesa_memory.memories.registry import OUR_MEMORIES, find
 from mesa_memory.stores import schema
 from tests.support.classes import EVERY, PRESETS
 
@@ -312,7 +312,7 @@ def test_a_stream_goes_on_among_other_layers(runs):
     carry_over(file, ada)
     assert "On day" in ada.memory.get_prompt_ready()
     assert isinstance(Town("EpisodicMemory").people[0].memory, EpisodicMemory)
-    assert set(OURS) >= {"generative_agent"}
+    assert set(OUR_MEMORIES) >= {"generative_agent"}
 
 
 @pytest.mark.parametrize("key", ["layer", "parts"])

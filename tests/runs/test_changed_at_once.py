@@ -20,7 +20,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.interventions import edit, erase, swap
-from mesa_memory.memories.registry import OURS
+from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.playing import ended, lived
 
 
@@ -38,7 +38,7 @@ class Town(mesa.Model):
         quiet = register_policy("quiet", lambda turn: "Nothing.")
         for _ in range(2):
             person = Person(self, CoTReasoning, quiet)
-            person.memory = OURS[kind](person)
+            person.memory = OUR_MEMORIES[kind](person)
 
     def step(self):
         one, two = self.agents
@@ -97,7 +97,7 @@ def swapped(one, two):
 CHANGES = [erased, all_erased, edited, swapped]
 
 
-@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("kind", OUR_MEMORIES)
 @pytest.mark.parametrize("again", [resume, fork])
 def test_a_change_directly_after_a_run_goes_on_is_recorded(again, kind, tmp_path):
     for number, change in enumerate(CHANGES):

@@ -15,7 +15,7 @@ from mesa_memory import (
     resume,
 )
 from mesa_memory.interventions import edit, erase, implant, swap
-from mesa_memory.memories.registry import OURS
+from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked
 
 
@@ -29,7 +29,7 @@ class Town(mesa.Model):
         quiet = register_policy("quiet", lambda turn: "Nothing.")
         for _ in range(2):
             agent = LLMAgent(self, CoTReasoning, quiet)
-            agent.memory = OURS[kind](agent)
+            agent.memory = OUR_MEMORIES[kind](agent)
 
     def step(self):
         for agent in self.agents:
@@ -91,7 +91,7 @@ def recorded(file, run, step):
 
 
 @pytest.mark.parametrize("change", CHANGES)
-@pytest.mark.parametrize("kind", OURS)
+@pytest.mark.parametrize("kind", OUR_MEMORIES)
 def test_each_quick_step_is_kept_with_what_has_changed_since(kind, change, tmp_path):
     file = tmp_path / "run.sqlite"
     model = Town(kind, file)

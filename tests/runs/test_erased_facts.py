@@ -10,7 +10,7 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import FactMemory, configure, fork, register_policy, resume
 from mesa_memory.interventions import edit, erase, swap
 from mesa_memory.llm import Reply
-from mesa_memory.memories.registry import OURS
+from mesa_memory.memories.registry import OUR_MEMORIES
 from tests.support.playing import ended
 
 QUIET = register_policy("quiet", lambda turn: "Nothing.")
@@ -31,7 +31,7 @@ class Village(mesa.Model):
         self.days = days
         self.one, self.other = (Listener(self, CoTReasoning, QUIET) for _ in range(2))
         for agent in (self.one, self.other):
-            agent.memory = OURS[kind](agent)
+            agent.memory = OUR_MEMORIES[kind](agent)
 
     def step(self):
         said = {"message": self.days[int(self.steps) - 1], "sender": 7}

@@ -10,7 +10,7 @@ from typing import Any
 
 from mesa_memory.hosts import changed
 
-ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.5'."
+UPGRADE_ADVICE = "Use a supported version: pip install 'mesa-llm>=0.3.2,<0.5'."
 
 try:
     from mesa_llm.llm_agent import LLMAgent
@@ -51,7 +51,9 @@ class LLMPlace:
 
     def __init__(self, inner: Any) -> None:
         if not hasattr(inner, "_build_messages"):
-            raise changed("mesa-llm", "its ModuleLLM lacks _build_messages", ADVICE)
+            raise changed(
+                "mesa-llm", "its ModuleLLM lacks _build_messages", UPGRADE_ADVICE
+            )
         self._inner = inner
         self.llm_model: str = inner.llm_model
         self.api_base: str | None = inner.api_base
@@ -84,7 +86,9 @@ class LLMPlace:
         unknown = sorted(given.keys() - {"suppress_thinking"})
         if unknown:
             raise changed(
-                "mesa-llm", f"it calls generate() with {', '.join(unknown)}", ADVICE
+                "mesa-llm",
+                f"it calls generate() with {', '.join(unknown)}",
+                UPGRADE_ADVICE,
             )
         thinker = self.llm_model.partition("/")[0] in _THINKERS
         if given.get("suppress_thinking") and thinker:
@@ -108,7 +112,9 @@ def show_memory_to_actions(agent: Any, shown: Shown) -> None:
         return
     for act, choose in (("act", "choose_action"), ("aact", "achoose_action")):
         if not hasattr(base, choose):
-            raise changed("mesa-llm", f"its agents have {act}(), no {choose}()", ADVICE)
+            raise changed(
+                "mesa-llm", f"its agents have {act}(), no {choose}()", UPGRADE_ADVICE
+            )
         if not isinstance(vars(agent).get(choose), _Choosing):
             setattr(agent, choose, _Choosing(agent, choose, shown))
 
@@ -140,7 +146,9 @@ def give_tools(
     for name, functions in (("tools", reads), ("actions", writes)):
         listed = getattr(agent, name, None)
         if not isinstance(listed, list):
-            raise changed("mesa-llm", f"its agents have no list of {name}", ADVICE)
+            raise changed(
+                "mesa-llm", f"its agents have no list of {name}", UPGRADE_ADVICE
+            )
         listed += [function for function in functions if function not in listed]
 
 

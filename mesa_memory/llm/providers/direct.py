@@ -19,7 +19,13 @@ from mesa_memory.core.requests import Reply
 from mesa_memory.core.text import redaction
 from mesa_memory.core.text.addresses import server_address
 from mesa_memory.hosts import litellm as host
-from mesa_memory.hosts.http_limits import ENDLESS, REDIRECTS, Body, elsewhere, refusal
+from mesa_memory.hosts.http_limits import (
+    ENDLESS_REDIRECTS,
+    MAX_REDIRECTS,
+    Body,
+    elsewhere,
+    refusal,
+)
 from mesa_memory.hosts.provider_faults import StateError
 from mesa_memory.hosts.proxies import proxy_of
 from mesa_memory.llm.base import Attempt
@@ -65,7 +71,7 @@ class OpenAICompatibleSender:
         headers = target.headers(attempt.options)
         url, method = target.url, "POST"
         try:
-            for _ in range(REDIRECTS + 1):
+            for _ in range(MAX_REDIRECTS + 1):
                 sent = body if method == "POST" else b""
                 status, there = await _answered(target, method, url, headers, sent)
                 if isinstance(there, bytes):
@@ -78,7 +84,7 @@ class OpenAICompatibleSender:
             ) from None
         except aiohttp.ClientError as error:
             raise ConnectionError(str(error) or type(error).__name__) from error
-        raise StateError(400, refusal(ENDLESS))
+        raise StateError(400, refusal(ENDLESS_REDIRECTS))
 
 
 #: the HTTP state of an answer; and its body, or where it passes the request on to

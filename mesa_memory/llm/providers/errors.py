@@ -19,7 +19,7 @@ from mesa_memory.errors import (
     PromptTooLong,
 )
 from mesa_memory.hosts.provider_faults import (
-    REJECTED,
+    REJECTION_ERRORS,
     StateError,
     fault_of,
     outcome,
@@ -72,7 +72,7 @@ NOT_SENT = (NotDirect, QueueTimeout, ProviderPaused)
 
 def from_provider(error: BaseException) -> bool:
     """True for the errors that litellm and the network raise."""
-    known = (litellm.APIError, StateError, *REJECTED)
+    known = (litellm.APIError, StateError, *REJECTION_ERRORS)
     return hasattr(error, "llm_provider") or isinstance(
         error, (*known, ConnectionError, TimeoutError)
     )

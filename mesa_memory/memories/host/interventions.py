@@ -28,7 +28,7 @@ from mesa_memory.memories.host.memory_module import MemoryModule
 from mesa_memory.tasks import PROBE
 
 #: number of events recalled for the question of a probe
-PROBED = 20
+PROBE_EVENTS = 20
 
 
 def implant(
@@ -324,7 +324,7 @@ def _recalled(memory: MemoryModule, question: str) -> list[str]:
     recall = getattr(memory, "recall", None)
     if recall is None:
         return []
-    found = [each.record for each in recall(question, PROBED)]
+    found = [each.record for each in recall(question, PROBE_EVENTS)]
     line = memory.layer_context.line
     return [f"Step {render.value_text(r.step)}: {line(r)}" for r in found]
 

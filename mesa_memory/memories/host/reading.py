@@ -8,7 +8,7 @@ from typing import Any
 from mesa_memory.layers.context import LAID_OUT, SHOWING, UNNOTICED
 
 #: what an agent is shown, by the method that it asks
-SHOWN = {
+SHOWN_SECTIONS = {
     "get_prompt_ready": "memory",
     "format_long_term": "long term",
     "format_short_term": "short term",
@@ -16,7 +16,7 @@ SHOWN = {
 }
 #: reads that wait for other threads
 _SYNCHRONIZED = (
-    *SHOWN, "messages", "recall", "explain", "retrieve_top_k_entries",
+    *SHOWN_SECTIONS, "messages", "recall", "explain", "retrieve_top_k_entries",
     "memory_entries", "short_term_memory", "long_term_memory", "impressions",
     "revisions", "current_records", "facts", "conflicts", "fact_history", "conversations",
     "chapters",
@@ -67,7 +67,7 @@ def prepare_reads(cls: type) -> None:
             setattr(cls, name, property(get, found.fset, found.fdel, found.__doc__))
         elif callable(found):
             read = synchronized(found)
-            section = SHOWN.get(name)
+            section = SHOWN_SECTIONS.get(name)
             setattr(cls, name, recorded(read, section) if section else read)
 
 

@@ -142,7 +142,7 @@ class MemoryReads(Memory):
             block: how many steps leave at a time; 1 shows as many as usual.
 
         Yields:
-            What is read, by section; see ``reading.SHOWN``.
+            What is read, by section; see ``reading.SHOWN_SECTIONS``.
         """
         layout = Layout(checked_int("block", block))
         with LAID_OUT.on(self.layer_context, layout):

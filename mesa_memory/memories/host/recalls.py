@@ -28,7 +28,7 @@ WAITED = (
     "agents waited for the embedder. Await arecall instead. This is said once in a run."
 )
 #: the parts of every score; a scoring's own terms follow
-PARTS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
+SCORE_COLUMNS = ("relevance", "dense", "lexical", "importance", "recency", "time_match")
 #: records given if a search by words does not say
 FOUND_RECORDS = 30
 
@@ -242,7 +242,10 @@ prepare_reads(RecallMixin)
 
 def as_table(found: RecallResult, title: str, names: Naming) -> Table:
     """The recalled records, with the parts of each score, as a table for rich."""
-    parts = (*PARTS, *(term.name for term in getattr(found.scoring, "terms", ())))
+    parts = (
+        *SCORE_COLUMNS,
+        *(term.name for term in getattr(found.scoring, "terms", ())),
+    )
     table = Table(title=title, caption=found.note or None)
     for heading in ("rank", "score", *parts, "step"):
         table.add_column(heading, justify="right")

@@ -20,7 +20,7 @@ type Counter = Callable[[str], int]
 #: shortest useful beginning and end of a line that is too long, in characters
 LEAST_CHARS = 60
 #: of the records that a section had no room for, as many are recorded by name
-NAMED = 50
+NAMED_RECORDS = 50
 #: tokens of a line for which there is no room in any prompt
 NO_ROOM = 10**12
 
@@ -185,7 +185,7 @@ class BudgetReport:
                     "tokens": each.tokens,
                     "lines": each.lines,
                     "lines_left_out": each.lines_left_out,
-                    "left_out": list(each.left_out[-NAMED:]),
+                    "left_out": list(each.left_out[-NAMED_RECORDS:]),
                     "records_left_out": len(each.left_out),
                 }
                 for each in self.sections
