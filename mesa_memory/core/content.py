@@ -221,15 +221,12 @@ def one_line(text: str) -> str:
     return storable(_IN_PLACE.sub(placed, text).translate(_ESCAPES))
 
 
-def shorten(text: str, limit: int, left_out: int = 0) -> str:
+def shorten(text: str, limit: int) -> str:
     """``text`` cut to about ``limit`` characters, saying how many are left out.
 
     The middle goes: an answer, a decision or an instruction often stands at the end.
-
-    Args:
-        left_out: how many ``ends`` has left out of it already.
     """
-    missing = len(text) + left_out - limit
+    missing = len(text) - limit
     if missing <= 0:
         return text
     note = f"… ({missing} characters left out) …"
@@ -247,18 +244,6 @@ def cut(text: str, limit: int) -> str:
 def brief(text: str, limit: int) -> str:
     """The beginning of ``text``, see ``cut``, with single spaces and on one line."""
     return cut(" ".join(text.split()), limit)
-
-
-def ends(text: str, limit: float) -> tuple[str, int]:
-    """The ends of a huge text, and how many characters are missing between them.
-
-    ``shorten`` to the same limit gives the same as for the whole text, also if
-    something stands around it: cutting first spares work on what is thrown away.
-    """
-    if len(text) <= 4 * limit:
-        return text, 0
-    kept = int(2 * limit)
-    return text[:kept] + text[len(text) - kept :], len(text) - 2 * kept
 
 
 def listed(names: Iterable[str]) -> str:

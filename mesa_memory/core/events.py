@@ -5,16 +5,13 @@ dictionaries, and the text of its objects. An unexpected form is shown as it is.
 """
 
 import json
-import math
 import re
 from ast import literal_eval
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 from mesa_memory.core.content import (
-    ends,
     is_mapping,
     listed,
     one_line,
@@ -42,8 +39,7 @@ ROUTINE_KINDS = ("observation", "plan", _BECAME, "action")
 _SAID = frozenset({"internal_state", "importance"})
 _OWN_SAID, _NEAR_SAID = _SAID | {"location", "agent_unique_id"}, _SAID | {"position"}
 _SIGHT_SAID = frozenset({_SELF, _NEAR, "importance"})
-_UNTOLD = frozenset({"recipients", "importance"})
-_MESSAGE_SAID = _UNTOLD | {"sender"}
+_MESSAGE_SAID = frozenset({"recipients", "importance", "sender"})
 _DONE_SAID = frozenset({"name", "arguments", "rationale", "importance"})
 _CHOSEN = frozenset({"action", "result"})
 _CALL_SAID = frozenset({"name", "response"})
@@ -55,35 +51,22 @@ def by_id(unique_id: Any) -> str:
     return f"Agent {shorten(value_text(unique_id), ID_CHARS)}"
 
 
-def message_text(content: Any, limit: float = math.inf, naming: Naming = by_id) -> str:
-    """A message's content as ``Agent 4 says: …``; a bare text as it is.
-
-    Args:
-        limit: longest text of a value, in characters; see ``content.ends``.
-        naming: who said it.
-    """
-    if is_mapping(content):
-        return _message(_cut("message", content, limit)[0], naming)
-    return _bare(content, limit)[0]
+def message_text(content: Any, naming: Naming = by_id) -> str:
+    """A message's content as ``Agent 4 says: …``; a bare text as it is."""
+    return _message(content, naming) if is_mapping(content) else value_text(content)
 
 
 def event_text(kind: str, content: Any, limit: int, naming: Naming = by_id) -> str:
     """One event on one line, at most about ``limit`` characters."""
-    if not is_mapping(content):
-        line, left_out = _bare(content, limit)
-        line = line if kind == "message" else f"{one_line(str(kind))}: {line}"
-        return shorten(line, limit, left_out)
-    content, left_out = _cut(kind, content, limit)
     if kind == "message":
-        line = _message(content, naming)
-    else:
-        said = _sentence(kind, content, naming)
-        line = said or f"{one_line(str(kind))}: {pairs(content)}"
-    if len(line) + left_out <= limit:  # as nearly always
-        return line
-    if is_state(kind, content):
+        return shorten(message_text(content, naming), limit)
+    line = _sentence(kind, content, naming) if is_mapping(content) else None
+    if line is None:
+        said = pairs(content) if is_mapping(content) else value_text(content)
+        line = f"{one_line(str(kind))}: {said}"
+    if len(line) > limit and is_state(kind, content):
         line = _state(content, naming, brief=True) or line
-    return shorten(line, limit, left_out)
+    return shorten(line, limit)
 
 
 def is_state(kind: str, content: Any) -> bool:
@@ -110,8 +93,7 @@ def is_call(kind: str, content: Any) -> bool:
 
 def any_call(events: Sequence[tuple[str, Any]]) -> bool:
     """True if one of the events, (kind, content), is a call; see ``is_call``."""
-    may_be = _BECAME in map(itemgetter(0), events)
-    return may_be and any(is_call(kind, what) for kind, what in events)
+    return any(is_call(kind, what) for kind, what in events)
 
 
 def sight(content: Mapping, naming: Naming = by_id) -> str:
@@ -128,14 +110,12 @@ def only_of(content: Mapping, keys: Iterable[Any]) -> dict:
     return {_NEAR: {key: near[key] for key in keys}} if is_mapping(near) else {}
 
 
-def merged(events: Sequence[tuple[str, Any]]) -> Sequence[tuple[str, Any]]:
+def merged(events: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
     """The events of a step, (kind, content), without repetitions.
 
     An action says what came of the calls that a plan became; those give it what it
     lacks: with which arguments.
     """
-    if not any_call(events):  # as nearly always
-        return events
     told: list[tuple[str, Any] | None] = []
     calls: deque[tuple[int, str]] = deque()  # where they stand, oldest first
     chosen: list | None = None  # by the oldest, once an action asks
@@ -173,34 +153,6 @@ def _with_arguments(content: Any, chosen: list[tuple[str, Any]]) -> dict | None:
         }
         full.append({**call, **news})
     return {**content, "tool_calls": full}
-
-
-def _bare(content: Any, limit: float) -> tuple[str, int]:
-    """A content that is not a mapping as text; see ``_cut``."""
-    left_out = 0
-    if isinstance(content, str):
-        content, left_out = ends(content, limit)
-    return value_text(content), left_out
-
-
-def _cut(kind: str, content: Mapping, limit: float) -> tuple[Mapping, int]:
-    """An event's content without the middle of huge texts, and how much that was.
-
-    They are cut before they are escaped: the rest would be thrown away anyway.
-    """
-    most = 4 * limit
-    for value in content.values():
-        if isinstance(value, str) and len(value) > most:
-            break
-    else:
-        return content, 0  # as nearly always
-    if kind == "message":
-        given = content.get("message") is not None
-        told = {"message", "sender"} if given else content.keys() - _UNTOLD
-        content = {key: value for key, value in content.items() if key in told}
-    texts = {k: ends(v, limit) for k, v in content.items() if isinstance(v, str)}
-    short = {key: text for key, (text, _) in texts.items()}
-    return {**content, **short}, sum(missing for _, missing in texts.values())
 
 
 def _message(content: Mapping, naming: Naming) -> str:

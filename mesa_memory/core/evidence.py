@@ -41,9 +41,7 @@ class Evidence:
             by: what has taken its place; it, and what rests on it, is sound.
         """
         found: dict[str, Any] = {}
-        if record not in self._resting:  # as nearly always
-            return []
-        ahead = [_before(self._resting.pop(record), by)]
+        ahead = [_before(self._resting.pop(record, {}), by)]
         while ahead:
             for key, resting in ahead.pop().items():
                 sound = by is not None and key == by.id

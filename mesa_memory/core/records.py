@@ -236,47 +236,30 @@ class RecordLog:
         content: dict,
         commit_order: int | None = None,
         part: "Part | None" = None,
-        *,
-        importance: float | None = None,
-        subject: Any = None,
-        sources: tuple[str, ...] = (),
-        origin: str = EVENT,
-        valid_from: float | None = None,
-        valid_to: float | None = None,
-        closed_because: str | None = None,
-        superseded_by: str | None = None,
-        stale_since: float | None = None,
+        **fields: Any,
     ) -> MemoryRecord:
         """A new current record; events may arrive while a step is being settled.
-
-        The further fields are those of ``MemoryRecord``.
 
         Args:
             commit_order: order of the commitment it was made from; None is the end.
             part: who makes it, if others make records at the same time: it is numbered
                 and ordered within this part, in any order of arrival.
-            valid_from: None is ``step``.
+            fields: further ones of ``MemoryRecord``; ``valid_from`` is at first ``step``.
         """
-        layer, numbers = self.layer, self.numbers
         series = kind if part is None else f"{part.name}/{kind}"
-        since = step if valid_from is None else valid_from
         with self._lock:
-            number = numbers[series] = numbers.get(series, 0) + 1
-            key = f"{agent}/{layer}/{series}/{number}"
+            number = self.numbers[series] = self.numbers.get(series, 0) + 1
+            key = f"{agent}/{self.layer}/{series}/{number}"
             if commit_order is None:
                 order = (next(self.bus.orders), 0)
             else:
                 order = self._order(commit_order, part)
             self._newest = max(self._newest, order[0])
-            record = MemoryRecord(
-                key, agent, layer, kind, step, content, importance, subject, sources,
-                origin, since, valid_to, closed_because, superseded_by, order,
-                stale_since,
-            )  # fmt: skip
+            fields = {"valid_from": step, "order": order, **fields}
+            record = MemoryRecord(key, agent, self.layer, kind, step, content, **fields)
             self._current[key] = record
-            if sources:
-                self._evidence.add(record, filter(self._current.get, sources))
-            if stale_since is not None:
+            self._evidence.add(record, filter(self._current.get, record.sources))
+            if record.stale_since is not None:
                 self.stale[key] = record
         for observer in self.bus.observers:
             observer.opened(record)

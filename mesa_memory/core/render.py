@@ -42,14 +42,8 @@ def folded(
     Args:
         steps: step, and (kind, line) of its events, oldest first.
     """
-    steps = list(steps)
-    routine = [
-        event for _, told in steps for event in told if event[0] in ROUTINE_KINDS
-    ]
-    if len(set(routine)) < len(routine):  # seldom
-        steps = _once(steps)
     shown: dict[Any, list[str]] = {}
-    for step, told in steps:
+    for step, told in _once(list(steps)):
         if told:
             shown.setdefault(step, []).extend([line for _, line in told])
     return list(shown.items())

@@ -244,7 +244,7 @@ class FactReader:
             text = content.get("text") if isinstance(content, Mapping) else None
             told = line.partition(": ")[2] if text is None else render.value_text(text)
             return "", render.shorten(told, limit)
-        told = render.message_text({**content, "sender": None}, limit)
+        told = render.message_text({**content, "sender": None})
         return self.context.names(_speaker(event)), render.shorten(told, limit)
 
     def _judge(

@@ -12,7 +12,7 @@ from mesa_memory.core.subjects import subjects
 from mesa_memory.runs import Run
 from mesa_memory.runs.versions import source_ids
 from mesa_memory.viz.data import recall
-from mesa_memory.viz.data.agent import EVENT_CHARS, Past, Row
+from mesa_memory.viz.data.agent import Past, Row
 from mesa_memory.viz.data.reading import number
 
 #: states of a line in one memory
@@ -218,7 +218,7 @@ def _key(row: Row) -> Key:
     met = subjects("message", content)
     speaker = met[0] if met and met[0] == content.get("sender") else None
     unsigned = {**content, "sender": None} if content else row["text"] or ""
-    return row["step"], speaker, message_text(unsigned, EVENT_CHARS)
+    return row["step"], speaker, message_text(unsigned)
 
 
 def _record(row: Row, agent: Any) -> MemoryRecord:
