@@ -4,9 +4,10 @@ import asyncio
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from contextvars import copy_context
+from contextlib import contextmanager
+from contextvars import Context, copy_context
 from typing import Any
 
 from mesa_memory.core.at_fork import at_fork
@@ -104,28 +105,31 @@ class CommitQueue:
         """
         if not self._enter():
             return
-        performer, flow, context = None, self._drain(), copy_context()
         self._runner = threading.get_ident()
         try:
-            effect = context.run(self._first, flow)
-            if effect is not _ENDED:
-                flow = self.guarded(flow)
-                performer = self._performer()
-                if performer.instant():
-                    context.run(run, flow, performer, effect)
-                else:
-                    self._runner = None
-                    background.spawn(context, self._continue, flow, performer, effect)
-                    return
+            if self._is_settled_here(self._drain(), copy_context()):
+                self._leave()
         except Exception as error:
-            flow.close()
-            self._leave(performer, error)
+            self._leave(error)
         except BaseException:  # Ctrl-C: free the memory, then let it through
-            flow.close()
-            self._leave(performer)
+            self._leave()
             raise
-        else:
-            self._leave(performer)
+
+    def _is_settled_here(self, flow: Flow[None], context: Context) -> bool:
+        """False if the work goes on in the background, as it has to wait."""
+        effect = context.run(self._first, flow)
+        if effect is _ENDED:
+            return True
+        flow, performer = self.guarded(flow), self._performer()
+        if performer.instant():
+            try:
+                context.run(run, flow, performer, effect)
+            finally:
+                performer.release()
+            return True
+        self._runner = None
+        background.spawn(context, self._continue, flow, performer, effect)
+        return False
 
     def _first(self, flow: Flow[None]) -> Any:
         """The first effect of a flow; most flows end without one."""
@@ -174,15 +178,8 @@ class CommitQueue:
         if not self._enter():
             return
         self._runner = threading.get_ident()
-        try:
+        with self._ending(performer):
             copy_context().run(run, self.guarded(self._drain()), performer)
-        except Exception as error:
-            self._leave(performer, error)
-        except BaseException:  # Ctrl-C: free the memory, then let it through
-            self._leave(performer)
-            raise
-        else:
-            self._leave(performer)
 
     def forgive(self) -> None:
         """Forgets a fault that was not raised; its work is tried again."""
@@ -203,9 +200,19 @@ class CommitQueue:
             self._running = True
             return True
 
-    def _leave(self, performer: Handler | None, error: Exception | None = None) -> None:
-        if performer is not None:
+    @contextmanager
+    def _ending(self, performer: Handler) -> Iterator[None]:
+        """Ends the work inside; an error is kept for the owner, but not Ctrl-C."""
+        error: Exception | None = None
+        try:
+            yield
+        except Exception as raised:
+            error = raised
+        finally:
             performer.release()
+            self._leave(error)
+
+    def _leave(self, error: Exception | None = None) -> None:
         with self._lock:
             self._error = error or self._error
             self._running, self._begun = False, None
@@ -215,15 +222,8 @@ class CommitQueue:
             ended.set_result(None)
 
     async def _continue(self, flow: Flow[None], performer: Any, effect: Any) -> None:
-        try:
+        with self._ending(performer):
             await arun(flow, performer, effect)
-        except Exception as error:
-            self._leave(performer, error)
-        except BaseException:
-            self._leave(performer)
-            raise
-        else:
-            self._leave(performer)
 
     def unfinished(self) -> list[Any]:
         """The batches that a copy of the memory has yet to settle, oldest first."""

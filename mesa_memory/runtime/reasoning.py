@@ -42,30 +42,26 @@ class ReasoningLLM(LLMPlace):
         self._agent = agent
         self.block: int | None = None
 
-    def generate(
-        self,
-        prompt: str | list[str] | None = None,
-        tool_schema: list[dict] | None = None,
-        tool_choice: str = "auto",
-        response_format: Any = None,
-        system_prompt: str | None = None,
-        **more: Any,
-    ) -> Any:
-        """The response to a prompt, as litellm gives it; see Mesa-LLM.
-
-        Args:
-            **more: what only some versions of Mesa-LLM give: ``suppress_thinking``.
+    def generate(self, *args: Any, **given: Any) -> Any:
+        """The response to a prompt, as litellm gives it; arguments as in Mesa-LLM.
 
         Raises:
             LLMError: if the model does not answer.
             HostChanged: if more is given than is known here.
             TypeError: if the prompt is neither text nor a list of texts.
         """
-        options = self._options(tool_schema, tool_choice, response_format, more)
-        request = self._request(prompt, system_prompt, options)
-        return self._services.complete(request).raw
+        return self._services.complete(self._request(*args, **given)).raw
 
-    async def agenerate(
+    async def agenerate(self, *args: Any, **given: Any) -> Any:
+        """``generate``, for event loops."""
+        work = self._services.acomplete(self._request(*args, **given))
+        return (await asyncio.wrap_future(background.submit(work))).raw
+
+    @property
+    def _services(self) -> Services:
+        return Services.of(self._agent.model)
+
+    def _request(
         self,
         prompt: str | list[str] | None = None,
         tool_schema: list[dict] | None = None,
@@ -73,33 +69,19 @@ class ReasoningLLM(LLMPlace):
         response_format: Any = None,
         system_prompt: str | None = None,
         **more: Any,
-    ) -> Any:
-        """``generate``, for event loops."""
-        options = self._options(tool_schema, tool_choice, response_format, more)
-        request = self._request(prompt, system_prompt, options)
-        work = background.submit(self._services.acomplete(request))
-        return (await asyncio.wrap_future(work)).raw
+    ) -> ChatRequest:
+        """The request of a call of Mesa-LLM; without tools there is nothing to choose.
 
-    @property
-    def _services(self) -> Services:
-        return Services.of(self._agent.model)
-
-    def _options(
-        self, tools: Any, choice: Any, form: Any, more: dict[str, Any]
-    ) -> dict[str, Any]:
-        """Provider arguments; without tools there is nothing to choose from."""
+        Args:
+            more: what only some versions of Mesa-LLM give: ``suppress_thinking``.
+        """
         given = {
-            "tools": tools or None,
-            "tool_choice": choice if tools else None,
-            "response_format": form,
+            "tools": tool_schema or None,
+            "tool_choice": tool_choice if tool_schema else None,
+            "response_format": response_format,
             **self.options(more),
         }
-        return {name: value for name, value in given.items() if value is not None}
-
-    def _request(
-        self, prompt: Any, system: str | None, given: dict[str, Any]
-    ) -> ChatRequest:
-        text = (self.system_prompt if system is None else system) or ""
+        text = (self.system_prompt if system_prompt is None else system_prompt) or ""
         messages, edges = self._cache_layout(self.messages(prompt, text))
         return ChatRequest(
             "reasoning",
@@ -111,7 +93,7 @@ class ReasoningLLM(LLMPlace):
             model=self.llm_model,
             api_base=self.api_base,
             chat=messages,
-            given=given,
+            given={name: value for name, value in given.items() if value is not None},
             cut=edges,
         )
 

@@ -34,8 +34,8 @@ from mesa_memory.llm.cost.price import Price
 from mesa_memory.llm.cost.usage import Reservation
 from mesa_memory.llm.doubles.offline import OfflineLLM
 from mesa_memory.llm.doubles.policy import PROVIDER
+from mesa_memory.llm.doubles.replay import CLIENT_OVERRIDE
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.runtime.client_override import overriding_client
 from mesa_memory.runtime.loop import at_exit, background
 from mesa_memory.runtime.queue import CommitQueue, execution_of
 from mesa_memory.runtime.single_flight import SingleFlight
@@ -82,7 +82,7 @@ class Services:
         self.max_pending_steps = 10
         self.on_failure = "continue"
         self.recorder: Any = None
-        self.replay: Any = overriding_client()
+        self.replay: Any = CLIENT_OVERRIDE.get()
         self.cache: ResponseCache | None = None
         self.replicate = 0
         self.occurrences: Occurrences | None = None

@@ -24,8 +24,8 @@ from mesa_memory.llm.doubles.policy import (
     answer,
     register_policy,
 )
+from mesa_memory.llm.doubles.replay import override_client
 from mesa_memory.llm.tokens import count_tokens
-from mesa_memory.runtime.client_override import override_client
 from mesa_memory.runtime.reasoning import ReasoningLLM, route_reasoning
 from mesa_memory.runtime.services import Services
 

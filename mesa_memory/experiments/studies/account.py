@@ -13,7 +13,7 @@ logger = logger_of(__name__)
 
 
 class StudyAccount:
-    """A run's account in the budget of its study; see ``llm.cost.account.Account``.
+    """A run's account in the budget of its study; see ``llm.cost.ledger.Account``.
 
     Args:
         spending: the account of the run's case.

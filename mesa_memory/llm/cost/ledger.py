@@ -4,19 +4,34 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import Any
+from typing import Any, Protocol
 
 from mesa_memory.core.limits import crossed
 from mesa_memory.core.requests import LLMRequest, Reply, Route
 from mesa_memory.errors import BudgetExceeded
-from mesa_memory.llm.cost.account import Account, soon, wake
 from mesa_memory.llm.cost.usage import NOTHING, Budget, Reservation, Usage, largest
 
 #: keys by which usage can be grouped
 GROUP_KEYS = ("purpose", "model", "agent")
 UNLIMITED = Budget()
+#: seconds after which a budget that other runs have used up for now is asked again
+ASK_AGAIN_S = 0.05
 
 type _Sums = defaultdict[tuple, Usage]
+
+
+class Account(Protocol):
+    """A budget that a run shares with others, wherever they are made."""
+
+    def reserve(self, forecast: Usage, beyond: Usage) -> str | None:
+        """Sets a call aside; see ``Ledger.reserve``.
+
+        Returns:
+            ``""`` if it may be sent; what it would cross; None: ask again soon.
+        """
+
+    def settle(self, forecast: Usage, beyond: Usage, used: Usage) -> None:
+        """Replaces a reservation by the actual use."""
 
 
 class Ledger:
@@ -146,6 +161,21 @@ class Ledger:
     def _count(self, request: LLMRequest, model: str, used: Usage) -> None:
         self._usage[request.purpose, model, request.agent] += used
         self._total += used
+
+
+def soon() -> Future[None]:
+    """A future that is done after a moment: others may have ended a call by then."""
+    later: Future[None] = Future()
+    timer = threading.Timer(ASK_AGAIN_S, wake, [later])
+    timer.daemon = True
+    timer.start()
+    return later
+
+
+def wake(waiting: Future[None]) -> None:
+    """Ends the waiting, unless it was cancelled."""
+    if waiting.set_running_or_notify_cancel():
+        waiting.set_result(None)
 
 
 def _sums() -> _Sums:

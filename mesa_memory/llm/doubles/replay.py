@@ -6,7 +6,9 @@ tells them apart.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import Any
@@ -17,8 +19,24 @@ from mesa_memory.core.render import shorten
 from mesa_memory.core.requests import LLMRequest, Reply
 from mesa_memory.errors import LLMError, LLMUnavailable, ReplayMismatch
 
+#: answers all requests of new services; None without an override
+CLIENT_OVERRIDE: ContextVar[Any] = ContextVar("client override", default=None)
 #: longest diff in the text of an error
 DIFF_CHARS = 2000
+
+
+@contextmanager
+def override_client(client: Any) -> Iterator[None]:
+    """Meanwhile ``client`` answers all requests of new services.
+
+    Args:
+        client: like ``ReplayLLM``; it replaces every configured client.
+    """
+    token = CLIENT_OVERRIDE.set(client)
+    try:
+        yield
+    finally:
+        CLIENT_OVERRIDE.reset(token)
 
 
 @dataclass(frozen=True)
