@@ -1,26 +1,15 @@
 """Chooses the records that are evicted first when a memory is full."""
 
 import heapq
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 
-@dataclass(frozen=True)
-class Evictable:
-    """A record that may be evicted.
-
-    Attributes:
-        speaker: in whose words it is; None for a record that the agent has witnessed.
-        weight: the lowest is evicted first.
-    """
-
-    speaker: Hashable
-    weight: Any
-
-
 def surplus_places(
-    records: Sequence[Evictable], capacity: int, witnessed_share: float
+    speakers: Iterable[Hashable],
+    weights: Iterable[Any],
+    capacity: int,
+    witnessed_share: float,
 ) -> set[int]:
     """The places of the records beyond the capacity.
 
@@ -28,18 +17,21 @@ def surplus_places(
     that one speaker's records do not evict another's or witnessed ones.
 
     Args:
+        speakers: in whose words each record is; None if the agent has witnessed it.
+        weights: of each record; the lowest is evicted first.
         witnessed_share: the part of the capacity that witnessed records may fill before
             they are evicted; the speakers share the rest equally.
     """
     groups: dict[Hashable, list[tuple[Any, int]]] = {}
-    for place, record in enumerate(records):
-        groups.setdefault(record.speaker, []).append((record.weight, place))
+    for place, (speaker, weight) in enumerate(zip(speakers, weights, strict=True)):
+        groups.setdefault(speaker, []).append((weight, place))
+    size = sum(map(len, groups.values()))
     own = min(len(groups.get(None, ())), int(capacity * witnessed_share))
     share = (capacity - own) / max(1, len(groups.keys() - {None}))
     for group in groups.values():
         heapq.heapify(group)
     evicted: set[int] = set()
-    while len(records) - len(evicted) > capacity:
+    while size - len(evicted) > capacity:
         over = (
             group
             for speaker, group in groups.items()

@@ -1,14 +1,52 @@
-"""Replies with one answer for each item of a numbered list."""
+"""Replies with a list, such as one answer for each item of a numbered list."""
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, model_validator
 
 from mesa_memory.core.content import shorten
 from mesa_memory.core.text.replies import Unusable
 
 #: a longer line is no item's number and what is said of it
 LINE_CHARS = 80
+
+
+_DIGITS = re.compile(r"\s*\d{1,6}\s*")
+
+
+class ListReply(BaseModel):
+    """A reply with one list; models also send the list bare, or its single item."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _bare(cls, value: Any) -> Any:
+        name = next(iter(cls.model_fields))
+        if isinstance(value, dict) and name not in value:
+            value = [value]
+        return {name: value} if isinstance(value, list) else value
+
+
+def _listed(value: Any) -> Any:
+    alone = isinstance(value, int | str) and not isinstance(value, bool)
+    return [value] if alone else value
+
+
+#: numbers of items; models also send a single one
+Numbers = Annotated[list[int], BeforeValidator(_listed)]
+
+
+def whole(value: Any) -> int | None:
+    """A whole number, also as text or as 3.0; None for anything else."""
+    if type(value) is int:  # also one that is too long for a float
+        return value
+    if isinstance(value, str) and _DIGITS.fullmatch(value):
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return int(value) if math.isfinite(value) and value == int(value) else None
 
 
 def named(value: Any, **names: Iterable[str]) -> dict[str, Any]:

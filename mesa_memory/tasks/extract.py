@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator
 
 from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted, numbered
+from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.consolidate import BULLET
 from mesa_memory.tasks.consolidate import offline as consolidated
 from mesa_memory.tasks.grounding import DROPPED, check_summary, doubt_of
@@ -33,20 +34,13 @@ class StatedFact(BaseModel):
     attribute: str = Field(description="Which attribute, one or two words")
     value: str = Field(description="Its value, a few words")
     speaker: str = Field("", description="Whose words; empty if it was seen")
-    sources: list[int] = Field(description="Numbers of the lines that state it")
+    sources: Numbers = Field(description="Numbers of the lines that state it")
     holds: bool = Field(True, description="false if it does not hold (any more)")
     changed: bool = Field(False, description="true if it is said to have changed")
     several: bool = Field(False, description="true if it can have several at once")
     fact: bool = Field(True, description="false for opinion, question, wish, joke")
     stable: bool = Field(True, description="false if it passes within the day")
     useful: bool = Field(True, description="false if it will not matter later")
-
-    @field_validator("sources", mode="before")
-    @classmethod
-    def _one(cls, sources: Any) -> Any:
-        """Accepts a single number, which models also send."""
-        alone = isinstance(sources, int | str) and not isinstance(sources, bool)
-        return [sources] if alone else sources
 
     @field_validator("subject", "attribute", "value", "speaker", mode="before")
     @classmethod
@@ -59,18 +53,10 @@ class StatedFact(BaseModel):
         return str(value) if isinstance(value, int | float) else value
 
 
-class Extraction(BaseModel):
+class Extraction(ListReply):
     """The facts that events state."""
 
     facts: list[StatedFact]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bare(cls, value: Any) -> Any:
-        """Accepts a bare list or a single fact, which models also send."""
-        if isinstance(value, dict) and "subject" in value:
-            value = [value]
-        return {"facts": value} if isinstance(value, list) else value
 
 
 class SummarisedExtraction(Extraction):

@@ -4,7 +4,6 @@ Offline a grade follows from the kind of event, from words that stand out, and f
 what is new.
 """
 
-import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -23,12 +22,11 @@ from mesa_memory.core.content import words
 from mesa_memory.core.importance import GRADE_MAX, GRADE_MIN
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.tasks.base import Inputs, Task, bulleted, numbered
-from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named
+from mesa_memory.tasks.by_number import checked, in_lines, list_schema, named, whole
 
 #: how models name the two numbers of a grade
 _EVENT_NAMES = ("event", "number", "event_number", "id", "n", "no", "line")
 _GRADE_NAMES = ("grade", "importance", "score", "rating", "value")
-_DIGITS = re.compile(r"\s*\d{1,6}\s*")
 #: the name of an event in a mapping
 _NUMBERED = re.compile(r"(?:event)?[\s_#]*(\d{1,6})\.?", re.IGNORECASE)
 #: an event and its grade on a line; "3.5" is neither
@@ -70,17 +68,6 @@ CUES = frozenset(_CUES_TEXT.split())
 _KIND_BASE = {"observation": 1, "action": 2, "plan": 2, "plan_execution": 1}
 
 
-def _whole(value: Any) -> int | None:
-    """A whole number, also as text or as 3.0; None for anything else."""
-    if type(value) is int:  # also one that is too long for a float
-        return value
-    if isinstance(value, str) and _DIGITS.fullmatch(value):
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    return int(value) if math.isfinite(value) and value == int(value) else None
-
-
 class Grade(BaseModel):
     """The importance of one event.
 
@@ -91,12 +78,12 @@ class Grade(BaseModel):
 
     event: Annotated[
         int | None,
-        BeforeValidator(_whole),
+        BeforeValidator(whole),
         WithJsonSchema({"type": "integer", "description": "Number of the event"}),
     ]
     grade: Annotated[
         int | None,
-        BeforeValidator(_whole),
+        BeforeValidator(whole),
         WithJsonSchema({"type": "integer", "description": "Its grade"}),
     ]
 

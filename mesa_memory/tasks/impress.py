@@ -26,6 +26,7 @@ from pydantic import (
 from mesa_memory.core.content import one_line, shorten, words
 from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Schema, Task, bulleted
+from mesa_memory.tasks.by_number import list_schema, named, whole
 from mesa_memory.tasks.offline.terms import stems
 
 #: a sentence with one of these is said to, or about, those who hear it
@@ -79,7 +80,7 @@ class _Several(BaseModel):
             return {"impressions": value}
         if isinstance(value, dict):
             given = value.get("impressions", value)
-            if given and isinstance(given, dict) and all(map(_whole, given)):
+            if given and isinstance(given, dict) and all(map(whole, given)):
                 return {"impressions": [_named(n, given[n]) for n in given]}
         return value
 
@@ -88,14 +89,8 @@ class _Several(BaseModel):
 def _several(count: int) -> type[_Several]:
     """The shape of a reply with exactly ``count`` impressions."""
     number = {"type": "integer", "enum": [*range(1, count + 1)]}
-    one = Impression.model_json_schema()
-    item = {
-        "type": "object",
-        "properties": {"other": number, **one["properties"]},
-        "required": ["other", *one["required"]],
-        "additionalProperties": False,
-    }
-    exactly = {"type": "array", "items": item, "minItems": count, "maxItems": count}
+    parts = {"other": number, **Impression.model_json_schema()["properties"]}
+    exactly = {"type": "array", **list_schema(count, parts)}
     items: Any = Annotated[list[Any], WithJsonSchema(exactly)]
     made = create_model("Impressions", __base__=_Several, impressions=(items, ...))
     made.__doc__ = "What an agent thinks of several others, each by its number."
@@ -213,7 +208,7 @@ def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impr
     Raises:
         Unusable: if none is usable, or their agents cannot be told apart.
     """
-    numbers = [_number_of(item) for item in given]
+    numbers = [whole(named(item, other=_NUMBER_NAMES)["other"]) for item in given]
     if not any(numbers) and len(numbers) == count:
         numbers = [*range(1, count + 1)]
     times = Counter(numbers)
@@ -235,19 +230,6 @@ def by_place(given: Sequence[Any], count: int, max_chars: int) -> dict[int, Impr
     if not found:
         raise Unusable(problem)
     return found
-
-
-def _number_of(item: Any) -> int | None:
-    if not isinstance(item, dict):
-        return None
-    return next((n for key in _NUMBER_NAMES if (n := _whole(item.get(key)))), None)
-
-
-def _whole(value: Any) -> int | None:
-    """The number of an agent, also as a text; None for anything else."""
-    if isinstance(value, str) and value.strip().isdecimal() and len(value) <= 6:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _named(number: Any, item: Any) -> Any:

@@ -6,10 +6,11 @@ model that is asked for it is often wrong (arXiv 2606.01435).
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field, field_validator
 
 from mesa_memory.core.text.replies import Unusable
 from mesa_memory.tasks.base import Inputs, Task, numbered
+from mesa_memory.tasks.by_number import ListReply
 from mesa_memory.tasks.offline.attributes import covers
 
 #: a new fact, another value of a known one, its end, or nothing new
@@ -31,18 +32,10 @@ class Decision(BaseModel):
         return NONE if said in ("NOOP", "NO-OP", "NO_OP") else said
 
 
-class Decisions(BaseModel):
+class Decisions(ListReply):
     """The operation for each new statement."""
 
     decisions: list[Decision]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bare(cls, value: Any) -> Any:
-        """Accepts a bare list or a single decision, which models also send."""
-        if isinstance(value, dict) and "operation" in value:
-            value = [value]
-        return {"decisions": value} if isinstance(value, list) else value
 
 
 def prompt(inputs: Inputs) -> str:

@@ -6,11 +6,12 @@ shown, so that every insight leads back to events.
 
 from typing import Any
 
-from pydantic import BaseModel, Field, field_validator, model_validator
+from pydantic import BaseModel, Field
 
 import mesa_memory.tasks.offline.themes as themes
 from mesa_memory.core.text.replies import Unusable, check_text
 from mesa_memory.tasks.base import Inputs, Task, numbered
+from mesa_memory.tasks.by_number import ListReply, Numbers
 from mesa_memory.tasks.offline.terms import supports
 
 #: longest insight, or question
@@ -28,28 +29,13 @@ class Insight(BaseModel):
     """A conclusion from some of the listed statements."""
 
     insight: str = Field(description="One sentence, plain text")
-    evidence: list[int] = Field(description="Numbers of the statements it rests on")
-
-    @field_validator("evidence", mode="before")
-    @classmethod
-    def _one(cls, evidence: Any) -> Any:
-        """Accepts a single number, which models also send."""
-        alone = isinstance(evidence, int | str) and not isinstance(evidence, bool)
-        return [evidence] if alone else evidence
+    evidence: Numbers = Field(description="Numbers of the statements it rests on")
 
 
-class Insights(BaseModel):
+class Insights(ListReply):
     """An agent's conclusions from its records."""
 
     insights: list[Insight]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bare(cls, value: Any) -> Any:
-        """Accepts a bare list or a single insight, which models also send."""
-        if isinstance(value, dict) and "insight" in value:
-            value = [value]
-        return {"insights": value} if isinstance(value, list) else value
 
 
 def prompt(inputs: Inputs) -> str:
@@ -127,16 +113,10 @@ REFLECT = Task(
 )
 
 
-class Questions(BaseModel):
+class Questions(ListReply):
     """Questions of an agent about its own records."""
 
     questions: list[str] = Field(description="One question each, plain text")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bare(cls, value: Any) -> Any:
-        """Accepts a bare list, which models also send."""
-        return {"questions": value} if isinstance(value, list) else value
 
 
 def question_prompt(inputs: Inputs) -> str:

@@ -8,6 +8,7 @@ from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.requests import Reply
 from mesa_memory.core.snapshot import InMemoryRecords, decode, encode
 from mesa_memory.errors import BadReply, LLMUnavailable
+from mesa_memory.layers.declared_state import layer_snapshot, restore_layer
 from mesa_memory.layers.facts.layer import Facts
 from tests.memories.alone import joined
 
@@ -319,7 +320,8 @@ def test_after_a_failure_nothing_is_lost_and_nothing_is_asked_twice():
     again.facts.context = world.facts.context
     held = [*world.facts.table.records(), event]
     shelf = InMemoryRecords({record.id: record for record in held})
-    again.facts.restore(decode(encode(world.facts.snapshot()), shelf), shelf)
+    kept = encode(layer_snapshot(world.facts))
+    restore_layer(again.facts, decode(kept, shelf), shelf)
     for each in (world, again):
         each.requests.clear()
         each.thinks({"statement": 1, "operation": "add"})

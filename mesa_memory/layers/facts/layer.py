@@ -66,7 +66,8 @@ class Facts(Layer):
     """
 
     name, heading, volatility = "facts", "What is known", 0.4
-    restored = ("unread", "brief", "table", "_reading", "_refused", "_given_up")
+    state = ("unread", "brief", "_refused", "_given_up")
+    restored = ("table", "_reading")
 
     def __init__(
         self,
@@ -155,9 +156,7 @@ class Facts(Layer):
     def records(self) -> Iterator[MemoryRecord]:
         """The facts, the summary and the unread events."""
         yield from self.table.current()
-        yield from self.unread
-        if self.brief is not None:
-            yield self.brief
+        yield from super().records()
 
     def history(self) -> Iterator[MemoryRecord]:
         """All facts, ended ones included."""
@@ -165,25 +164,18 @@ class Facts(Layer):
 
     def snapshot(self) -> dict[str, Any]:
         """Unread events and requests under way; the facts are records."""
-        refused = [self._refused, self._given_up]
         return {
-            "unread": list(self.unread),
             "met": list(self.reader.resolver.met),
-            **({"refused": refused} if any(refused) else {}),
             "counts": [self.reader.judged, self.reader.stated],
             "meant": [[*aspect, word] for aspect, word in self.reader.meant.items()],
-            **({"brief": self.brief} if self.brief else {}),
             **({"reading": self._reading} if self._reading else {}),
         }
 
     def restore(self, snapshot: Mapping[str, Any], shelf: RecordLookup) -> None:
         """Takes up a snapshot; the facts are on the shelf."""
-        self.unread = list(snapshot["unread"])
         self.reader.resolver.met = dict.fromkeys(snapshot["met"])
         self.reader.judged, self.reader.stated = snapshot["counts"]
         self.reader.meant = {(*aspect,): word for *aspect, word in snapshot["meant"]}
-        self.brief = snapshot.get("brief")
-        self._refused, self._given_up = snapshot.get("refused", (0, 0))
         self._reading = Reading.restored(snapshot.get("reading"))
         self._know(FactTable(facts_of(shelf)))
 
@@ -202,7 +194,9 @@ class Facts(Layer):
         """The summary on one line, if there is one."""
         if self.brief is None:
             return []
-        text = render.shorten(str(self.brief.content["text"]), self.lines.longest)
+        text = render.shorten(
+            str(self.brief.content["text"]), self.context.section_chars
+        )
         return [Line(render.one_line(text), (self.brief,))]
 
     def past(

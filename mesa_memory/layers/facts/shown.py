@@ -1,6 +1,6 @@
 """Facts as lines: all while they are few, then the most relevant ones."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from mesa_memory.core import render
 from mesa_memory.core.records import MemoryRecord
@@ -11,9 +11,12 @@ from mesa_memory.layers.lines import Line
 from mesa_memory.layers.stream.indexing import EmbeddedIndex
 from mesa_memory.layers.stream.recalling import RecallResult, Recollection
 
+#: the highest importance; a fact has one more than how often it was stated
+MAX_IMPORTANCE = 5
 
-class FactLines:
-    """The lines of facts: one for each topic, a conflict on one line.
+
+class FactLines(EmbeddedIndex):
+    """The current facts of one memory, and their lines: a conflict on one line.
 
     Args:
         direct_tokens: as long as all facts are not longer, all are shown.
@@ -23,34 +26,26 @@ class FactLines:
         recollection: ranks them.
     """
 
-    context: LayerContext
     table: FactTable
 
     def __init__(self, direct_tokens: int = 2000, considered: int = 20) -> None:
+        super().__init__()
         self.direct_tokens = direct_tokens
         self.recollection = Recollection(considered)
-        self._index = FactIndex(self._current, self._strength)
-        self.recollection.index = self._index  # type: ignore[assignment]
+        self.recollection.index = self  # type: ignore[assignment]
         self.recollection.ungraded = list
 
     def join(self, context: LayerContext) -> None:
         """Makes this a part of a layer."""
-        self.context = self.recollection.context = self._index.context = context
+        self.context = self.recollection.context = context
 
     def show(self, table: FactTable) -> None:
-        """Uses these facts from now on."""
+        """Uses these facts from now on; vectors that are elsewhere are asked for again."""
         self.table = table
-        if hasattr(self, "context"):
-            self._index.restore()
-
-    def embed(self) -> Flow[None]:
-        """Embeds new facts, where that takes a while."""
-        yield from self._index.embed()
-
-    @property
-    def longest(self) -> int:
-        """Longest text of one section of a prompt."""
-        return self.context.section_chars
+        self.clear()
+        if hasattr(self, "context") and not self.context.runtime.embeds_here:
+            self.align()
+            self.embed_now()
 
     # -- as lines -----------------------------------------------------------------------
 
@@ -72,7 +67,7 @@ class FactLines:
 
     def find(self, query: str | None, count: int | None) -> RecallResult:
         """The facts that are recalled, best first; see ``Recollection.find``."""
-        self._index.refresh()
+        self.refresh()
         return self.recollection.find(query, count)
 
     def of_groups(self, groups: Sequence[Sequence[MemoryRecord]]) -> list[Line]:
@@ -127,9 +122,6 @@ class FactLines:
             chosen.add(record.id)
         return chosen
 
-    def _current(self) -> list[MemoryRecord]:
-        return self.table.current()
-
     def _strength(self, record: MemoryRecord) -> float:
         """The weight of a fact; a stale fact weighs least."""
         if record.stale_since is not None:
@@ -139,35 +131,12 @@ class FactLines:
     def _tokens(self, lines: Sequence[Line]) -> int:
         return sum(render.count_tokens(line.text) for line in lines)
 
-
-#: the highest importance; a fact has one more than how often it was stated
-MAX_IMPORTANCE = 5
-
-
-class FactIndex(EmbeddedIndex):
-    """The current facts of one memory, indexed by their texts.
-
-    Args:
-        current: gives them.
-        strength: how often a fact was stated; what may not hold any more counts least.
-    """
-
-    def __init__(
-        self,
-        current: Callable[[], Iterable[MemoryRecord]],
-        strength: Callable[[MemoryRecord], float],
-    ) -> None:
-        self._current, self._strength = current, strength
-        super().__init__()
+    # -- as an index ---------------------------------------------------------------------
 
     def clear(self) -> None:
         """Starts anew; the index is filled again at the next recall."""
         super().clear()
         self._held: dict[str, tuple[MemoryRecord, float]] = {}
-
-    def dumps(self) -> list[MemoryRecord]:
-        """Unlike events, all facts are recalled."""
-        return []
 
     def refresh(self) -> None:
         """Brings the index up to date."""
@@ -179,7 +148,7 @@ class FactIndex(EmbeddedIndex):
     def align(self) -> None:
         """Brings the index in line with the facts."""
         # In order of making, as neighbours count: also in an index that is filled anew.
-        made = sorted(self._current(), key=lambda record: record.order)
+        made = sorted(self.table.current(), key=lambda record: record.order)
         present = {record.id: record for record in made}
         for key in self._held.keys() - present.keys():
             self.ranking.remove(self._held.pop(key)[0])
@@ -187,7 +156,7 @@ class FactIndex(EmbeddedIndex):
             strength = max(1.0, min(1 + self._strength(record), MAX_IMPORTANCE))
             known = self._held.get(key)
             if known is None:
-                self.ranking.add(record, _text_of(record))
+                self.ranking.add(record, self.embedded_text(record))
             if known is None or known[1] != strength:
                 self.ranking.grade(record, strength)
                 self._held[key] = record, strength
@@ -200,16 +169,4 @@ class FactIndex(EmbeddedIndex):
 
     def embedded_text(self, record: MemoryRecord) -> str:
         """See ``EmbeddedIndex``."""
-        return _text_of(record)
-
-    def restore(self) -> None:
-        """Starts anew with other facts; elsewhere their vectors are asked for again."""
-        self.clear()
-        if not self.context.runtime.embeds_here:
-            self.align()
-            self.embed_now()
-
-
-def _text_of(record: MemoryRecord) -> str:
-    """The text by which a fact is found."""
-    return render.one_line(str(record.content["text"]))
+        return render.one_line(str(record.content["text"]))

@@ -7,7 +7,7 @@ from typing import Any
 from mesa_memory.core.content import words
 from mesa_memory.core.records import IMPORTED, REFUSED, MemoryRecord
 from mesa_memory.core.snapshot import RecordLookup, look_up
-from mesa_memory.layers.eviction import Evictable, surplus_places
+from mesa_memory.layers.eviction import surplus_places
 from mesa_memory.layers.facts.statement import KIND, FactStatement, bare, is_fact
 from mesa_memory.tasks.offline.attributes import related
 
@@ -161,15 +161,20 @@ class FactTable:
         known = self.current()
         if most is None or len(known) <= most:
             return []
-        facts = [self._evictable(record) for record in known]
-        return [known[place] for place in sorted(surplus_places(facts, most, 1))]
+        speakers, weights = map(self._speaker, known), map(self._weight, known)
+        return [
+            known[place] for place in sorted(surplus_places(speakers, weights, most, 1))
+        ]
 
-    def _evictable(self, record: MemoryRecord) -> Evictable:
+    def _speaker(self, record: MemoryRecord) -> Any:
+        """The first speaker of a fact; None for one that the agent has witnessed."""
         statement = self.of(record)
         own = statement.witnessed or record.origin == IMPORTED
-        stale = record.stale_since is not None
-        weight = (not stale, statement.strength, statement.last, record.order)
-        return Evictable(None if own else ("said by", *statement.speakers[:1]), weight)
+        return None if own else ("said by", *statement.speakers[:1])
+
+    def _weight(self, record: MemoryRecord) -> Any:
+        statement, stale = self.of(record), record.stale_since is not None
+        return not stale, statement.strength, statement.last, record.order
 
     def stale(self) -> list[MemoryRecord]:
         """The current ones that rest on something that does not hold any more."""

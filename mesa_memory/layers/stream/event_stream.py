@@ -21,11 +21,11 @@ from mesa_memory.layers.entry import (
     records_of,
     restored,
 )
-from mesa_memory.layers.eviction import Evictable, surplus_places
+from mesa_memory.layers.eviction import surplus_places
 from mesa_memory.layers.filtering import ask_about, askable
 from mesa_memory.layers.lines import Line, of_entries
 from mesa_memory.layers.stream.grading import Graded, Grader
-from mesa_memory.layers.stream.indexing import EventIndex, appended
+from mesa_memory.layers.stream.indexing import EventIndex
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import KIND, Reflector
 from mesa_memory.retrieval import scoring
@@ -73,7 +73,7 @@ class EventStream(Layer):
 
     name, heading, volatility = "stream", "Most important memories", 1.0
     state = ("_tries",)
-    restored = ("_fresh", "_known", "_given_up")
+    restored = ("_fresh", "_given_up")
 
     def __init__(
         self,
@@ -87,7 +87,6 @@ class EventStream(Layer):
         self.reflector = reflector or Reflector(None)
         self.held = Stream(capacity=capacity)
         self._fresh: list[Entry] = []  # the newest, those without a grade among them
-        self._known: list[MemoryRecord] = []  # of the entries, as of the last look
         self._tries: dict[str, int] = {}  # how often the model gave no grade, by id
         self._asked = self._given_up = 0  # numbers of events, in this process
         self.index = EventIndex(self.held, self.grader.top)
@@ -120,7 +119,7 @@ class EventStream(Layer):
         is due, and takes up the insights in the same way.
         """
         yield from self._take_up()
-        if self.reflector.plan is not None and self.reflector.due():
+        if self.reflector.due():
             self.reflector.part = self.part
             yield from self.reflector.reflect(self._add_insight, self._let_go)
             yield from self._take_up()
@@ -139,16 +138,7 @@ class EventStream(Layer):
 
     def records(self) -> list[MemoryRecord]:
         """The events."""
-        ends = {id(record) for record in (*self._known[:1], *self._known[-1:])}
-        new = appended(
-            self.held,
-            len(self._known),
-            lambda e: isinstance(e, Entry) and id(e.events[0]) in ends,
-        )
-        known = [] if new is None else self._known
-        known += records_of(self.held if new is None else new)
-        self._known = known if len(known) == len(self.held) else []
-        return known + records_of(self._fresh)
+        return records_of([*self.held, *self._fresh])
 
     def entries(self) -> Sequence[Any]:
         """The stream."""
@@ -318,12 +308,9 @@ class EventStream(Layer):
         waiting = set(map(id, self._fresh))
         entries = {p: e for p, e in enumerate(self.held) if id(e) not in waiting}
         scores = self._scores(list(entries.values())).tolist()
-        events = [
-            Evictable(self._teller(entry), (score, place))
-            for (place, entry), score in zip(entries.items(), scores, strict=True)
-        ]
-        places = list(entries)
-        surplus = surplus_places(events, self.capacity, WITNESSED_SHARE)
+        tellers, places = map(self._teller, entries.values()), list(entries)
+        weights = zip(scores, places, strict=True)
+        surplus = surplus_places(tellers, weights, self.capacity, WITNESSED_SHARE)
         forgotten = {places[place] for place in surplus}
         kept = []
         for position, entry in enumerate(self.held):
