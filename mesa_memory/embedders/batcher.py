@@ -1,26 +1,15 @@
-"""Texts of several agents, embedded in one call: much faster than many calls.
-
-``EmbeddingBatcher`` joins requests to a remote embedder that come at the same moment.
-``EmbeddingPool`` joins texts of several agents for a local embedder.
-"""
+"""Joins requests to a remote embedder that come at the same moment."""
 
 import asyncio
-import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import islice
 from typing import Any
-from weakref import ref
 
 import numpy as np
 
 #: seconds that the first of a batch waits for others; a request over the network takes
 #: many times as long
 WINDOW_S = 0.005
-
-#: most texts and vectors that wait; one that is gone is made again when asked for
-MAX_POOLED_TEXTS = 50_000
 
 #: gives the vectors of texts, shape (texts, dim), blocking
 type Embed = Callable[[Sequence[str]], Any]
@@ -77,63 +66,3 @@ def _hand_out(
             future.set_exception(error)
         else:
             future.set_result(np.stack([of[text] for text in wanted]))
-
-
-class EmbeddingPool:
-    """Records of all agents that wait for their embedding, and vectors made already.
-
-    Agents announce which records they will need; the first that needs one of them lets
-    all be embedded. Their texts are made then, as many are never needed.
-
-    Attributes:
-        announced: id of a record, what makes its text (with ``body_of``) and its entry;
-            both are held weakly, as a memory may forget it, and its agent die.
-    """
-
-    def __init__(self, capacity: int = MAX_POOLED_TEXTS) -> None:
-        self._capacity = capacity
-        self._lock = threading.Lock()
-        self.announced: deque[tuple[str, ref[Any], ref[Any]]] = deque(maxlen=capacity)
-        self._texts: dict[str, str] = {}
-        self._vectors: dict[str, Any] = {}
-
-    def forked(self) -> None:
-        """In a child process: no thread of the parent holds the lock."""
-        self._lock = threading.Lock()
-
-    def take(
-        self, keys: Iterable[str], text_of: Callable[[str], str], embed: Embed
-    ) -> list[Any]:
-        """The vectors of these records, in order; they are not kept here any longer.
-
-        Args:
-            text_of: gives the text of one that was not announced.
-            embed: gives the vectors of texts.
-        """
-        wanted = list(keys)
-        with self._lock:
-            here = self._vectors
-            if any(key not in here for key in wanted):
-                self._make_texts()
-            lacking = [k for k in wanted if k not in here and k not in self._texts]
-            self._texts.update((key, text_of(key)) for key in lacking)
-            if any(key in self._texts for key in wanted):
-                here.update(zip(self._texts, embed(tuple(self._texts.values()))))
-                self._texts.clear()
-            found = [here.pop(key) for key in wanted]
-            _bound(here, self._capacity)
-        return found
-
-    def _make_texts(self) -> None:
-        """The announced texts that are still remembered."""
-        while self.announced:
-            key, index_of, entry_of = self.announced.popleft()
-            index, entry = index_of(), entry_of()
-            if index is not None and entry is not None:
-                self._texts[key] = index.body_of(entry)
-
-
-def _bound(kept: dict, capacity: int) -> None:
-    """Drops the oldest that are too many."""
-    for key in list(islice(kept, max(0, len(kept) - capacity))):
-        del kept[key]

@@ -269,9 +269,7 @@ class Conversations(Layer):
 
     def _embed(self) -> Flow[None]:
         """Embeds the summaries that are new, all in one request."""
-        if self.context.runtime.embeds_here:
-            self.context.runtime.announce(self.index, self._fresh)
-        elif self._fresh:
+        if self._fresh and not self.context.runtime.embeds_here:
             yield from self.index.embed(self._fresh)
         self._fresh = []
 

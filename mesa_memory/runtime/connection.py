@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-from weakref import ref
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.inbox import Commit
@@ -186,22 +185,6 @@ class Connection:
         context = self.memory.layer_context
         agent, now = context.agent.unique_id, context.now
         return self.services.embed(EmbedRequest(tuple(texts), agent, now))
-
-    def announce(self, index: Any, entries: Iterable[Any]) -> None:
-        """These entries will be embedded here; the index's ``body_of`` makes a text."""
-        waiting = self.services.pool.announced
-        waiting.extend((e.events[0].id, ref(index), ref(e)) for e in entries)
-
-    def embedded_together(
-        self, keys: Sequence[str], text_of: Callable[[str], str]
-    ) -> list[Any]:
-        """The vectors of records, made together with those of other agents.
-
-        Args:
-            text_of: the text of a record that was not announced.
-        """
-        take = self.services.pool.take
-        return take(keys, text_of, lambda texts: self.embed(texts).vectors)
 
     def note_embedded(self, records: Sequence[MemoryRecord], found: Embedded) -> None:
         """Records got their embeddings."""

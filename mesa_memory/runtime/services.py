@@ -21,7 +21,7 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.text.redaction import scrub_reply
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import vectors_by
-from mesa_memory.embedders.batcher import EmbeddingBatcher, EmbeddingPool
+from mesa_memory.embedders.batcher import EmbeddingBatcher
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.hosts.mesa import arguments as mesa_arguments
 from mesa_memory.hosts.mesa import model as mesa
@@ -88,7 +88,6 @@ class Services:
         self.occurrences: Occurrences | None = None
         self.outcomes: tuple[str, ...] = ()
         self.shared = SingleFlight()
-        self.pool = EmbeddingPool()
         self.vectors = Vectors()
         self._batcher = EmbeddingBatcher()
         self._seed = seed
@@ -376,7 +375,6 @@ def _after_fork_in_child() -> None:
     _making.release()
     for services in list(Services._of.values()):
         services.shared.forked()
-        services.pool.forked()
         services._batcher.forked()
         services.ledger.forked()
         services._provider = None  # its connections and limits belong to the parent

@@ -1,5 +1,8 @@
 """What a layer needs to be tested alone: a context, and events."""
 
+import numpy as np
+
+from mesa_memory.core.embedding import Embedded
 from mesa_memory.core.records import RecordBus
 from mesa_memory.layers.context import LayerContext
 
@@ -30,8 +33,8 @@ class LayerRuntime:
     def records(self):
         return []
 
-    def embedded_together(self, keys, text_of):
-        return [[1.0, 0.0] for _ in keys]
+    def embed(self, texts):
+        return Embedded(np.array([[1.0, 0.0] for _ in texts]), self.embedder_name)
 
     def say_once(self, text, *parts):
         self.said = text % parts

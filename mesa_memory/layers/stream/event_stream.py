@@ -211,14 +211,10 @@ class EventStream(Layer):
         """Grades and embeds new events; one without a grade stays new for a while."""
         yield from self._grade_fresh()
         done = [e for e in self._fresh if e.events[0].id not in self._tries]
-        here = self.context.runtime.embeds_here
-        if not here:
+        if not self.context.runtime.embeds_here:
             yield from self.index.embed(done)
         self._fresh = [e for e in self._fresh if e.events[0].id in self._tries]
         self._forget()
-        if here:
-            current = [entry for entry in done if entry.events[0].current]
-            self.context.runtime.announce(self.index, current)
 
     def _grade_fresh(self) -> Flow[None]:
         """Grades the new events, the oldest first; every grade that came is kept.

@@ -12,8 +12,6 @@ from collections.abc import (
 from itertools import islice
 from typing import Any
 
-import numpy as np
-
 from mesa_memory.core import render
 from mesa_memory.core.embedding import Embedded, EmbedRequest
 from mesa_memory.core.events import by_id, is_dump, is_state, sight
@@ -56,18 +54,15 @@ class EmbeddedIndex(ABC):
         """Brings the index in line with the layer."""
 
     def embed_now(self, without: Container[str] = ()) -> None:
-        """Embeds the records that lack a vector, with those of other memories.
+        """Embeds the records that lack a vector.
 
         Args:
             without: ids of records that are embedded later.
         """
         lacking = [r for r in self.ranking.lacking() if r.id not in without]
         if lacking:
-            runtime, by_id = self.context.runtime, {r.id: r for r in lacking}
-            rows = runtime.embedded_together(
-                list(by_id), lambda key: self.embedded_text(by_id[key])
-            )
-            self._take(lacking, Embedded(np.stack(rows), runtime.embedder_name))
+            texts = list(map(self.embedded_text, lacking))
+            self._take(lacking, self.context.runtime.embed(texts))
 
     def request_embeddings(self, records: Sequence[MemoryRecord]) -> Flow[None]:
         """Embeds records of the index, all in one request."""

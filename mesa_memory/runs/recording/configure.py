@@ -10,7 +10,6 @@ from typing import Any
 from mesa_memory.core.text import redaction
 from mesa_memory.core.validate import check_model, checked_int
 from mesa_memory.embedders import embedder as embedder_of
-from mesa_memory.embedders.batcher import EmbeddingPool
 from mesa_memory.embedders.recorded import Vectors
 from mesa_memory.llm.base import LLM, AsyncLLM, LLMSettings
 from mesa_memory.llm.cost.usage import Budget
@@ -162,7 +161,7 @@ def _answering(llm: Any, embedder: Any) -> dict[str, Any]:
         chosen |= {"model": name, "llm": None if name else _llm(llm)}
     if embedder is not UNCHANGED:
         # A new pool: what waits in the old one is of another embedder.
-        chosen |= {"embedder": embedder_of(embedder), "pool": EmbeddingPool()}
+        chosen |= {"embedder": embedder_of(embedder)}
     return chosen
 
 
