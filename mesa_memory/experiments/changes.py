@@ -37,18 +37,14 @@ class ChangeAfter:
 
     def __post_init__(self) -> None:
         checked_int("step", self.step)
-        if isinstance(self.change, str):
-            if not self.change.startswith(SWAP):
-                raise ValueError(
-                    "change must be a function of the model or 'swap:NAME', such as "
-                    f"'swap:episodic', got {self.change!r}"
-                )
-            registry.find(self.change.removeprefix(SWAP))
-        elif not callable(self.change):
+        swaps = isinstance(self.change, str) and self.change.startswith(SWAP)
+        if not (swaps or callable(self.change)):
             raise ValueError(
-                "change must be a function of the model or 'swap:NAME', got "
-                f"{self.change!r}"
+                "change must be a function of the model or 'swap:NAME', such as "
+                f"'swap:episodic', got {self.change!r}"
             )
+        if self.memory is not None:
+            registry.find(self.memory)
         if not self.label:
             named = getattr(self.change, "__name__", None) or str(self.change)
             object.__setattr__(self, "label", f"{named} from {self.step}")
@@ -63,8 +59,8 @@ class ChangeAfter:
         """Changes a model that stands after ``step``."""
         if callable(self.change):
             self.change(model)
-        elif self.memory is not None:
-            give_memory(model, self.memory)
+        else:
+            give_memory(model, self.change.removeprefix(SWAP))
 
 
 def give_memory(model: Any, name: str) -> None:

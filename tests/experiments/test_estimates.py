@@ -8,7 +8,6 @@ from mesa_llm.reasoning.cot import CoTReasoning
 from mesa_memory import LongTermMemory, Services, STLTMemory, configure, open_run
 from mesa_memory.examples.rumor.model import RumorModel
 from mesa_memory.experiments import estimate
-from mesa_memory.llm import Usage
 from mesa_memory.llm.cost.price import Price
 
 TOWN = {"n_agents": 12, "memory": "stlt"}
@@ -130,12 +129,6 @@ def test_a_forecast_stands_beside_a_recorded_run(tmp_path):
 def test_a_wrong_number_is_refused(given, said):
     with pytest.raises(ValueError, match=said):
         estimate(RumorModel, TOWN, **{"steps": 2} | given)
-
-
-def test_an_estimate_says_which_models_it_has():
-    told = estimate(RumorModel, TOWN, steps=2, llm="openai/gpt-5-mini", tiers=["flex"])
-    with pytest.raises(ValueError, match="openai/gpt-5-mini flex"):
-        told.beside(Usage(), "openai/other")
 
 
 class Quiet(mesa.Model):

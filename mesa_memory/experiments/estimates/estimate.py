@@ -112,30 +112,17 @@ class Estimate:
         ]
         return Table.of(rows).given(as_records)
 
-    def beside(
-        self, counted: Any, model: str | None = None, *, as_records: bool = False
-    ) -> Any:
-        """The forecast beside the count, in a table.
+    def beside(self, counted: Any, *, as_records: bool = False) -> Any:
+        """The forecast for the model that is priced first beside the count, in a table.
 
         Args:
             counted: a ``Usage`` (``ledger.total``) or a ``Run``.
-            model: a model and tier that was priced, as ``"model"`` or ``"model tier"``;
-                None is the first.
             as_records: a list of dicts instead of a DataFrame.
-
-        Raises:
-            ValueError: if the model was not priced.
         """
-        named = {" ".join(key).strip(): values for key, values in self.priced.items()}
-        if model is not None and model not in named:
-            raise ValueError(
-                f"no estimate for the model {model!r}; choose from {', '.join(named)}"
-            )
-        total = self._total() if model is None else named[model]
         rows, of_run = [], {}
         if callable(counted.cost):  # a recorded run
             (of_run,) = counted.cost((), as_records=True)
-        for (name, column), values in zip(QUANTITIES.items(), total.T):
+        for (name, column), values in zip(QUANTITIES.items(), self._total().T):
             count = of_run[column] if of_run else getattr(counted, name)
             told = Range.of(values)
             known = told.value is not None and count

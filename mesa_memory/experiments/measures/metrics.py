@@ -11,19 +11,16 @@ import math
 import re
 from collections.abc import Callable, Collection, Hashable, Mapping
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import pdist
 
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.experiments.measures.holdings import HeldRecord, holdings, minds, texts
-from mesa_memory.experiments.measures.similarity import (
-    answers_of,
-    mean_jaccard,
-    same_answers,
-)
-from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, survival
+from mesa_memory.experiments.measures.survival import FORGETTING_REASONS, forgetting
 from mesa_memory.hosts.mesa.model import clock
 from mesa_memory.layers.facts.statement import KIND as FACT
 from mesa_memory.layers.facts.statement import FactStatement, bare, is_fact
@@ -167,13 +164,25 @@ def _has_words(wanted: frozenset[str], text: str) -> bool:
 def agreement(model: Any) -> float:
     """The mean Jaccard similarity of the words of the agents' memories, 0 to 1.
 
-    See ``similarity.mean_jaccard``. It grows with the square of the number of agents.
+    For each pair of agents the share of words that both have, of the ones that one has.
+    Words are stems without function words and numbers stand for themselves; Jaccard
+    (1912), "The distribution of the flora in the alpine zone". Two agents who remember
+    nothing agree in full. NaN for fewer than two agents. The work grows with the square
+    of the number of agents.
     """
-    return mean_jaccard(texts(model))
+    words = [frozenset(terms("\n".join(said))) for said in texts(model).values()]
+    if len(words) < 2:
+        return math.nan
+    every = sorted(frozenset().union(*words))
+    has = np.array([[word in own for word in every] for own in words], dtype=bool)
+    return float(1 - pdist(has, "jaccard").mean())
 
 
 def agreement_on(question: Callable[[Any], Hashable | None]) -> Measure:
     """The share of pairs of agents that give the same answer, 0 to 1.
+
+    NaN for fewer than two answers. Simpson (1949), "Measurement of diversity", for
+    samples without replacement.
 
     Args:
         question: a function of an agent that gives its answer, such as what it believes;
@@ -183,7 +192,11 @@ def agreement_on(question: Callable[[Any], Hashable | None]) -> Measure:
 
 
 def _agreement_on(question: Callable[[Any], Hashable | None], model: Any) -> float:
-    return same_answers(answers_of(model, question))
+    given = [question(agent) for agent in model.agents]
+    answers = [answer for answer in given if answer is not None]
+    pairs = len(answers) * (len(answers) - 1) / 2
+    alike = sum(one == other for one, other in combinations(answers, 2))
+    return alike / pairs if pairs else math.nan
 
 
 # -- who thinks what of whom -----------------------------------------------------------
@@ -249,13 +262,6 @@ def _mutual(matrix: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 # -- forgetting, and what never was ----------------------------------------------------
 
 
-def forgetting(
-    source: Any, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
-) -> pd.DataFrame:
-    """The forgetting curve of a recorded run or model; see ``survival.survival``."""
-    return survival(source, forgotten, kinds)
-
-
 def retention(
     age: float, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
 ) -> Measure:
@@ -269,7 +275,7 @@ def retention(
 
 
 def _retention(age: float, forgotten: Collection[str], kinds: Any, model: Any) -> float:
-    curve = survival(model, forgotten, kinds)
+    curve = forgetting(model, forgotten, kinds)
     if curve.empty:
         return math.nan
     until = curve[curve["age"] <= age]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,6 @@ logger = logger_of(__name__)
 
 #: agents that are asked at the same time, where answers take their time
 MAX_AGENTS_AT_ONCE = 32
-COLUMNS = ("step", "agent", "question", "value", "error")
 
 
 @dataclass(frozen=True)
@@ -197,7 +196,7 @@ def responses(
     now = clock(model)
     due = [q for q in questionnaires if q.due(now) or (last and q.at_end)]
     return [
-        asdict(answer) | {"agent": str(answer.agent)}
+        vars(answer) | {"agent": str(answer.agent)}
         for questionnaire in due
         for answer in questionnaire.ask(model)
     ]
@@ -211,8 +210,8 @@ def answers_frame(answers: Iterable[Answer]) -> "pandas.DataFrame":
     """
     import pandas
 
-    rows = [tuple(asdict(answer).values()) for answer in answers]
-    frame = pandas.DataFrame(rows, columns=list(COLUMNS))
+    names = [field.name for field in fields(Answer)]
+    frame = pandas.DataFrame([vars(answer) for answer in answers], columns=names)
     return frame.astype({"value": object, "error": object})
 
 

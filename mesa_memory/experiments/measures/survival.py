@@ -15,7 +15,7 @@ from mesa_memory.stores.schema import records
 FORGETTING_REASONS = (EVICTED,)
 
 
-def survival(
+def forgetting(
     source: Any, forgotten: Collection[str] = FORGETTING_REASONS, kinds: Any = None
 ) -> pd.DataFrame:
     """The share of events that are still remembered, by their age in steps.

@@ -101,14 +101,9 @@ def check_picklable(workers: Workers, jobs: Sequence[Job]) -> None:
     packed = _packing(workers)
     if packed is None:
         return
-    checked: set[int] = set()
-    for job in jobs:
-        for name, value in job.parts:
-            if id(value) not in checked:
-                checked.add(id(value))
-                _check(name, value, packed)
-    for job in jobs[:1]:
-        _check("the run", job, packed)
+    parts = {id(value): (name, value) for job in jobs for name, value in job.parts}
+    for name, value in [*parts.values(), *(("the run", job) for job in jobs[:1])]:
+        _check(name, value, packed)
 
 
 def _packing(workers: Workers) -> Callable[[Any], bytes] | None:

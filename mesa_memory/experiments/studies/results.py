@@ -1,13 +1,12 @@
 """The results of a study as tables: one row for each run, step, agent or call."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mesa_memory.core.arguments import NUMBER, TUPLE, mark_of, number_of, readable
 from mesa_memory.experiments.measures.watch import MODEL
-from mesa_memory.stores.studies import CaseRow, Studies, StudyRow
+from mesa_memory.stores.studies import Studies, StudyRow
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,33 +15,24 @@ if TYPE_CHECKING:
 CASE, SEED, REPLICATE = "case", "seed", "replicate"
 
 
-@dataclass(frozen=True)
 class Results:
     """The tables of a study; each row says of which case it is.
 
     Each is a pandas DataFrame that begins with ``case`` (its number), one column for
     each parameter, ``seed`` and ``replicate``. They hold what is in the store at the
     time, in the order of the cases, and do not depend on the executor.
+
+    Args:
+        studies: the store's; it is read now.
+        study: the study's row in it.
     """
 
-    rows: list[CaseRow]
-    study: StudyRow
-    measured: list[dict[str, Any]]
-    called: list[dict[str, Any]]
-    responded: list[dict[str, Any]]
-    names: Mapping[int, str]
-
-    @classmethod
-    def of(cls, studies: Studies, study: StudyRow) -> "Results":
-        """The results of a study in a store."""
-        return cls(
-            studies.cases(study.id),
-            study,
-            studies.rows("measures", study.id),
-            studies.rows("calls", study.id),
-            studies.rows("responses", study.id),
-            studies.run_names(study.id),
-        )
+    def __init__(self, studies: Studies, study: StudyRow) -> None:
+        self._design, self._rows = study.design, studies.cases(study.id)
+        self._measured = studies.rows("measures", study.id)
+        self._called = studies.rows("calls", study.id)
+        self._responded = studies.rows("responses", study.id)
+        self._names_of_runs = studies.run_names(study.id)
 
     @cached_property
     def runs(self) -> "pd.DataFrame":
@@ -55,18 +45,18 @@ class Results:
         outcomes = self._names("outcomes")
         last = {
             row["case"]: row["measured"]
-            for row in self.measured
+            for row in self._measured
             if row["agent"] == MODEL and (outcomes & row["measured"].keys())
         }
         rows = []
-        for case in self.rows:
+        for case in self._rows:
             found = last.get(case.number, {})
             more = {name: value_of(found.get(name)) for name in sorted(outcomes)}
             used = ("calls", "tokens_in", "tokens_out", "cost")
             spent = {name: case.usage.get(name) for name in used}
             done = {"state": case.state, "steps": _whole(case.done)}
-            end = {"error": case.error, "run": self.names.get(case.number)}
-            rows.append(self._case(case.number) | done | more | spent | end)
+            end = {"error": case.error, "run": self._names_of_runs.get(case.number)}
+            rows.append(self._cases[case.number] | done | more | spent | end)
         return _frame(rows)
 
     @cached_property
@@ -78,7 +68,7 @@ class Results:
         """
         outcomes = self._names("outcomes")
         rows = []
-        for row in self.measured:
+        for row in self._measured:
             found = {n: v for n, v in row["measured"].items() if n not in outcomes}
             if row["agent"] == MODEL and found:
                 rows.append(self._at(row) | _values(found))
@@ -89,7 +79,7 @@ class Results:
         """A row for each agent at each step, as the model's DataCollector has it."""
         return _frame(
             self._at(row) | {"agent": _agent(row["agent"])} | _values(row["measured"])
-            for row in self.measured
+            for row in self._measured
             if row["agent"] != MODEL
         )
 
@@ -102,7 +92,7 @@ class Results:
             self._at(row)
             | {"agent": _agent(row["agent"])}
             | {name: row[name] for name in names}
-            for row in self.called
+            for row in self._called
         )
 
     @cached_property
@@ -112,11 +102,11 @@ class Results:
             self._at(row)
             | {"agent": _agent(row["agent"]), "question": row["question"]}
             | {"value": row["value"], "error": row["error"]}
-            for row in self.responded
+            for row in self._responded
         )
 
     def _names(self, what: str) -> set[str]:
-        return set(self.study.design.get(what, ()))
+        return set(self._design.get(what, ()))
 
     @cached_property
     def _cases(self) -> dict[int, dict[str, Any]]:
@@ -124,14 +114,11 @@ class Results:
             case.number: {CASE: case.number}
             | {name: readable(value) for name, value in case.parameters.items()}
             | {SEED: readable(case.seed), REPLICATE: case.replicate}
-            for case in self.rows
+            for case in self._rows
         }
 
-    def _case(self, number: int) -> dict[str, Any]:
-        return self._cases[number]
-
     def _at(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        return self._case(row["case"]) | {"step": _whole(row["step"])}
+        return self._cases[row["case"]] | {"step": _whole(row["step"])}
 
 
 def _frame(rows: Any) -> "pd.DataFrame":

@@ -78,12 +78,13 @@ class Status:
 
     def __str__(self) -> str:
         """The counts in a line, and the failed runs below it."""
-        told = [f"{count} {state}" for state, count in self.counts.items() if count]
-        cost = "at an unknown cost" if self.cost is None else f"for ${self.cost:.2f}"
-        counts = f"{', '.join(told) or 'no cases'} of {len(self.cases)}"
-        lines = [f"study {self.name!r}: {counts}; {self.calls} calls {cost}"]
+        states = [f"{count} {state}" for state, count in self.counts.items() if count]
+        counts = f"{', '.join(states) or 'no cases'} of {len(self.cases)}"
+        lines = [f"study {self.name!r}: {counts}; {_calls(self.calls, self.cost)}"]
         if self.forecast is not None:
-            lines.append(f"  forecast before the first run: {_told(self.forecast)}")
+            told = _calls(self.forecast["calls"], self.forecast["cost"])
+            runs = f"{told} in {self.forecast['runs']} runs"
+            lines.append(f"  forecast before the first run: {runs}")
         for each in self.failed[:MAX_LISTED_FAILURES]:
             given = ", ".join(f"{n}={v!r}" for n, v in each["parameters"].items())
             lines.append(
@@ -94,10 +95,9 @@ class Status:
         return "\n".join(lines)
 
 
-def _told(forecast: Mapping[str, Any]) -> str:
-    cost = forecast["cost"]
+def _calls(number: int, cost: float | None) -> str:
     priced = "at an unknown cost" if cost is None else f"for ${cost:.2f}"
-    return f"{forecast['calls']} calls {priced} in {forecast['runs']} runs"
+    return f"{number} calls {priced}"
 
 
 def _state(case: CaseRow) -> str:

@@ -175,7 +175,7 @@ class Study:
         """
         with closing(self._reading()) as store:
             studies = Studies(store)
-            return Results.of(studies, self._row(studies))
+            return Results(studies, self._row(studies))
 
     @property
     def missing(self) -> list[Case]:
