@@ -42,22 +42,6 @@ def provenance_of(run: RecordedRun, record: str) -> Table:
     return table(SHOWN, lines)
 
 
-def tree(run: RecordedRun, record: str) -> dict[str, Any]:
-    """See ``Run.tree``."""
-    nodes: dict[str, dict[str, Any]] = {}
-    top: dict[str, Any] = {}
-    for line in provenance_of(run, record).rows:
-        node = {k: v for k, v in line.items() if k not in ("depth", "parent")}
-        node["sources"] = []
-        if line["parent"] is None:
-            top = node
-        else:
-            nodes[line["parent"]]["sources"].append(node)
-        if not line["repeated"]:
-            nodes[line["id"]] = node
-    return top
-
-
 def _line(
     row: dict[str, Any] | None, depth: int, name: str, parent: str | None, again: bool
 ) -> dict[str, Any]:

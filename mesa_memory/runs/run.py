@@ -177,10 +177,6 @@ class Run(RecordedRun):
         """
         return provenance.provenance_of(self, record).given(as_records)
 
-    def tree(self, record: str) -> dict[str, Any]:
-        """The evidence of a record as nested dicts; below each are its ``sources``."""
-        return provenance.tree(self, record)
-
     def recalls(
         self, agent: Any = None, step: float | None = None, *, as_records: bool = False
     ) -> Any:

@@ -15,8 +15,6 @@ class RunInfo:
         seed: as text.
         versions: of the packages that matter.
         name: the user's own name for the run.
-        started: ISO time; None is now, in UTC. Of all columns, only this one and
-            ``leases.since`` hold a wall-clock time.
         parent, parent_step: the run this one was forked from, and after which step.
     """
 
@@ -25,7 +23,6 @@ class RunInfo:
     seed: str | None = None
     versions: Mapping[str, str] = field(default_factory=dict)
     name: str | None = None
-    started: str | None = None
     parent: int | None = None
     parent_step: float | None = None
 

@@ -152,7 +152,8 @@ class Store:
 
     def begin_on(self, on: sa.Connection, info: RunInfo) -> int:
         """``begin``, within a transaction."""
-        started = info.started or datetime.now(UTC).isoformat(timespec="seconds")
+        # Of all columns, only this one and ``leases.since`` hold a wall-clock time.
+        started = datetime.now(UTC).isoformat(timespec="seconds")
         values = vars(info) | {
             "parameters": dict(info.parameters),
             "versions": dict(info.versions),

@@ -60,7 +60,6 @@ class Writer:
         self._urgent = False  # True if something waits that is to be written at once
         self._since = 0.0  # when the oldest that waits was put
         self._written = -FLUSH_INTERVAL_S
-        self._asleep_until = 0.0  # of the thread; in the past while it is awake
         self._thread: threading.Thread | None = None
 
     @property
@@ -107,9 +106,7 @@ class Writer:
             if len(self._batches) == self._taken:
                 self._since = time.monotonic()
             self._batches.append(batch)
-            # To wake the thread costs the simulation far more than to queue a batch.
-            if self._due() < self._asleep_until:
-                self._changed.notify_all()
+            self._changed.notify_all()
 
     def flush(self) -> None:
         """Waits until everything is written; retries failed batches.
@@ -184,7 +181,9 @@ class Writer:
                 while not self._ready():
                     if self._closing:
                         return
-                    self._sleep()
+                    due = self._due()
+                    wait = None if due == math.inf else due - time.monotonic()
+                    self._changed.wait(wait)
                 group = list(self._batches)
                 self._taken, self._urgent = len(group), False
             error: BaseException | None = None
@@ -199,11 +198,6 @@ class Writer:
                 self._error, self._taken = error, 0
                 self._written = time.monotonic()
                 self._changed.notify_all()
-
-    def _sleep(self) -> None:
-        self._asleep_until = due = self._due()
-        self._changed.wait(None if due == math.inf else due - time.monotonic())
-        self._asleep_until = 0.0
 
     def _ready(self) -> bool:
         """True if there is something to write now."""

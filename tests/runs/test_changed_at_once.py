@@ -11,7 +11,6 @@ from mesa_memory import (
     EpisodicMemory,
     LLMUnavailable,
     OfflineLLM,
-    Services,
     carry_over,
     configure,
     fork,
@@ -21,7 +20,7 @@ from mesa_memory import (
 )
 from mesa_memory.interventions import edit, erase, swap
 from mesa_memory.memories.registry import OUR_MEMORIES
-from tests.support.playing import ended, lived
+from tests.support.playing import ended, held, lived, recorded
 
 
 class Person(LLMAgent):
@@ -56,23 +55,6 @@ class Server:
         if self.away:
             raise LLMUnavailable("the server is away")
         return OfflineLLM().complete(request)
-
-
-def held(model):
-    """Ids and contents of what each agent remembers."""
-    Services.of(model).flush()
-    return {
-        agent.unique_id: {r.id: r.content for r in agent.memory.current_records()}
-        for agent in model.agents
-    }
-
-
-def recorded(file, run, agents=(1, 2)):
-    with open_run(file, run) as told:
-        return {
-            agent: {r["id"]: r["content"] for r in told.state(agent, as_records=True)}
-            for agent in agents
-        }
 
 
 def erased(one, two):

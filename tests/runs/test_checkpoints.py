@@ -10,13 +10,13 @@ from mesa_memory import (
     checkpoint,
     configure,
     fork,
-    open_run,
     register_policy,
     resume,
 )
 from mesa_memory.interventions import edit, erase, implant, swap
 from mesa_memory.memories.registry import OUR_MEMORIES
 from mesa_memory.viz.live.by_hand import forked
+from tests.support.playing import held, recorded
 
 
 class Town(mesa.Model):
@@ -72,22 +72,6 @@ def facts_read(model):
 
 
 CHANGES = [said, implanted, erased, edited, swapped, facts_read]
-
-
-def held(model):
-    Services.of(model).flush()
-    return {
-        agent.unique_id: {r.id: r.content for r in agent.memory.current_records()}
-        for agent in model.agents
-    }
-
-
-def recorded(file, run, step):
-    with open_run(file, run) as told:
-        return {
-            agent: {r["id"]: r["content"] for r in told.state(agent, step, as_records=True)}
-            for agent in (1, 2)
-        }  # fmt: skip
 
 
 @pytest.mark.parametrize("change", CHANGES)

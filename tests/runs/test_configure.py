@@ -152,14 +152,8 @@ def test_what_to_do_on_a_miss_is_said_together_with_the_run_to_replay(configured
 
 def test_a_setting_that_does_not_exist_is_told_the_one_that_does():
     cases = [
-        ("max_retries", "attempts"),
-        ("num_retries", "attempts"),
-        ("retries", "attempts"),
-        ("request_timeout", "timeout"),
         ("tiemout", "timeout"),
-        ("rpm", "requests_per_minute"),
         ("recorder", "record"),
-        ("max_concurrency", "concurrency"),
     ]
     for given, meant in cases:
         with pytest.raises(TypeError) as info:

@@ -2,9 +2,8 @@
 
 import pytest
 
-from mesa_memory import ImpressionMemory, Services, configure, fork, open_run, resume
+from mesa_memory import ImpressionMemory, Services, configure, open_run, resume
 from mesa_memory.interventions import edit, implant, swap
-from mesa_memory.stores.copying import copy_file
 from mesa_memory.viz.data import agent as memories
 from mesa_memory.viz.data.contents import evidence
 from tests.support.recorded_town import RecordedTown
@@ -45,18 +44,6 @@ def test_what_happens_is_an_event_and_what_a_memory_makes_is_derived(old):
     assert {row["kind"] for row in rows} >= MADE | {"message"}
     for row in rows:
         assert row["origin"] == ("derived" if row["kind"] in MADE else "event")
-
-
-def test_the_state_and_the_evidence_say_it_too(old):
-    with open_run(str(old)) as run:
-        first, second, *_ = run.unique_ids.values()
-        held = run.state(first, as_records=True) + run.state(second, as_records=True)
-        assert {row["origin"] for row in held} == {"event", "derived"}
-        made = next(row for row in held if row["origin"] == "derived")
-        because = run.provenance(made["id"], as_records=True)
-        assert because[0]["origin"] == "derived" and because[-1]["origin"] == "event"
-        for row in run.search("the market", k=None, as_records=True):
-            assert row["origin"] == ("derived" if row["kind"] in MADE else "event")
 
 
 def test_what_rests_on_no_record_is_derived_all_the_same(tmp_path):
@@ -110,12 +97,3 @@ def test_swapped_events_are_imported_and_conclusions_stay_derived(tmp_path):
     mind = next(c for c in again.citizens if c.unique_id == one.unique_id)
     assert {r.id: r.origin for r in mind.memory.current_records()} == held
     ended(again)
-
-
-def test_a_fork_has_the_origins_of_its_parent(old, tmp_path):
-    file = tmp_path / "copy.sqlite"
-    copy_file(old, file)
-    ended(fork(RecordedTown, str(file), file=str(file)))
-    origins = [{r["id"]: r["origin"] for r in records(file, n)} for n in (1, 2)]
-    assert origins[0] == origins[1]
-    assert set(origins[0].values()) == {"event", "derived"}

@@ -67,22 +67,6 @@ def test_everything_concluded_resolves_to_events_of_the_same_agent(lived):
     assert concluded > 40
 
 
-def test_the_prompt_of_a_step_is_the_text_that_was_shown(tmp_path):
-    file = str(tmp_path / "run.sqlite")
-    town = RecordedTown(file)
-    seen = {}
-    for _ in range(6):
-        town.step()
-    for citizen in town.citizens:
-        seen[citizen.unique_id] = citizen.memory.get_prompt_ready()
-    Services.of(town).recorder.close()
-    with open_run(file) as run:
-        for agent, text in seen.items():
-            assert run.prompts(agent, 6, as_records=True)[-1]["text"] == text
-            for row in run.recalls(agent, as_records=True):
-                assert row["agent"] == agent
-
-
 def test_a_run_kept_in_memory_is_asked_while_it_goes_on():
     town = RecordedTown("", record=True)
     for _ in range(3):

@@ -1,7 +1,5 @@
 """Recorded runs, asked: what was remembered, when and why, and what it cost."""
 
-import random
-
 import pytest
 
 from mesa_memory.errors import StoreCorrupt, StoreUnavailable
@@ -129,33 +127,6 @@ def test_state_is_what_was_current_at_the_end_of_each_step(told, run):
     assert [row["seq"] for row in last] == sorted(row["seq"] for row in last)
 
 
-def test_state_equals_a_memory_that_lives_through_random_changes(tmp_path):
-    choose = random.Random(3)
-    store = open_store(tmp_path / "random.sqlite")
-    number = store.begin(RunInfo(model="Town"))
-    live, expected = {}, {}
-    for step in range(1, 60):
-        batch = Batch(step)
-        batch.agents = [{"agent": "1", "unique_id": 1, "layers": ["l"]}]
-        for name in choose.sample(sorted(live), len(live) // 3):
-            batch.closed.append((name, step, "evicted", None))
-            del live[name]
-        for n in range(choose.randrange(4)):
-            row = {"id": f"{step}-{n}", "agent": "1", "layer": "l", "kind": "k",
-                   "step": step, "text": "t", "valid_from": step}  # fmt: skip
-            batch.opened.append(row)
-            if choose.random() < 0.2:  # gone before the step ended
-                batch.closed.append((row["id"], step, "evicted", None))
-            else:
-                live[row["id"]] = True
-        expected[step] = set(live)
-        store.write(number, batch)
-    with open_run(store) as run:
-        for step, names in expected.items():
-            assert set(ids(run.state(1, step, as_records=True))) == names
-    store.close()
-
-
 def test_layer_and_kind_narrow_the_state(run):
     facts = run.state(7, 2, layer="facts", as_records=True)
     assert ids(facts) == ["7/facts/fact/1"]
@@ -270,19 +241,6 @@ def test_evidence_goes_down_to_raw_events_in_order(run):
     assert {row["agent"] for row in rows} == {7}
 
 
-def test_the_tree_has_the_same_evidence_nested(run):
-    top = run.tree("7/stlt/summary/2")
-    assert ids(top["sources"]) == [
-        "7/stlt/summary/1",
-        "7/stlt/message/2",
-        "7/stlt/observation/2",
-    ]
-    assert ids(top["sources"][0]["sources"]) == [
-        "7/stlt/message/1",
-        "7/stlt/observation/1",
-    ]
-
-
 def linked(store, sources):
     """A run of records with these sources."""
     number = store.begin(RunInfo(model="Town"))
@@ -311,7 +269,6 @@ def test_a_circle_ends_and_what_is_missing_is_said(place):
         (1, "gone", True, False),
         (1, "a", False, True),
     ]
-    assert ids(run.tree("a")["sources"]) == ["b", "gone", "a"]
     assert ids(run.provenance("odd", as_records=True)) == ["odd"]
     store.close()
 

@@ -17,7 +17,6 @@ from mesa_memory import (
     route_reasoning,
 )
 from mesa_memory.llm import ToolCall
-from mesa_memory.retrieval.overlap import overlaps, used
 
 NEWS = (
     "The mill by the river burns since noon.",
@@ -128,15 +127,3 @@ def test_a_resumed_and_a_replayed_run_say_the_same(tmp_path):
                 assert [r["used"] for r in run.recalls(1, as_records=True)] == [
                     r["used"] for r in one.recalls(1, as_records=True)
                 ]
-
-
-def test_words_that_every_line_has_tell_nothing():
-    lines = [f"Agent {n} says: The {thing} is old." for n, thing in enumerate("abc")]
-    assert used(lines, "An agent says that something is old.") == [False] * 3
-    lines = ["Agent 1 says: the bridge is old", "Agent 2 says: the tower is old"]
-    assert used(lines, "The old bridge!") == [True, False]
-
-
-@pytest.mark.parametrize("reply", ["", "the of and", "\x00", "🦆"])
-def test_a_reply_that_says_nothing_uses_nothing(reply):
-    assert overlaps(["The mill burns.", ""], reply) == [0.0, 0.0]

@@ -70,8 +70,7 @@ def test_a_run_that_was_ended_or_whose_store_was_closed_is_free(place):
     first.close()
 
 
-@pytest.mark.parametrize("round_", range(2))
-def test_the_run_of_a_killed_process_is_free_at_once(place, round_):
+def test_the_run_of_a_killed_process_is_free_at_once(place):
     mine, run = begun(place)
     mine.release(run)
     command = [sys.executable, "-c", WRITES, place]
@@ -91,17 +90,6 @@ def test_the_run_of_a_killed_process_is_free_at_once(place, round_):
         assert not mine.has_writer(on, run)
     mine.write(run, Batch(1))
     mine.close()
-
-
-def test_a_store_that_nobody_has_any_more_holds_no_run(place):
-    import gc
-
-    first, run = begun(place)
-    del first
-    gc.collect()
-    second = open_store(place)
-    second.write(run, Batch(1))
-    second.close()
 
 
 def test_a_transaction_that_fails_leaves_the_run_free(place):

@@ -2,11 +2,9 @@
 
 import os
 import random
-import shutil
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
 
@@ -98,23 +96,6 @@ def test_a_file_on_a_disk_that_is_read_only_may_be_read(disk):
     reader = open_store(disk / "run.sqlite", read_only=True)
     assert everything(reader, 1) == before
     reader.close()
-
-
-def test_a_file_that_may_not_be_changed_is_said_to_be_read_only(path):
-    before = recorded(path)
-    if (
-        not shutil.which("chattr")
-        or subprocess.run(["chattr", "+i", path], capture_output=True).returncode
-    ):
-        pytest.skip("files cannot be made immutable here")
-    try:
-        with pytest.raises(StoreReadOnly):
-            open_store(path)
-        reader = open_store(path, read_only=True)
-        assert everything(reader, 1) == before
-        reader.close()
-    finally:
-        subprocess.run(["chattr", "-i", path], check=True)
 
 
 @pytest.mark.parametrize("replace", [False, True])
@@ -305,8 +286,3 @@ def test_a_stores_process_is_its_own(path):
         os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     store.close()
-
-
-def test_no_faults_leave_files_beside_the_store(path):
-    recorded(path)
-    assert [p.name for p in Path(path.parent).iterdir()] == ["run.sqlite"]

@@ -242,23 +242,6 @@ def test_what_has_no_checkpoint_does_not_wait_for_ever(store, monkeypatch):
     writer.close()
 
 
-def test_steps_that_come_fast_do_not_wake_the_thread(troubled, monkeypatch):
-    monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0.2)
-    writer = Writer(troubled, 1)
-    slept, sleep = [], writer._sleep
-    monkeypatch.setattr(writer, "_sleep", lambda: (slept.append(1), sleep()))
-    began = time.monotonic()
-    for step in range(25):
-        writer.put(Batch(step))
-        time.sleep(0.004)
-    writer.flush()
-    took = time.monotonic() - began
-    assert troubled.written == list(range(25))
-    assert troubled.asked[0][0] == 0, "the first one does not wait for others"
-    assert len(slept) <= 4 + 2 * took / 0.2  # and not 25
-    writer.close()
-
-
 def test_a_step_after_a_rest_is_written_at_once(troubled, monkeypatch):
     monkeypatch.setattr("mesa_memory.stores.writer.FLUSH_INTERVAL_S", 0.1)
     monkeypatch.setattr("mesa_memory.stores.writer.CHECKPOINT_DELAY_S", 3600)

@@ -142,7 +142,6 @@ def _explain(path: str) -> None:
         for agent in run.agents(as_records=True)[:3]:
             for row in run.history(agent=agent["agent"], as_records=True)[-4:]:
                 run.provenance(row["id"])
-                run.tree(row["id"])
 
 
 def _look(path: str) -> None:

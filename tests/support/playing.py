@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mesa_memory import Services
+from mesa_memory import Services, open_run
 
 
 def lived(model: Any, steps: int = 2) -> Any:
@@ -23,3 +23,21 @@ def play(model: Any, steps: int) -> Any:
     """The model after some steps; its record has ended."""
     ended(lived(model, steps))
     return model
+
+
+def held(model: Any) -> dict[Any, dict[str, Any]]:
+    """Ids and contents of what each agent remembers."""
+    Services.of(model).flush()
+    return {
+        agent.unique_id: {r.id: r.content for r in agent.memory.current_records()}
+        for agent in model.agents
+    }
+
+
+def recorded(file: Any, run: int, step: float | None = None) -> dict[Any, Any]:
+    """Ids and contents of what the record says of agents 1 and 2 at a step."""
+    with open_run(file, run) as told:
+        return {
+            agent: {r["id"]: r["content"] for r in told.state(agent, step, as_records=True)}
+            for agent in (1, 2)
+        }  # fmt: skip

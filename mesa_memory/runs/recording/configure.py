@@ -20,16 +20,6 @@ from mesa_memory.runtime.queue import execution_of
 from mesa_memory.runtime.services import Services
 
 ON_MISS = ("raise", "call")
-#: names of the settings in other packages
-_ELSEWHERE = {
-    "max_retries": "attempts",
-    "num_retries": "attempts",
-    "retries": "attempts",
-    "request_timeout": "timeout",
-    "max_concurrency": "concurrency",
-    "rpm": "requests_per_minute",
-    "tpm": "tokens_per_minute",
-}
 
 
 class Unchanged:
@@ -226,8 +216,7 @@ def _check_settings(settings: Mapping[str, Any]) -> None:
     names = [*arguments, *(item.name for item in fields(LLMSettings))]
     for unknown in [name for name in settings if name not in names]:
         near = difflib.get_close_matches(unknown, names, 1)
-        meant = _ELSEWHERE.get(unknown) or next(iter(near), None)
-        hint = f": did you mean {meant!r}?" if meant else "."
+        hint = f": did you mean {near[0]!r}?" if near else "."
         raise TypeError(
             f"configure() has no setting {unknown!r}{hint} The settings are: "
             f"{', '.join(names)}."
