@@ -1,7 +1,6 @@
 """An agent that has a name is called by it."""
 
 import gc
-import weakref
 
 import mesa
 from click.testing import CliRunner
@@ -133,23 +132,6 @@ def test_whoever_has_left_keeps_the_last_name_even_if_it_was_the_first_too():
     del ada, street.people[0]
     gc.collect()
     assert "- Ada (Agent 1) says: Farewell!" in bob.memory.get_prompt_ready()
-
-
-def test_a_name_that_is_no_text_keeps_no_model_alive():
-    class Method(Person):
-        name = property(lambda self: self.called, lambda self, _: None)
-
-        def called(self):
-            return "Ada"
-
-    street = Street(names=())
-    first, second = (Method(street, ShortTermMemory, "") for _ in range(2))
-    first.send_message("Hello.", [second])
-    assert "- Agent 1 says: Hello." in second.memory.get_prompt_ready()
-    alive = weakref.ref(street)
-    del street, first, second
-    gc.collect()
-    assert alive() is None
 
 
 def test_a_name_is_one_short_line_and_need_not_be_a_text():
