@@ -77,7 +77,7 @@ class Layout:
 
     Attributes:
         block: how many steps leave the recent steps at a time.
-        texts: what was read, by section; see ``reading.SHOWN_SECTIONS``.
+        texts: what was read, by section; see ``reads.SHOWN_SECTIONS``.
     """
 
     block: int

@@ -9,8 +9,8 @@ from mesa_memory.core.validate import checked_int, checked_number
 from mesa_memory.layers.conversations import Conversations
 from mesa_memory.layers.lines import in_steps
 from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import Delegate
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.retrieval.scoring import Scoring

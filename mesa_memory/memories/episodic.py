@@ -17,8 +17,8 @@ from mesa_memory.layers.stream.grading import Grader
 from mesa_memory.layers.stream.recalling import Recollection
 from mesa_memory.layers.stream.reflecting import Reflector
 from mesa_memory.layers.stream.reflection import Reflection
+from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import Delegate
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.retrieval.index import ScoredRecord

@@ -10,9 +10,9 @@ from mesa_memory.layers.facts import file as fact_file
 from mesa_memory.layers.facts.layer import Facts
 from mesa_memory.layers.facts.shown import FactLines
 from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
 from mesa_memory.memories.host.interventions import changed_by_hand
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.memories.host.recalls import RecallMixin, RecallService
 from mesa_memory.tasks.extract import GATE, checked_gate

@@ -8,8 +8,8 @@ from mesa_memory.core.snapshot import RecordLookup
 from mesa_memory.layers.entry import Entry, entry_snapshot, restored
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.delegate import LONG_TERM, Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import LONG_TERM, Delegate
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.tasks import CONSOLIDATE
 

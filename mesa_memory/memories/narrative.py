@@ -7,8 +7,8 @@ from mesa_memory.core.validate import checked_int
 from mesa_memory.layers.chapters import Chapters, Rule
 from mesa_memory.layers.summary import Story
 from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.delegate import SHORT_TERM, Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import SHORT_TERM, Delegate
 from mesa_memory.memories.host.reads import MemoryOptions
 
 

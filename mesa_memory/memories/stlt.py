@@ -9,12 +9,8 @@ from mesa_memory.layers import consolidation as policies
 from mesa_memory.layers.consolidation import Consolidation, Policy
 from mesa_memory.layers.summary import RunningSummary
 from mesa_memory.layers.window import Window
+from mesa_memory.memories.host.delegate import LONG_TERM, SHORT_TERM, Delegate
 from mesa_memory.memories.host.memory_module import MemoryModule
-from mesa_memory.memories.host.reading import (
-    LONG_TERM,
-    SHORT_TERM,
-    Delegate,
-)
 from mesa_memory.memories.host.reads import MemoryOptions
 from mesa_memory.tasks import CONSOLIDATE
 

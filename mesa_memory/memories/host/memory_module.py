@@ -26,9 +26,9 @@ from mesa_memory.layers.base import Layer, entries_of, with_unique_names
 from mesa_memory.layers.context import LayerContext, settle
 from mesa_memory.layers.declared_state import StateWatch
 from mesa_memory.layers.entry import Entry
+from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.layer_names import new_layer
-from mesa_memory.memories.host.reading import Delegate, MemoryLock
-from mesa_memory.memories.host.reads import MemoryReads
+from mesa_memory.memories.host.reads import MemoryLock, MemoryReads
 from mesa_memory.memories.host.state import restore_memory, snapshot_of
 from mesa_memory.runtime.connection import Connection
 from mesa_memory.runtime.copies import serve_copy

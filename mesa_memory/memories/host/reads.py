@@ -1,8 +1,10 @@
-"""The reads of a memory: recent steps, messages, sections of a prompt."""
+"""The reads of a memory: one thread at a time, and known to the recorder."""
 
+import threading
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import wraps
 from operator import attrgetter
 from typing import Any, TypedDict
 
@@ -14,17 +16,122 @@ from mesa_memory.core.text.redaction import logger as logger_of
 from mesa_memory.core.validate import checked_int
 from mesa_memory.hosts.mesa_llm.agents import Memory
 from mesa_memory.layers.base import Layer, entries_of
-from mesa_memory.layers.context import LAID_OUT, UNNOTICED, LayerContext, Layout
+from mesa_memory.layers.context import (
+    LAID_OUT,
+    SHOWING,
+    UNNOTICED,
+    LayerContext,
+    Layout,
+)
 from mesa_memory.layers.declared_state import records_of
 from mesa_memory.layers.entry import Message
 from mesa_memory.layers.history import as_text
 from mesa_memory.layers.lines import Line, in_steps, pending
-from mesa_memory.memories.host.reading import Delegate, prepare_reads
+from mesa_memory.memories.host.delegate import Delegate
 from mesa_memory.memories.host.state import current_records, held_records
 from mesa_memory.memories.prompt.cache_layout import AppendOnlyText
 from mesa_memory.memories.prompt.sections import Section, compose
 
 logger = logger_of(__name__)
+#: what an agent is shown, by the method that it asks
+SHOWN_SECTIONS = {
+    "get_prompt_ready": "memory",
+    "format_long_term": "long term",
+    "format_short_term": "short term",
+    "get_communication_history": "messages",
+}
+#: reads that wait for other threads
+_SYNCHRONIZED = (
+    *SHOWN_SECTIONS, "messages", "recall", "explain", "retrieve_top_k_entries",
+    "memory_entries", "short_term_memory", "long_term_memory", "impressions",
+    "revisions", "current_records", "facts", "conflicts", "fact_history", "conversations",
+    "chapters",
+)  # fmt: skip
+
+
+class MemoryLock:
+    """Held, no other thread changes the memory, and its work is not awaited.
+
+    Args:
+        lock: the memory's, reentrant.
+
+    Attributes:
+        thread: the holder; None if the lock is free.
+    """
+
+    __slots__ = ("_depth", "_lock", "thread")
+
+    def __init__(self, lock: Any) -> None:
+        self._lock, self._depth = lock, 0
+        self.thread: int | None = None
+
+    @property
+    def here(self) -> bool:
+        """True in the thread that holds the lock."""
+        return self.thread == threading.get_ident()
+
+    def __enter__(self) -> None:
+        """Waits for other threads; the holder may take it again."""
+        self._lock.acquire()
+        self._depth += 1
+        self.thread = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        """Releases the lock."""
+        self._depth -= 1
+        if not self._depth:
+            self.thread = None
+        self._lock.release()
+
+
+def prepare_reads(cls: type) -> None:
+    """Lets the reads of a class of memory wait for other threads and tell the recorder."""
+    for name in _SYNCHRONIZED:
+        found = vars(cls).get(name)
+        if isinstance(found, property):
+            get = found.fget and synchronized(found.fget)
+            setattr(cls, name, property(get, found.fset, found.fdel, found.__doc__))
+        elif callable(found):
+            read = synchronized(found)
+            section = SHOWN_SECTIONS.get(name)
+            setattr(cls, name, recorded(read, section) if section else read)
+
+
+def synchronized(read: Callable[..., Any]) -> Callable[..., Any]:
+    """A read that first waits for unfinished work, and then is alone with the memory."""
+
+    @wraps(read)
+    def reading(self: Any, *args: Any, **given: Any) -> Any:
+        self.settle()
+        with self.exclusive():
+            return read(self, *args, **given)
+
+    return reading
+
+
+def recorded(read: Callable[[Any], str], section: str) -> Callable[[Any], str]:
+    """A read that tells the recorder its text, unless it is part of another one."""
+
+    @wraps(read)
+    def reading(self: Any) -> str:
+        if SHOWING.of(self):
+            return _note_text(self, section, read(self))
+        with SHOWING.on(self):
+            text = _note_text(self, section, read(self))
+        recorder, context = self.services.recorder, self.layer_context
+        if recorder and not UNNOTICED.of(context):
+            used, context.budget_used = context.budget_used, None
+            recorder.shown(context.whose(), section, text, used)
+        return text
+
+    return reading
+
+
+def _note_text(memory: Any, section: str, text: str) -> str:
+    """A text that was read; the layout of a request is told of it."""
+    if (layout := LAID_OUT.of(memory.layer_context)) is not None:
+        layout.texts[section] = text
+    return text
 
 
 class MemoryOptions(TypedDict, total=False):
@@ -142,7 +249,7 @@ class MemoryReads(Memory):
             block: how many steps leave at a time; 1 shows as many as usual.
 
         Yields:
-            What is read, by section; see ``reading.SHOWN_SECTIONS``.
+            What is read, by section; see ``reads.SHOWN_SECTIONS``.
         """
         layout = Layout(checked_int("block", block))
         with LAID_OUT.on(self.layer_context, layout):

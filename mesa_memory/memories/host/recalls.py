@@ -11,7 +11,7 @@ from mesa_memory.core.events import Naming
 from mesa_memory.core.records import DERIVED, MemoryRecord
 from mesa_memory.layers.context import EMBEDDED, LayerContext
 from mesa_memory.layers.stream.recalling import Query, RecallResult, Recollection
-from mesa_memory.memories.host.reading import prepare_reads
+from mesa_memory.memories.host.reads import prepare_reads
 from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
 from mesa_memory.retrieval.scoring import Scoring
 
