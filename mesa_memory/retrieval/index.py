@@ -51,6 +51,22 @@ class ScoredRecord(NamedTuple):
     parts: dict[str, float]
 
 
+def checked_k(k: Any) -> int | None:
+    """The number of records that are wanted; None is all.
+
+    Raises:
+        TypeError: if it is not a whole number; True does not count as one.
+        ValueError: if it is negative.
+    """
+    if k is None:
+        return None
+    if isinstance(k, bool) or not isinstance(k, int | np.integer):
+        raise TypeError(f"k must be a whole number or None, got {k!r}")
+    if k < 0:
+        raise ValueError(f"k must be 0 or more, got {k}")
+    return int(k)
+
+
 def _check(query: Any, scoring: Any, now: Any) -> None:
     if query is not None and not isinstance(query, str):
         raise TypeError(f"query must be a text or None, got {query!r}")
@@ -124,10 +140,11 @@ class RecordIndex(RecordTable):
         Without the names of speakers, if ``speaker_boost`` counts them, and without words of
         time, if ``time_match`` does. Never empty unless the query is.
         """
-        body = TimeConstraint.of(query).body if scoring.time_match else query
-        if not scoring.speaker_boost:
-            return body
-        return self.speakers.without(body, self.speaking(words(body)))
+        read = TimeConstraint.of if scoring.time_match else TimeConstraint.none
+        cues = read(query)
+        said = cues.said if cues.body == query else words(cues.body)
+        named = self.speaking(said) if scoring.speaker_boost else []
+        return self.speakers.without(cues.body, named) if named else cues.body
 
     def recall(
         self,
@@ -167,7 +184,7 @@ class RecordIndex(RecordTable):
             ValueError: if k is negative or ``now`` not finite.
             TypeError: if query, k or scoring is of another type.
         """
-        k, scoring = retrieval.checked_k(k), scoring or DEFAULT_SCORING
+        k, scoring = checked_k(k), scoring or DEFAULT_SCORING
         _check(query, scoring, now)
         asked = None if vector is None else self.checked(vector, source)
         slots = self.candidates(kinds, since, until, subject, without, dumps)

@@ -303,22 +303,6 @@ def min_max(values: np.ndarray, flat: float = 0.0, top: float = 1.0) -> np.ndarr
     return scaled
 
 
-def checked_k(k: Any) -> int | None:
-    """The number of records that are wanted; None is all.
-
-    Raises:
-        TypeError: if it is not a whole number; True does not count as one.
-        ValueError: if it is negative.
-    """
-    if k is None:
-        return None
-    if isinstance(k, bool) or not isinstance(k, int | np.integer):
-        raise TypeError(f"k must be a whole number or None, got {k!r}")
-    if k < 0:
-        raise ValueError(f"k must be 0 or more, got {k}")
-    return int(k)
-
-
 def top_k(scored: np.ndarray, k: int | None, order: np.ndarray) -> np.ndarray:
     """Positions of the ``k`` highest scores, highest first.
 

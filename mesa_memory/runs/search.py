@@ -15,8 +15,7 @@ from mesa_memory.core.records import MemoryRecord
 from mesa_memory.embedders import embedder as embedder_of
 from mesa_memory.embedders.base import Embedder, vectors_by
 from mesa_memory.errors import StoreCorrupt
-from mesa_memory.retrieval import scoring as retrieval
-from mesa_memory.retrieval.index import RecordIndex, ScoredRecord
+from mesa_memory.retrieval.index import RecordIndex, ScoredRecord, checked_k
 from mesa_memory.retrieval.scoring import Scoring
 from mesa_memory.runs.recorded import RecordedRun, table_of
 from mesa_memory.runs.state import valid_at
@@ -48,7 +47,7 @@ def search(
     embedder: Any,
 ) -> Table:
     """See ``Run.search``."""
-    k = retrieval.checked_k(k)
+    k = checked_k(k)
     if not isinstance(text, str) or not text.strip():
         raise ValueError(f"search needs a text to look for, got {text!r}")
     maker = embedder_of(embedder)

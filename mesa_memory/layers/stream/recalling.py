@@ -7,6 +7,7 @@ ranked by keywords only.
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from typing import Any, NamedTuple
 
 from mesa_memory.core.embedding import Embedded, EmbedRequest
@@ -49,10 +50,6 @@ class RecallResult(NamedTuple):
     records: list[ScoredRecord]
     note: str = ""
     part: Part | None = None
-
-    def own(self) -> list[ScoredRecord]:
-        """The records, for a reader who may change them."""
-        return [each._replace(parts=each.parts.copy()) for each in self.records]
 
 
 class Recollection:
@@ -103,8 +100,7 @@ class Recollection:
         if query is None and not filters.get("kinds"):
             filters["dumps"] = False  # nobody has to be reminded of how things are
         body = self._dense_body(text, scoring)
-        embed = self.vector_of or self._vector_here
-        asked = None if body is None else embed(body, query is not None)
+        asked = None if body is None else self._vector(body, query is not None)
         found = self.index.ranking.recall(
             text or None,
             self.considered if k is None else k,
@@ -143,13 +139,17 @@ class Recollection:
                 return asked[1]
         return None
 
-    def _vector_here(self, text: str, must: bool) -> Embedded | None:
-        """The text's embedding, where that takes no time or it is known."""
+    def _vector(self, text: str, must: bool) -> Embedded | None:
+        """The text's embedding; None if it is not a must and cannot be had now."""
         known = self.known_vector(text)
-        runtime: Any = self.context.runtime
-        if known is not None or not runtime.embeds_here:
+        if known is not None:
             return known
-        return runtime.run(self.embed_query(text, must))
+        if self.vector_of is not None:
+            return self.vector_of(text, must)
+        runtime = self.context.runtime
+        return (
+            runtime.run(self.embed_query(text, must)) if runtime.embeds_here else None
+        )
 
     def tried(self, text: str, must: bool) -> bool:
         """True if the text's embedding was awaited in vain."""
@@ -159,9 +159,7 @@ class Recollection:
         """The default scoring of a recall about a text."""
         if self.scoring:
             return self.scoring
-        if text:
-            return Scoring(decay=self.decay)
-        return Scoring.without_query(self.decay)
+        return _usual_scoring(bool(text), self.decay)
 
     def newest_seen(self) -> str | None:
         """The id of the newest observation of the step under way."""
@@ -209,3 +207,8 @@ class Recollection:
         met = [i for i in subjects(event.kind, event.content) if i != me]
         names = self.context.names
         return ", ".join(map(names, met)) if len(met) <= FOCUS_PEOPLE else ""
+
+
+@cache
+def _usual_scoring(asked: bool, decay: float) -> Scoring:
+    return Scoring(decay=decay) if asked else Scoring.without_query(decay)

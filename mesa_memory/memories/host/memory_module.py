@@ -214,7 +214,7 @@ class MemoryModule(MemoryReads):
         if services.deferred:
             self._work.begin()
         else:
-            self._settle_all()
+            self._work.settle(deferred=False)
 
     async def aprocess_step(self, pre_step: bool = False) -> None:
         """``process_step``, without blocking the event loop."""
@@ -349,12 +349,12 @@ class MemoryModule(MemoryReads):
         return work
 
     def _settle_all(self) -> None:
-        if not self._work.idle and not self._exclusive.here:
+        if not self._work.idle and self._exclusive.thread != threading.get_ident():
             self._work.settle(self.services.deferred)
 
     def settle(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
-        if self._exclusive.here:
+        if self._exclusive.thread == threading.get_ident():
             return  # it was done when this thread began to look
         context = self.layer_context
         if not context.unnoticed:
@@ -367,10 +367,6 @@ class MemoryModule(MemoryReads):
         if not context.unnoticed:
             self._commit_finished(context.now)
         await self._work.asettle()
-
-    def exclusive(self) -> MemoryLock:
-        """Within it no other thread changes the memory, and its work is not awaited."""
-        return self._exclusive
 
     # -- state ------------------------------------------------------------------------
 

@@ -3,7 +3,7 @@
 import threading
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
 from typing import Any, TypedDict
@@ -64,11 +64,6 @@ class MemoryLock:
     def __init__(self, lock: Any) -> None:
         self._lock, self._depth = lock, 0
         self.thread: int | None = None
-
-    @property
-    def here(self) -> bool:
-        """True in the thread that holds the lock."""
-        return self.thread == threading.get_ident()
 
     def __enter__(self) -> None:
         """Waits for other threads; the holder may take it again."""
@@ -163,6 +158,7 @@ class MemoryReads(Memory):
     state: tuple[str, ...] = ()
     restored: tuple[str, ...] = ()
     layer_context: LayerContext
+    _exclusive: MemoryLock
     steady = True
     agent = property(
         attrgetter("layer_context.agent"),
@@ -369,9 +365,9 @@ class MemoryReads(Memory):
     def settle(self) -> None:
         """Before a read: commits finished steps and waits for unfinished work."""
 
-    @abstractmethod
-    def exclusive(self) -> AbstractContextManager[None]:
-        """Within it no other thread changes the memory."""
+    def exclusive(self) -> MemoryLock:
+        """Within it no other thread changes the memory, and its work is not awaited."""
+        return self._exclusive
 
 
 prepare_reads(MemoryReads)

@@ -101,15 +101,12 @@ class RecallService:
         return asked
 
     def vector_of(self, text: str, must: bool) -> Embedded | None:
-        """The text's embedding; None if it is not a must and cannot be had now.
+        """Embeds a text; None if it is not a must and cannot be had now.
 
         In an event loop all others wait as long as this does, so there an observation
         that was not awaited counts by its words.
         """
         runtime, ranker = self._memory.layer_context.runtime, self.ranker
-        known = ranker.known_vector(text)
-        if known is not None:
-            return known
         flow = ranker.embed_query(text, must)
         if runtime.embeds_here or not runtime.in_event_loop:
             return runtime.run(flow)
@@ -188,7 +185,9 @@ class RecallMixin:
             TypeError: if query or scoring is of another type.
         """
         filters = {"kinds": kinds, "since": since, "until": until, "subject": subject}
-        return self._recalled(query, k, scoring, **filters).own()
+        found = self._recalled(query, k, scoring, **filters).records
+        # What was recorded stays as it is, whatever the reader does.
+        return [each._replace(parts=each.parts.copy()) for each in found]
 
     async def arecall(
         self,
